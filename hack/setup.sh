@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Makes sure that what the Makefile's targets need is there, installs what can be installed, and
+# says how to get the rest. Silent when nothing is missing.
+#
+#   hack/setup.sh [cargo] [components] [packages]
+#
+#   cargo       Rust, new enough, and a linker: checked, never installed
+#   components  rustfmt and clippy, through rustup
+#   packages    the programs of the end-to-end tests, as Debian packages
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tools_dir=${TOOLS_DIR:-$PWD/target/tools}
+PATH=$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
+
+# Each program of the end-to-end tests, and the Debian package that has it.
+programs='bats:bats jq:jq skopeo:skopeo htpasswd:apache2-utils docker-registry:docker-registry'
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The first line says what is wrong, the others what to do.
+fail() {
+  printf 'setup: %s\n' "$1" >&2
+  shift
+  (($# == 0)) || printf '       %s\n' "$@" >&2
+  exit 1
+}
+
+# Runs a command and shows what it printed only if it failed.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  ((status == 0)) || cat "$log" >&2
+  rm -f "$log"
+  return "$status"
+}
+
+check_cargo() {
+  if ! have cargo || ! have rustc; then
+    fail "Rust is not installed: there is no cargo on the PATH" \
+      "install it from https://rustup.rs, open a new shell, and run this again"
+  fi
+
+  local needed version
+  needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+  version=$(rustc --version | cut -d ' ' -f 2)
+  # A nightly is as good as the release that it becomes.
+  if [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) != "$needed" ]]; then
+    if have rustup; then
+      fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
+    fi
+    fail "Rust $needed or newer is needed, and rustc is $version" \
+      "it was not installed by rustup: update it the way it came, or install it from https://rustup.rs"
+  fi
+
+  have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
+    "Debian, Ubuntu: apt-get install build-essential" "macOS: xcode-select --install"
+}
+
+check_components() {
+  local component missing=()
+  cargo fmt --version >/dev/null 2>&1 || missing+=(rustfmt)
+  cargo clippy --version >/dev/null 2>&1 || missing+=(clippy)
+  ((${#missing[@]} > 0)) || return 0
+
+  if ! have rustup; then
+    fail "missing parts of Rust: ${missing[*]}" \
+      "Rust was not installed by rustup: add them the way it came, or install it from https://rustup.rs"
+  fi
+  echo "Adding to the Rust toolchain: ${missing[*]}"
+  for component in "${missing[@]}"; do
+    quietly rustup component add "$component" || fail "rustup could not add $component (its output is above)"
+  done
+}
+
+# Debian's docker-registry package starts a registry on port 5000 now and at every boot. The tests
+# start their own on a free port and need only the program, so the package is unpacked, not installed.
+unpack_registry() {
+  local dir status=0
+  dir=$(mktemp -d)
+  mkdir -p "$tools_dir/bin"
+  (cd "$dir" && apt-get download docker-registry && dpkg-deb --extract ./*.deb . &&
+    mv usr/bin/docker-registry "$tools_dir/bin/") || status=$?
+  rm -rf "$dir"
+  return "$status"
+}
+
+# Prints what to put before a command that needs root.
+root_prefix() {
+  [[ $(id -u) != 0 ]] || return 0
+  have sudo || return 1
+  # With a terminal the password is asked for here, once; without one, sudo has to work without.
+  if [[ -t 0 && -t 2 ]]; then sudo -v || return 1; else sudo -n true 2>/dev/null || return 1; fi
+  echo "sudo -n"
+}
+
+check_packages() {
+  local pair missing=() install=() registry=false
+  for pair in $programs; do
+    have "${pair%%:*}" && continue
+    missing+=("${pair%%:*}")
+    case ${pair##*:} in
+      docker-registry) registry=true ;;
+      *) install+=("${pair##*:}") ;;
+    esac
+  done
+  ((${#missing[@]} > 0)) || return 0
+
+  local missed="the end-to-end tests need programs that are missing: ${missing[*]}"
+  local by_hand="install them by hand, so that they are on the PATH"
+  if ! have apt-get || ! have dpkg-deb; then
+    fail "$missed" "there is no apt-get here to install them with: $by_hand" \
+      "(htpasswd comes with Apache; docker-registry is https://github.com/distribution/distribution 2.8)"
+  fi
+
+  echo "Getting Debian packages for the end-to-end tests, which need ${missing[*]}"
+  # This part needs no root, if the package lists are there and fresh enough.
+  if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
+
+  if ((${#install[@]} > 0)) || $registry; then
+    local prefix as_root
+    prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
+      "as root: apt-get update && apt-get install ${install[*]-}" "then run this again, or $by_hand"
+    # No questions, and no restarts of this machine's services.
+    read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
+
+    quietly "${as_root[@]}" apt-get update -q ||
+      echo "apt-get update failed (its output is above): trying with the package lists that are there" >&2
+    if ((${#install[@]} > 0)); then
+      quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=120 "${install[@]}" ||
+        fail "apt-get install failed (its output is above)" "$missed" "$by_hand"
+    fi
+    if $registry; then
+      quietly unpack_registry || fail "docker-registry could not be unpacked (the output is above)" "$by_hand"
+    fi
+  fi
+
+  hash -r
+  for pair in $programs; do
+    have "${pair%%:*}" || fail "${pair%%:*} is still missing after installing ${pair##*:}"
+  done
+}
+
+(($# > 0)) || set -- cargo components packages
+for part in "$@"; do
+  case $part in
+    cargo | components | packages) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages]" ;;
+  esac
+done

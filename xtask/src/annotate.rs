@@ -1,0 +1,218 @@
+//! `cargo xtask annotate`: puts a policy's metadata into its module, as `kwctl annotate` does.
+//!
+//! Kubewarden's hosts take rules, capabilities and the README from there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::capabilities;
+use crate::host::{Engine, Module};
+use crate::metadata::{Metadata, SECTION};
+use crate::wasm;
+
+/// Adds Kubewarden's metadata to a module, as `kwctl annotate` does
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// File with the metadata
+    #[arg(short, long, value_name = "PATH")]
+    metadata_path: PathBuf,
+    /// File with the policy's documentation, in Markdown
+    #[arg(short, long, value_name = "PATH")]
+    usage_path: Option<PathBuf>,
+    /// Where the annotated module goes
+    #[arg(short, long, value_name = "PATH")]
+    output_path: PathBuf,
+    /// The module to annotate
+    module: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    annotate(
+        &args.module,
+        &args.metadata_path,
+        args.usage_path.as_deref(),
+        &args.output_path,
+    )
+}
+
+/// Writes `module` with its metadata to `output`.
+pub(crate) fn annotate(
+    module: &Path,
+    metadata: &Path,
+    usage: Option<&Path>,
+    output: &Path,
+) -> Result<()> {
+    let bytes =
+        fs::read(module).with_context(|| format!("cannot read module {}", module.display()))?;
+    let text = fs::read_to_string(metadata)
+        .with_context(|| format!("cannot read metadata {}", metadata.display()))?;
+    let usage = usage
+        .map(|path| {
+            fs::read_to_string(path)
+                .with_context(|| format!("cannot read usage {}", path.display()))
+        })
+        .transpose()?;
+    let metadata =
+        Metadata::parse(&text).with_context(|| format!("in metadata {}", metadata.display()))?;
+    let annotated = annotate_bytes(&bytes, metadata, usage)
+        .with_context(|| format!("cannot annotate {}", module.display()))?;
+    fs::write(output, annotated).with_context(|| format!("cannot write {}", output.display()))
+}
+
+fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) -> Result<Vec<u8>> {
+    if wasm::custom_section(module, SECTION)?.is_some() {
+        bail!(
+            "the module is annotated already, and hosts would read the old metadata: \
+             annotate the module as the compiler wrote it"
+        );
+    }
+    let protocol_version = Module::new(&Engine::new(None)?, module)?.protocol_version()?;
+    metadata.complete(protocol_version, usage);
+    warn_of_capabilities(module, &metadata)?;
+    let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
+    wasm::with_custom_section(module, SECTION, &json)
+}
+
+/// The declaration is what a cluster's operator reads before granting anything, so a difference to
+/// what the module seems to use is worth a word. Only a word: the compiler may keep strings of calls
+/// that are never made, and drop those of calls that are.
+fn warn_of_capabilities(module: &[u8], metadata: &Metadata) -> Result<()> {
+    let found = capabilities_in(&wasm::data_segments(module)?);
+    let nothing = BTreeSet::new();
+    let declared = metadata.host_capabilities.as_ref().unwrap_or(&nothing);
+    for capability in declared {
+        if !found.contains(capability.as_str()) {
+            eprintln!(
+                "WARN the metadata declares the host capability '{capability}', which the module doesn't seem to use"
+            );
+        }
+    }
+    for capability in found {
+        if !declared.contains(capability) {
+            eprintln!(
+                "WARN the module seems to use the host capability '{capability}', which the metadata doesn't declare"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The capabilities whose namespace and operation both stand in the data segments.
+fn capabilities_in(segments: &[&[u8]]) -> BTreeSet<&'static str> {
+    let operations: Vec<&str> = capabilities::KNOWN
+        .iter()
+        .filter_map(|known| known.split_once('/').map(|(_, operation)| operation))
+        .collect();
+    let contains = |text: &str, longer: &[&str]| {
+        segments
+            .iter()
+            .any(|segment| contains_alone(segment, text, longer))
+    };
+    capabilities::KNOWN
+        .into_iter()
+        .filter(|known| {
+            known.split_once('/').is_some_and(|(namespace, operation)| {
+                // `v1/oci_manifest` also begins `v1/oci_manifest_config`, which must not count.
+                let longer: Vec<&str> = operations
+                    .iter()
+                    .copied()
+                    .filter(|other| other.len() > operation.len() && other.starts_with(operation))
+                    .collect();
+                contains(namespace, &[]) && contains(operation, &longer)
+            })
+        })
+        .collect()
+}
+
+/// Whether `text` stands in `data` other than as the beginning of a longer one.
+fn contains_alone(data: &[u8], text: &str, longer: &[&str]) -> bool {
+    data.windows(text.len()).enumerate().any(|(start, window)| {
+        window == text.as_bytes()
+            && !longer.iter().any(|other| {
+                data.get(start..)
+                    .is_some_and(|rest| rest.starts_with(other.as_bytes()))
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_found_in_the_data() {
+        for (data, expected) in [
+            (
+                &["oci", "v1/manifest_digest"][..],
+                &["oci/v1/manifest_digest"][..],
+            ),
+            (&["ociv1/manifest_digest"], &["oci/v1/manifest_digest"]),
+            (&["v1/manifest_digest"], &[]),
+            (&["oci"], &[]),
+            (
+                &["oci", "v1/oci_manifest_config"],
+                &["oci/v1/oci_manifest_config"],
+            ),
+            (
+                &["oci", "v1/oci_manifest_configv1/oci_manifest"],
+                &["oci/v1/oci_manifest", "oci/v1/oci_manifest_config"],
+            ),
+            (&["can_i"], &[]),
+            (&["kubernetescan_i"], &["kubernetes/can_i"]),
+            // A name is never found across two segments.
+            (&["oci v1/mani", "fest_digest"], &[]),
+        ] {
+            let segments: Vec<&[u8]> = data.iter().map(|text| text.as_bytes()).collect();
+            let found: Vec<&str> = capabilities_in(&segments).into_iter().collect();
+            assert_eq!(found, expected, "{data:?}");
+        }
+    }
+
+    fn policy(answer: &str) -> Vec<u8> {
+        let escaped = answer.replace('"', "\\22");
+        let text = format!(
+            r#"(module
+                (import "wapc" "__guest_response" (func $response (param i32 i32)))
+                (memory (export "memory") 1)
+                (data (i32.const 0) "{escaped}")
+                (func (export "__guest_call") (param i32 i32) (result i32)
+                    (call $response (i32.const 0) (i32.const {})) (i32.const 1)))"#,
+            answer.len()
+        );
+        wat::parse_str(text).expect("a module")
+    }
+
+    fn metadata() -> Metadata {
+        Metadata::parse("rules: []\nmutating: true\n").expect("metadata")
+    }
+
+    #[test]
+    fn an_annotated_module_tells_its_metadata() {
+        let annotated = annotate_bytes(&policy("\"v1\""), metadata(), Some("read me".to_owned()))
+            .expect("annotate");
+        let read = Metadata::of_module(&annotated)
+            .expect("module")
+            .expect("metadata");
+        assert_eq!(read.protocol_version.as_deref(), Some("v1"));
+        let annotations = read.annotations.expect("annotations");
+        assert_eq!(annotations["io.kubewarden.policy.usage"], "read me");
+        assert!(annotations["io.kubewarden.kwctl"].starts_with("xtask "));
+    }
+
+    #[test]
+    fn a_module_is_annotated_once() {
+        let once = annotate_bytes(&policy("\"v1\""), metadata(), None).expect("annotate");
+        let error = annotate_bytes(&once, metadata(), None).expect_err("twice");
+        assert!(error.to_string().contains("annotated already"), "{error}");
+    }
+
+    #[test]
+    fn a_module_that_does_not_speak_the_protocol_is_refused() {
+        assert!(annotate_bytes(&policy("\"v9\""), metadata(), None).is_err());
+        assert!(annotate_bytes(b"no module", metadata(), None).is_err());
+    }
+}

@@ -1,0 +1,370 @@
+//! A policy's metadata: what `metadata.yml` may say, and what an annotated module carries in its
+//! custom section.
+//!
+//! The fields and the checks are Kubewarden's, with one more: a key that Kubewarden doesn't know is
+//! an error here, because there it would be ignored without a word.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+use crate::wasm;
+
+/// The custom section that holds the metadata.
+pub(crate) const SECTION: &str = "io.kubewarden.metadata";
+
+/// The annotation that says which tool annotated the module.
+const ANNOTATED_BY: &str = "io.kubewarden.kwctl";
+
+/// The annotation with the policy's README.
+const USAGE: &str = "io.kubewarden.policy.usage";
+
+/// A policy's metadata, its fields in the order in which Kubewarden writes them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Metadata {
+    /// Asked of the module when it is annotated.
+    #[serde(default)]
+    pub(crate) protocol_version: Option<String>,
+    /// Which requests the policy is meant for.
+    pub(crate) rules: Vec<Rule>,
+    /// `io.kubewarden.policy.*` and others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) annotations: Option<BTreeMap<String, String>>,
+    /// Whether the policy changes objects.
+    pub(crate) mutating: bool,
+    /// Whether the audit scanner runs it.
+    #[serde(default = "yes")]
+    pub(crate) background_audit: bool,
+    /// How the module is called.
+    #[serde(default)]
+    pub(crate) execution_mode: ExecutionMode,
+    /// What kind of request it is sent.
+    #[serde(default)]
+    pub(crate) policy_type: PolicyType,
+    /// Kubernetes resources that it reads.
+    #[serde(default)]
+    pub(crate) context_aware_resources: BTreeSet<ContextAwareResource>,
+    /// Host capabilities that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) host_capabilities: Option<BTreeSet<String>>,
+    /// The oldest Kubewarden it works with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) minimum_kubewarden_version: Option<Version>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// A webhook's rule.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Rule {
+    /// Empty text for the core group.
+    pub(crate) api_groups: Vec<String>,
+    /// For instance `v1`.
+    pub(crate) api_versions: Vec<String>,
+    /// For instance `pods`, `pods/ephemeralcontainers`.
+    pub(crate) resources: Vec<String>,
+    /// At least one.
+    pub(crate) operations: Vec<Operation>,
+}
+
+/// An operation of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Operation {
+    #[serde(rename = "CREATE")]
+    Create,
+    #[serde(rename = "UPDATE")]
+    Update,
+    #[serde(rename = "DELETE")]
+    Delete,
+    #[serde(rename = "CONNECT")]
+    Connect,
+    #[serde(rename = "*")]
+    All,
+}
+
+/// How a module is called.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ExecutionMode {
+    /// By waPC; the only one that these tools can do.
+    #[default]
+    #[serde(rename = "kubewarden-wapc")]
+    Wapc,
+    #[serde(rename = "wasi")]
+    Wasi,
+    #[serde(rename = "opa")]
+    Opa,
+    #[serde(rename = "gatekeeper")]
+    Gatekeeper,
+}
+
+/// What kind of request a policy is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum PolicyType {
+    /// Admission requests.
+    #[default]
+    Kubernetes,
+    /// Any JSON.
+    Raw,
+}
+
+/// A Kubernetes resource that a policy reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ContextAwareResource {
+    /// Group and version.
+    pub(crate) api_version: String,
+    /// For instance `Namespace`.
+    pub(crate) kind: String,
+}
+
+impl Metadata {
+    /// Reads and checks a `metadata.yml`.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let metadata: Self = yaml_serde::from_str(text)?;
+        metadata.check()?;
+        Ok(metadata)
+    }
+
+    /// The metadata of an annotated module.
+    pub(crate) fn of_module(module: &[u8]) -> Result<Option<Self>> {
+        wasm::custom_section(module, SECTION)?
+            .map(|json| {
+                serde_json::from_slice(json)
+                    .with_context(|| format!("cannot read the custom section {SECTION}"))
+            })
+            .transpose()
+    }
+
+    /// What annotating adds: the protocol's version, the tool's, and the README.
+    pub(crate) fn complete(&mut self, protocol_version: String, usage: Option<String>) {
+        self.protocol_version = Some(protocol_version);
+        let annotations = self.annotations.get_or_insert_default();
+        annotations.insert(
+            ANNOTATED_BY.to_owned(),
+            concat!("xtask ", env!("CARGO_PKG_VERSION")).to_owned(),
+        );
+        if let Some(usage) = usage {
+            annotations.insert(USAGE.to_owned(), usage);
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.execution_mode != ExecutionMode::Wapc {
+            bail!("executionMode: only kubewarden-wapc policies can be annotated here");
+        }
+        for (index, rule) in self.rules.iter().enumerate() {
+            rule.check().with_context(|| format!("rules[{index}]"))?;
+        }
+        for resource in &self.context_aware_resources {
+            if resource.api_version.is_empty() || resource.kind.is_empty() {
+                bail!("contextAwareResources: apiVersion and kind can't be empty");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rule {
+    fn check(&self) -> Result<()> {
+        check_list("apiGroups", &self.api_groups, |group| group == "*")?;
+        check_list("apiVersions", &self.api_versions, |version| version == "*")?;
+        check_list("operations", &self.operations, |operation| {
+            *operation == Operation::All
+        })?;
+        check_list("resources", &self.resources, |resource| resource == "*/*")?;
+        self.check_resources()
+    }
+
+    /// Kubernetes' own rules for webhooks: nothing may be said twice, once by name and once by a
+    /// wildcard.
+    fn check_resources(&self) -> Result<()> {
+        let has = |wanted: &str| self.resources.iter().any(|resource| resource == wanted);
+        for resource in &self.resources {
+            match resource.split_once('/') {
+                _ if resource.is_empty() => bail!("resources: an empty name"),
+                None if resource != "*" && has("*") => {
+                    bail!("resources: '*' already covers '{resource}'")
+                }
+                Some((name, part)) if part != "*" && has(&format!("{name}/*")) => {
+                    bail!("resources: '{name}/*' already covers '{resource}'")
+                }
+                Some((name, part)) if name != "*" && has(&format!("*/{part}")) => {
+                    bail!("resources: '*/{part}' already covers '{resource}'")
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_list<T>(name: &str, list: &[T], is_wildcard: impl Fn(&T) -> bool) -> Result<()> {
+    if list.is_empty() {
+        bail!("{name}: can't be empty");
+    }
+    if list.len() > 1 && list.iter().any(is_wildcard) {
+        bail!("{name}: a wildcard has to stand alone");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = "rules: []\nmutating: true\n";
+
+    fn with_rule(groups: &str, versions: &str, resources: &str, operations: &str) -> String {
+        format!(
+            "mutating: true\nrules:\n- apiGroups: {groups}\n  apiVersions: {versions}\n  \
+             resources: {resources}\n  operations: {operations}\n"
+        )
+    }
+
+    #[test]
+    fn defaults_are_kubewardens() {
+        let mut metadata = Metadata::parse(MINIMAL).expect("metadata");
+        metadata.complete("v1".to_owned(), Some("# Usage\n".to_owned()));
+        assert_eq!(
+            serde_json::to_string(&metadata).expect("json"),
+            format!(
+                r##"{{"protocolVersion":"v1","rules":[],"annotations":{{"io.kubewarden.kwctl":"xtask {}","io.kubewarden.policy.usage":"# Usage\n"}},"mutating":true,"backgroundAudit":true,"executionMode":"kubewarden-wapc","policyType":"kubernetes","contextAwareResources":[]}}"##,
+                env!("CARGO_PKG_VERSION")
+            )
+        );
+    }
+
+    #[test]
+    fn everything_that_is_set_is_kept() {
+        let text = "mutating: false\nbackgroundAudit: false\npolicyType: raw\n\
+            rules:\n- apiGroups: [\"\"]\n  apiVersions: [v1]\n  resources: [pods]\n  operations: [CREATE, UPDATE]\n\
+            contextAwareResources: [{apiVersion: v1, kind: Namespace}]\n\
+            hostCapabilities: [oci/v1/manifest_digest]\nminimumKubewardenVersion: 1.36.0\n\
+            annotations: {io.kubewarden.policy.title: x}\n";
+        let metadata = Metadata::parse(text).expect("metadata");
+        let json = serde_json::to_value(&metadata).expect("json");
+        assert_eq!(json["backgroundAudit"], false);
+        assert_eq!(json["policyType"], "raw");
+        assert_eq!(json["rules"][0]["operations"][1], "UPDATE");
+        assert_eq!(json["contextAwareResources"][0]["kind"], "Namespace");
+        assert_eq!(json["hostCapabilities"][0], "oci/v1/manifest_digest");
+        assert_eq!(json["minimumKubewardenVersion"], "1.36.0");
+        assert_eq!(json["annotations"]["io.kubewarden.policy.title"], "x");
+    }
+
+    #[test]
+    fn rules_are_checked_as_kubewarden_does() {
+        let ok = r#"[""]"#;
+        for (text, expected) in [
+            (with_rule(ok, "[v1]", "[pods]", "[CREATE]"), None),
+            (
+                with_rule(r#"["*"]"#, r#"["*"]"#, r#"["*/*"]"#, r#"["*"]"#),
+                None,
+            ),
+            (
+                with_rule(ok, "[v1]", "[pods, pods/status]", "[CREATE]"),
+                None,
+            ),
+            (
+                with_rule(ok, "[v1]", "['*', 'pods/status']", "[CREATE]"),
+                None,
+            ),
+            (
+                with_rule("[]", "[v1]", "[pods]", "[CREATE]"),
+                Some("apiGroups: can't be empty"),
+            ),
+            (
+                with_rule(ok, "[]", "[pods]", "[CREATE]"),
+                Some("apiVersions: can't be empty"),
+            ),
+            (
+                with_rule(ok, "[v1]", "[]", "[CREATE]"),
+                Some("resources: can't be empty"),
+            ),
+            (
+                with_rule(ok, "[v1]", "[pods]", "[]"),
+                Some("operations: can't be empty"),
+            ),
+            (
+                with_rule(r#"["", "*"]"#, "[v1]", "[pods]", "[CREATE]"),
+                Some("apiGroups: a wildcard"),
+            ),
+            (
+                with_rule(ok, r#"[v1, "*"]"#, "[pods]", "[CREATE]"),
+                Some("apiVersions: a wildcard"),
+            ),
+            (
+                with_rule(ok, "[v1]", "[pods]", r#"[CREATE, "*"]"#),
+                Some("operations: a wildcard"),
+            ),
+            (
+                with_rule(ok, "[v1]", "['*/*', pods]", "[CREATE]"),
+                Some("resources: a wildcard"),
+            ),
+            (
+                with_rule(ok, "[v1]", "['']", "[CREATE]"),
+                Some("an empty name"),
+            ),
+            (
+                with_rule(ok, "[v1]", "['*', pods]", "[CREATE]"),
+                Some("'*' already covers 'pods'"),
+            ),
+            (
+                with_rule(ok, "[v1]", "['pods/*', 'pods/status']", "[CREATE]"),
+                Some("already covers 'pods/status'"),
+            ),
+            (
+                with_rule(ok, "[v1]", "['pods/status', '*/status']", "[CREATE]"),
+                Some("already covers 'pods/status'"),
+            ),
+            (with_rule(ok, "[v1]", "[pods]", "[create]"), Some("create")),
+        ] {
+            let got = Metadata::parse(&text).map_err(|error| format!("{error:#}"));
+            match expected {
+                None => assert!(got.is_ok(), "{text}{got:?}"),
+                Some(expected) => {
+                    let error = got.expect_err(&text);
+                    assert!(error.contains(expected), "{text}{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_named() {
+        for (text, key) in [
+            (format!("{MINIMAL}contextAware: false\n"), "contextAware"),
+            (
+                format!("{MINIMAL}hostcapabilities: []\n"),
+                "hostcapabilities",
+            ),
+            (
+                with_rule("['']", "[v1]", "[pods]", "[CREATE]\n  scope: '*'"),
+                "scope",
+            ),
+        ] {
+            let error = format!("{:#}", Metadata::parse(&text).expect_err(&text));
+            assert!(error.contains(&format!("unknown field `{key}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_default_is_required() {
+        for (text, field) in [("mutating: true", "rules"), ("rules: []", "mutating")] {
+            let error = format!("{:#}", Metadata::parse(text).expect_err(text));
+            assert!(error.contains(field), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_execution_modes_are_refused() {
+        assert!(Metadata::parse("rules: []\nmutating: true\nexecutionMode: opa\n").is_err());
+    }
+}

@@ -1,0 +1,312 @@
+//! The capability `oci/v1/manifest_digest`, on the client crate that Kubewarden uses, so that a
+//! policy hears of a registry's answer in the same words as on a cluster.
+//!
+//! Three things differ from the real host on purpose: requests have a time limit (there a registry
+//! that never answers holds the policy, and each policy after it, for minutes), nothing is cached
+//! (a run is one request), and the error text is the same whether or not `RUST_BACKTRACE` is set.
+
+use std::error::Error;
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use docker_credential::{CredentialRetrievalError, DockerCredential};
+use oci_client::client::{Certificate, ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::capabilities::{Failure, ManifestDigests};
+use crate::sources::Sources;
+
+/// Answers from the registries themselves.
+pub(crate) struct Registries {
+    sources: Sources,
+    docker_config: Option<PathBuf>,
+    time_limit: Option<Duration>,
+    verbose: bool,
+}
+
+/// One way to speak to a registry.
+enum Attempt {
+    Https(Vec<Certificate>),
+    HttpsUnverified,
+    Http,
+}
+
+impl Registries {
+    /// `docker_config` is a directory with Docker's `config.json`, or such a file; without it
+    /// `$DOCKER_CONFIG` and `~/.docker` count. `time_limit` is for connecting and for each read.
+    pub(crate) fn new(
+        sources: Sources,
+        docker_config: Option<&Path>,
+        time_limit: Option<Duration>,
+        verbose: bool,
+    ) -> Self {
+        let docker_config = docker_config.map(|path| {
+            if path.is_dir() {
+                path.join("config.json")
+            } else {
+                path.to_owned()
+            }
+        });
+        Self {
+            sources,
+            docker_config,
+            time_limit,
+            verbose,
+        }
+    }
+
+    fn client(&self, attempt: &Attempt) -> Client {
+        let proxies = self.sources.proxies();
+        let mut config = ClientConfig {
+            http_proxy: proxies.http,
+            https_proxy: proxies.https,
+            no_proxy: proxies.exceptions,
+            connect_timeout: self.time_limit,
+            read_timeout: self.time_limit,
+            ..ClientConfig::default()
+        };
+        match attempt {
+            Attempt::Https(certificates) => {
+                config.extra_root_certificates.clone_from(certificates);
+            }
+            Attempt::HttpsUnverified => config.accept_invalid_certificates = true,
+            Attempt::Http => config.protocol = ClientProtocol::Http,
+        }
+        Client::new(config)
+    }
+
+    fn credentials(&self, registry: &str) -> RegistryAuth {
+        let credential = match &self.docker_config {
+            Some(path) => match File::open(path) {
+                Ok(file) => docker_credential::get_credential_from_reader(file, registry),
+                Err(error) => {
+                    eprintln!(
+                        "WARN no Docker configuration at {}: {error}",
+                        path.display()
+                    );
+                    Err(CredentialRetrievalError::ConfigNotFound)
+                }
+            },
+            None => docker_credential::get_credential(registry),
+        };
+        match credential {
+            Ok(DockerCredential::UsernamePassword(user, password)) => {
+                RegistryAuth::Basic(user, password)
+            }
+            Ok(DockerCredential::IdentityToken(_)) => {
+                eprintln!(
+                    "WARN identity tokens are not supported, {registry} is asked anonymously"
+                );
+                RegistryAuth::Anonymous
+            }
+            Err(error) => {
+                if self.verbose {
+                    eprintln!("DEBUG no credentials for {registry}: {error}");
+                }
+                RegistryAuth::Anonymous
+            }
+        }
+    }
+
+    async fn ask(&self, reference: &Reference) -> Result<String, RegistryError> {
+        // What the real host parses to find host and port: a port that is none fails here.
+        url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
+        let registry = reference.registry();
+        let credentials = self.credentials(registry);
+        let mut attempts = vec![Attempt::Https(
+            self.sources
+                .certificates(registry)
+                .map_err(|error| RegistryError::Certificate(format!("{error:#}")))?,
+        )];
+        if self.sources.insecure.contains(registry) {
+            attempts.extend([Attempt::HttpsUnverified, Attempt::Http]);
+        }
+        let mut last = None;
+        for attempt in &attempts {
+            let answer = self
+                .client(attempt)
+                .fetch_manifest_digest(reference, &credentials)
+                .await;
+            match answer {
+                Ok(digest) => return Ok(digest),
+                Err(error) => {
+                    if self.verbose {
+                        eprintln!("DEBUG {registry}: {error}");
+                    }
+                    last = Some(error);
+                }
+            }
+        }
+        Err(last.map_or(RegistryError::NoAttempt, RegistryError::Oci))
+    }
+}
+
+impl ManifestDigests for Registries {
+    fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
+        let reference: Reference = image.parse().map_err(|error| describe(&error))?;
+        let runtime = runtime().map_err(|error| describe(&error))?;
+        let digest = runtime
+            .block_on(self.ask(&reference))
+            .map_err(|error| describe(&error))?;
+        Ok(json!({ "digest": digest }).to_string())
+    }
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}
+
+/// Gives the client's errors the words that the real host puts before them.
+#[derive(Debug)]
+enum RegistryError {
+    Url(url::ParseError),
+    Certificate(String),
+    Oci(OciDistributionError),
+    NoAttempt,
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(error) => error.fmt(f),
+            Self::Certificate(error) => f.write_str(error),
+            Self::Oci(error) => write!(f, "Fail to interact with OCI registry: {error}"),
+            Self::NoAttempt => f.write_str("the registry was not asked"),
+        }
+    }
+}
+
+impl Error for RegistryError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Oci(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// An error and its causes, laid out as `anyhow` does it in `{:?}`, which is what the real host
+/// hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
+fn describe(error: &dyn Error) -> Failure {
+    let summary = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.source();
+    }
+    let mut details = summary.clone();
+    if !causes.is_empty() {
+        details.push_str("\n\nCaused by:");
+    }
+    for (index, cause) in causes.iter().enumerate() {
+        let (first, rest) = if causes.len() > 1 {
+            (format!("{index:>5}: "), "       ")
+        } else {
+            ("    ".to_owned(), "    ")
+        };
+        for (number, line) in cause.split('\n').enumerate() {
+            let indent = if number == 0 { first.as_str() } else { rest };
+            // Writing to a string can't fail.
+            let _ = write!(details, "\n{indent}{line}");
+        }
+    }
+    Failure { summary, details }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Layer(&'static str, Option<Box<Layer>>);
+
+    impl fmt::Display for Layer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Layer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1
+                .as_ref()
+                .map(|cause| cause.as_ref() as &(dyn Error + 'static))
+        }
+    }
+
+    /// The texts of the real host, without the stack that `RUST_BACKTRACE` adds to them.
+    #[test]
+    fn causes_are_laid_out_as_anyhow_does_it() {
+        let layers = [
+            Layer("a", None),
+            Layer("a", Some(Box::new(Layer("b\n\nc", None)))),
+            Layer(
+                "a",
+                Some(Box::new(Layer("b\nc", Some(Box::new(Layer("d", None)))))),
+            ),
+        ];
+        for layer in layers {
+            let got = describe(&layer);
+            let debug = format!("{:?}", anyhow::Error::new(layer));
+            let expected = debug
+                .split("\n\nStack backtrace:")
+                .next()
+                .unwrap_or_default();
+            assert_eq!(got.details, expected);
+            assert_eq!(got.summary, "a");
+        }
+    }
+
+    fn ask(image: &str) -> Failure {
+        let registries = Registries::new(
+            Sources::default(),
+            None,
+            Some(Duration::from_secs(5)),
+            false,
+        );
+        registries
+            .manifest_digest(image)
+            .expect_err("no registry there")
+    }
+
+    #[test]
+    fn a_reference_that_is_none_is_refused_before_any_registry_is_asked() {
+        for (image, expected) in [
+            ("nginx:", "invalid reference format"),
+            ("", "repository name must have at least one component"),
+            ("localhost:99999/x", "invalid port number"),
+        ] {
+            assert_eq!(ask(image).details, expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn a_refused_connection_is_told_with_its_causes() {
+        // Port 1 of the loopback: nothing listens there, and no name has to be resolved.
+        let failure = ask("127.0.0.1:1/a/b:t");
+        assert!(
+            failure.summary.starts_with(
+                "Fail to interact with OCI registry: error sending request for url (https://127.0.0.1:1/v2/"
+            ),
+            "{}",
+            failure.summary
+        );
+        assert!(
+            failure
+                .details
+                .contains("\n\nCaused by:\n    0: error sending request"),
+            "{}",
+            failure.details
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! What a host sends to a policy: the `AdmissionRequest` of Kubernetes' admission/v1, typed at its
+//! top level and raw below it.
+//!
+//! The real hosts parse what the API server sends into such a type and serialise that for the guest:
+//! fields that are absent or null are left out, fields that admission/v1 doesn't have are dropped,
+//! and the objects pass through whole. A policy that was tested on the raw JSON of a review would be
+//! tested on something no cluster ever sends.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `AdmissionRequest` of admission/v1.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AdmissionRequest {
+    /// Ties the answer to the request.
+    pub(crate) uid: String,
+    /// What the webhook is asked about, after conversion to a version it asked for.
+    pub(crate) kind: GroupVersionKind,
+    /// The same as a resource.
+    pub(crate) resource: GroupVersionResource,
+    /// `ephemeralcontainers`, `resize`, `status`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sub_resource: Option<String>,
+    /// The kind of the original API request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_kind: Option<GroupVersionKind>,
+    /// The resource of the original API request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_resource: Option<GroupVersionResource>,
+    /// The subresource of the original API request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_sub_resource: Option<String>,
+    /// Absent while the API server has yet to make a name from `generateName`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Absent for what belongs to the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<String>,
+    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub(crate) operation: String,
+    /// Who asked.
+    pub(crate) user_info: UserInfo,
+    /// The object as it would be stored; absent for `DELETE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) object: Option<Value>,
+    /// The object as it is stored; absent for `CREATE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) old_object: Option<Value>,
+    /// Whether the change will not be persisted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dry_run: Option<bool>,
+    /// `CreateOptions` and their like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) options: Option<Value>,
+}
+
+/// A kind in its API group and version.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GroupVersionKind {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    /// For instance `v1`.
+    pub(crate) version: String,
+    /// For instance `Pod`.
+    pub(crate) kind: String,
+}
+
+/// A resource in its API group and version.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GroupVersionResource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    /// For instance `v1`.
+    pub(crate) version: String,
+    /// For instance `pods`.
+    pub(crate) resource: String,
+}
+
+/// `UserInfo` of authentication/v1.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct UserInfo {
+    /// Whatever else the authenticator knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extra: Option<BTreeMap<String, Vec<String>>>,
+    /// The user's groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) groups: Option<Vec<String>>,
+    /// Tells apart users who had the same name at different times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uid: Option<String>,
+    /// The user's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) username: Option<String>,
+}
+
+/// Reads a request from JSON: a whole `AdmissionReview`, or the bare `AdmissionRequest` in it.
+pub(crate) fn read(text: &str) -> Result<AdmissionRequest> {
+    let mut value: Value = serde_json::from_str(text).context("the request is not JSON")?;
+    if !value.is_object() {
+        bail!("the request is not a JSON object");
+    }
+    if value.get("kind").and_then(Value::as_str) == Some("AdmissionReview") {
+        value = match value.get_mut("request") {
+            Some(request) => request.take(),
+            None => bail!("the AdmissionReview has no request"),
+        };
+    }
+    serde_json::from_value(value).context("not an AdmissionRequest of admission.k8s.io/v1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn minimal() -> Value {
+        json!({
+            "uid": "u",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "operation": "CREATE",
+            "userInfo": {},
+        })
+    }
+
+    fn sent(request: &Value) -> Value {
+        let request = read(&request.to_string()).expect("a request");
+        serde_json::to_value(&request).expect("serialise")
+    }
+
+    #[test]
+    fn a_review_and_its_bare_request_are_the_same() {
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": minimal()});
+        assert_eq!(sent(&review), sent(&minimal()));
+    }
+
+    #[test]
+    fn the_audit_scanners_review_has_no_api_version_and_is_a_bare_request() {
+        // It has no `kind: AdmissionReview` either when it comes as a bare request, whose own `kind`
+        // is an object.
+        assert_eq!(sent(&minimal())["kind"]["kind"], "Pod");
+    }
+
+    #[test]
+    fn null_and_unknown_fields_do_not_reach_the_guest() {
+        let mut request = minimal();
+        for field in [
+            "object",
+            "oldObject",
+            "name",
+            "dryRun",
+            "options",
+            "subResource",
+        ] {
+            request[field] = Value::Null;
+        }
+        request["somethingNew"] = json!(1);
+        request["userInfo"] = json!({"username": "a", "groups": null, "somethingNew": 1});
+        let mut expected = minimal();
+        expected["userInfo"] = json!({"username": "a"});
+        assert_eq!(sent(&request), expected);
+    }
+
+    #[test]
+    fn objects_pass_through_whole() {
+        let object = json!({"metadata": {"creationTimestamp": null}, "spec": {"zz": [1.5, {"b": null}], "new": true}});
+        let mut request = minimal();
+        request["object"] = object.clone();
+        request["oldObject"] = object.clone();
+        request["options"] = object;
+        assert_eq!(sent(&request), request);
+    }
+
+    #[test]
+    fn what_is_no_request_is_an_error_that_names_the_field() {
+        for (text, expected) in [
+            ("[]", "not a JSON object"),
+            ("{", "not JSON"),
+            (r#"{"kind":"AdmissionReview"}"#, "has no request"),
+            (r#"{"uid":"u"}"#, "missing field `kind`"),
+            (r#"{"kind":"Pod"}"#, "invalid type"),
+        ] {
+            let error = format!("{:#}", read(text).expect_err(text));
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

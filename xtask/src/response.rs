@@ -1,0 +1,217 @@
+//! From the guest's answer to the `AdmissionResponse` of Kubernetes' admission/v1.
+//!
+//! The guest returns the whole object as it wants it; the API server takes a JSON patch. The patch is
+//! computed by the crate that the real hosts use, so that the operations are the same ones.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a policy's `validate` returns.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ValidationResponse {
+    /// Whether the request may pass.
+    pub(crate) accepted: bool,
+    /// Why not.
+    pub(crate) message: Option<String>,
+    /// The HTTP code to answer with.
+    pub(crate) code: Option<u16>,
+    /// The object as the policy wants it.
+    pub(crate) mutated_object: Option<Value>,
+    /// For the API server's audit log.
+    pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
+    /// For the user.
+    pub(crate) warnings: Option<Vec<String>>,
+}
+
+/// `AdmissionResponse` of admission/v1, its fields in the order in which the real hosts write them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AdmissionResponse {
+    /// The request's own.
+    pub(crate) uid: String,
+    /// Whether the request may pass.
+    pub(crate) allowed: bool,
+    /// `JSONPatch` when there is a patch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch_type: Option<&'static str>,
+    /// The patch (RFC 6902) in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<String>,
+    /// Why the request may not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<Status>,
+    /// Written as null when there are none, as the real hosts do.
+    pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
+    /// Written as null when there are none, as the real hosts do.
+    pub(crate) warnings: Option<Vec<String>>,
+}
+
+/// The part of meta/v1's `Status` that a policy can fill.
+#[derive(Debug, Serialize)]
+pub(crate) struct Status {
+    /// For the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+    /// An HTTP code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<u16>,
+}
+
+impl AdmissionResponse {
+    /// The response to a request for `object` that the policy answered with `answer`.
+    pub(crate) fn new(uid: String, object: Option<&Value>, answer: ValidationResponse) -> Self {
+        let patch = match (object, &answer.mutated_object) {
+            (_, None) => None,
+            (Some(object), Some(mutated)) => encode_patch(object, mutated),
+            (None, Some(_)) => {
+                let message = "Incoming object is null, which happens only with DELETE operations, \
+                    but the policy is attempting a mutation. This is not allowed";
+                return Self::rejection(uid, message.to_owned(), None);
+            }
+        };
+        let status = (answer.message.is_some() || answer.code.is_some()).then_some(Status {
+            message: answer.message,
+            code: answer.code,
+        });
+        Self {
+            uid,
+            allowed: answer.accepted,
+            patch_type: patch.is_some().then_some("JSONPatch"),
+            patch,
+            status,
+            audit_annotations: answer.audit_annotations,
+            warnings: answer.warnings,
+        }
+    }
+
+    /// A rejection by the host.
+    pub(crate) fn reject(uid: String, message: String, code: u16) -> Self {
+        Self::rejection(uid, message, Some(code))
+    }
+
+    /// A rejection because the policy gave no usable answer.
+    pub(crate) fn internal_error(uid: String, error: &str) -> Self {
+        Self::reject(uid, format!("internal server error: {error}"), 500)
+    }
+
+    fn rejection(uid: String, message: String, code: Option<u16>) -> Self {
+        Self {
+            uid,
+            allowed: false,
+            patch_type: None,
+            patch: None,
+            status: Some(Status {
+                message: Some(message),
+                code,
+            }),
+            audit_annotations: None,
+            warnings: None,
+        }
+    }
+
+    /// The operations of the patch.
+    pub(crate) fn patch_operations(&self) -> Vec<Value> {
+        self.patch
+            .as_deref()
+            .and_then(|patch| STANDARD.decode(patch).ok())
+            .and_then(|patch| serde_json::from_slice(&patch).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// `None` where nothing differs: an empty patch is no patch.
+fn encode_patch(object: &Value, mutated: &Value) -> Option<String> {
+    let patch = json_patch::diff(object, mutated);
+    if patch.is_empty() {
+        return None;
+    }
+    // A patch is made of JSON values and can't fail to be JSON.
+    serde_json::to_vec(&patch)
+        .ok()
+        .map(|json| STANDARD.encode(json))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn response(object: Option<&Value>, answer: Value) -> AdmissionResponse {
+        let answer = serde_json::from_value(answer).expect("an answer");
+        AdmissionResponse::new("u".to_owned(), object, answer)
+    }
+
+    fn line(response: &AdmissionResponse) -> String {
+        serde_json::to_string(response).expect("serialise")
+    }
+
+    #[test]
+    fn fields_and_nulls_are_written_as_kwctl_writes_them() {
+        let object = json!({"a": 1});
+        for (answer, expected) in [
+            (
+                json!({"accepted": true}),
+                r#"{"uid":"u","allowed":true,"auditAnnotations":null,"warnings":null}"#,
+            ),
+            (
+                json!({"accepted": false, "message": "no", "code": 400}),
+                r#"{"uid":"u","allowed":false,"status":{"message":"no","code":400},"auditAnnotations":null,"warnings":null}"#,
+            ),
+            (
+                json!({"accepted": false, "message": "no"}),
+                r#"{"uid":"u","allowed":false,"status":{"message":"no"},"auditAnnotations":null,"warnings":null}"#,
+            ),
+            (
+                json!({"accepted": true, "warnings": ["w"], "audit_annotations": {"b": "2", "a": "1"}}),
+                r#"{"uid":"u","allowed":true,"auditAnnotations":{"a":"1","b":"2"},"warnings":["w"]}"#,
+            ),
+            (
+                json!({"accepted": true, "mutated_object": {"a": 2}}),
+                r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9hIiwidmFsdWUiOjJ9XQ==","auditAnnotations":null,"warnings":null}"#,
+            ),
+        ] {
+            assert_eq!(line(&response(Some(&object), answer)), expected);
+        }
+    }
+
+    #[test]
+    fn an_unchanged_object_makes_no_patch() {
+        let object = json!({"a": {"b": 1, "c": 2}});
+        let got = response(
+            Some(&object),
+            json!({"accepted": true, "mutated_object": {"a": {"c": 2, "b": 1}}}),
+        );
+        assert!(got.patch.is_none() && got.patch_type.is_none());
+    }
+
+    #[test]
+    fn the_patch_says_what_differs() {
+        let object = json!({"a": 1, "l": ["x", "y"]});
+        let got = response(
+            Some(&object),
+            json!({"accepted": true, "mutated_object": {"a": 1, "l": ["x", "z"], "n": 0}}),
+        );
+        assert_eq!(
+            got.patch_operations(),
+            [
+                json!({"op": "replace", "path": "/l/1", "value": "z"}),
+                json!({"op": "add", "path": "/n", "value": 0}),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_mutation_without_an_object_is_rejected() {
+        let got = response(
+            None,
+            json!({"accepted": true, "mutated_object": {}, "warnings": ["w"]}),
+        );
+        assert!(!got.allowed);
+        assert!(line(&got).contains("happens only with DELETE"));
+        assert!(got.warnings.is_none());
+    }
+}

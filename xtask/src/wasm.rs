@@ -1,0 +1,232 @@
+//! WebAssembly modules as bytes: their sections, imports, exports and data, and how a custom
+//! section gets in.
+
+use anyhow::{Context, Result};
+use wasm_encoder::{CustomSection, RawSection};
+use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
+
+/// One section of a module.
+pub(crate) struct Section {
+    /// The kind's name in the specification; for a custom section, its own.
+    pub(crate) name: String,
+    /// Of its contents, in bytes.
+    pub(crate) size: usize,
+}
+
+/// What there is to know of a module without running it.
+#[derive(Default)]
+pub(crate) struct Outline {
+    /// In the module's order.
+    pub(crate) sections: Vec<Section>,
+    /// `module.name`, sorted.
+    pub(crate) imports: Vec<String>,
+    /// Name and kind, in the module's order.
+    pub(crate) exports: Vec<(String, &'static str)>,
+}
+
+impl Outline {
+    /// Reads a module.
+    pub(crate) fn read(module: &[u8]) -> Result<Self> {
+        let mut outline = Self::default();
+        for payload in Parser::new(0).parse_all(module) {
+            let payload = payload.context("not a WebAssembly module")?;
+            match &payload {
+                Payload::ImportSection(imports) => {
+                    for import in imports.clone().into_imports() {
+                        let import = import.context("cannot read the imports")?;
+                        let kind = match import.ty {
+                            TypeRef::Func(_) | TypeRef::FuncExact(_) => "",
+                            TypeRef::Table(_) => " (table)",
+                            TypeRef::Memory(_) => " (memory)",
+                            TypeRef::Global(_) => " (global)",
+                            TypeRef::Tag(_) => " (tag)",
+                        };
+                        outline
+                            .imports
+                            .push(format!("{}.{}{kind}", import.module, import.name));
+                    }
+                }
+                Payload::ExportSection(exports) => {
+                    for export in exports.clone() {
+                        let export = export.context("cannot read the exports")?;
+                        let kind = match export.kind {
+                            ExternalKind::Func | ExternalKind::FuncExact => "function",
+                            ExternalKind::Table => "table",
+                            ExternalKind::Memory => "memory",
+                            ExternalKind::Global => "global",
+                            ExternalKind::Tag => "tag",
+                        };
+                        outline.exports.push((export.name.to_owned(), kind));
+                    }
+                }
+                _ => {}
+            }
+            if let Some((id, range)) = payload.as_section() {
+                let name = match &payload {
+                    Payload::CustomSection(custom) => format!("custom '{}'", custom.name()),
+                    _ => section_name(id).to_owned(),
+                };
+                outline.sections.push(Section {
+                    name,
+                    size: range.len(),
+                });
+            }
+        }
+        outline.imports.sort_unstable();
+        Ok(outline)
+    }
+}
+
+fn section_name(id: u8) -> &'static str {
+    const NAMES: [&str; 14] = [
+        "custom",
+        "type",
+        "import",
+        "function",
+        "table",
+        "memory",
+        "global",
+        "export",
+        "start",
+        "element",
+        "code",
+        "data",
+        "data count",
+        "tag",
+    ];
+    NAMES.get(usize::from(id)).copied().unwrap_or("unknown")
+}
+
+/// The contents of the first custom section of that name; the hosts read the first one, too.
+pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
+    for payload in Parser::new(0).parse_all(module) {
+        if let Payload::CustomSection(section) = payload.context("not a WebAssembly module")?
+            && section.name() == name
+        {
+            return Ok(Some(section.data()));
+        }
+    }
+    Ok(None)
+}
+
+/// The contents of the data segments.
+pub(crate) fn data_segments(module: &[u8]) -> Result<Vec<&[u8]>> {
+    let mut segments = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        if let Payload::DataSection(data) = payload.context("not a WebAssembly module")? {
+            for segment in data {
+                segments.push(segment.context("cannot read the data segments")?.data);
+            }
+        }
+    }
+    Ok(segments)
+}
+
+/// The module with one more custom section at its end and without debugging information, which is
+/// of no use to a host. Everything else stays byte for byte.
+pub(crate) fn with_custom_section(module: &[u8], name: &str, data: &[u8]) -> Result<Vec<u8>> {
+    let mut output = wasm_encoder::Module::new();
+    for payload in Parser::new(0).parse_all(module) {
+        let payload = payload.context("not a WebAssembly module")?;
+        if let Payload::CustomSection(section) = &payload
+            && section.name().starts_with(".debug_")
+        {
+            continue;
+        }
+        if let Some((id, range)) = payload.as_section() {
+            let data = module
+                .get(range)
+                .context("a section reaches beyond the module")?;
+            output.section(&RawSection { id, data });
+        }
+    }
+    output.section(&CustomSection {
+        name: name.into(),
+        data: data.into(),
+    });
+    Ok(output.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasm_encoder::{ConstExpr, DataSection, MemorySection, MemoryType, Module};
+
+    fn module(customs: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut module = Module::new();
+        let mut memory = MemorySection::new();
+        memory.memory(MemoryType {
+            minimum: 1,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
+        let mut data = DataSection::new();
+        data.active(0, &ConstExpr::i32_const(0), *b"first");
+        data.active(0, &ConstExpr::i32_const(9), *b"second");
+        module.section(&memory).section(&data);
+        for (name, data) in customs {
+            module.section(&CustomSection {
+                name: (*name).into(),
+                data: (*data).into(),
+            });
+        }
+        module.finish()
+    }
+
+    #[test]
+    fn a_custom_section_is_appended_and_nothing_else_changes() {
+        let before = module(&[("name", b"\0")]);
+        let after = with_custom_section(&before, "x", b"hello").expect("module");
+        assert!(after.starts_with(&before));
+        assert_eq!(
+            custom_section(&after, "x").expect("module"),
+            Some(&b"hello"[..])
+        );
+        assert_eq!(custom_section(&before, "x").expect("module"), None);
+    }
+
+    #[test]
+    fn debugging_information_is_dropped() {
+        let before = module(&[
+            (".debug_info", b"1"),
+            ("producers", b"2"),
+            (".debug_line", b"3"),
+        ]);
+        let after = with_custom_section(&before, "x", b"").expect("module");
+        let names: Vec<_> = Outline::read(&after)
+            .expect("module")
+            .sections
+            .into_iter()
+            .map(|section| section.name)
+            .collect();
+        assert_eq!(
+            names,
+            ["memory", "data", "custom 'producers'", "custom 'x'"]
+        );
+    }
+
+    #[test]
+    fn the_first_section_of_a_name_counts() {
+        let module = module(&[("x", b"old"), ("x", b"new")]);
+        assert_eq!(
+            custom_section(&module, "x").expect("module"),
+            Some(&b"old"[..])
+        );
+    }
+
+    #[test]
+    fn data_segments_are_kept_apart() {
+        assert_eq!(
+            data_segments(&module(&[])).expect("module"),
+            [&b"first"[..], b"second"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_module_is_an_error() {
+        assert!(Outline::read(b"no module").is_err());
+        assert!(with_custom_section(b"", "x", b"").is_err());
+    }
+}
