@@ -1,0 +1,262 @@
+//! The fields of an init container that an image check may have, and their types.
+//!
+//! A misspelt field in `imageChecks.template` would be dropped or rejected by the API server in
+//! every Pod that gets a check, so it is found when the settings are. Source: `Container` of the
+//! Kubernetes API v1.36; the tests hold the table against `k8s-openapi`'s types, which would
+//! themselves cost the module more than everything else in it (`docs/performance.md`).
+
+use crate::json::{Error, Kind, Reader};
+use crate::sentence::shorten;
+
+/// The type of a field.
+enum Type {
+    String,
+    Boolean,
+    Integer,
+    /// A Kubernetes quantity: a string or a number.
+    Quantity,
+    List(&'static Type),
+    Map(&'static Type),
+    Object(&'static [(&'static str, Type)]),
+    /// A field that a check can't have, and why.
+    Forbidden(&'static str),
+}
+
+use Type::{Boolean, Forbidden, Integer, List, Map, Object, Quantity};
+
+const STRING: Type = Type::String;
+const PER_CHECK: &str = "can't be set: every added check has its own";
+const NO_PROBES: &str = "can't be set: init containers have no probes and no lifecycle";
+const NO_RESTART: &str = "can't be set: a check has to run once and end";
+
+const CONTAINER: Type = Object(&[
+    ("name", Forbidden(PER_CHECK)),
+    ("image", Forbidden(PER_CHECK)),
+    ("imagePullPolicy", Forbidden(PER_CHECK)),
+    ("lifecycle", Forbidden(NO_PROBES)),
+    ("livenessProbe", Forbidden(NO_PROBES)),
+    ("readinessProbe", Forbidden(NO_PROBES)),
+    ("startupProbe", Forbidden(NO_PROBES)),
+    ("restartPolicy", Forbidden(NO_RESTART)),
+    ("restartPolicyRules", Forbidden(NO_RESTART)),
+    ("args", List(&STRING)),
+    ("command", List(&STRING)),
+    ("env", List(&ENV_VAR)),
+    ("envFrom", List(&ENV_FROM)),
+    ("ports", List(&PORT)),
+    (
+        "resizePolicy",
+        List(&Object(&[
+            ("resourceName", STRING),
+            ("restartPolicy", STRING),
+        ])),
+    ),
+    (
+        "resources",
+        Object(&[
+            (
+                "claims",
+                List(&Object(&[("name", STRING), ("request", STRING)])),
+            ),
+            ("limits", Map(&Quantity)),
+            ("requests", Map(&Quantity)),
+        ]),
+    ),
+    ("securityContext", SECURITY_CONTEXT),
+    ("stdin", Boolean),
+    ("stdinOnce", Boolean),
+    ("terminationMessagePath", STRING),
+    ("terminationMessagePolicy", STRING),
+    ("tty", Boolean),
+    (
+        "volumeDevices",
+        List(&Object(&[("devicePath", STRING), ("name", STRING)])),
+    ),
+    (
+        "volumeMounts",
+        List(&Object(&[
+            ("mountPath", STRING),
+            ("mountPropagation", STRING),
+            ("name", STRING),
+            ("readOnly", Boolean),
+            ("recursiveReadOnly", STRING),
+            ("subPath", STRING),
+            ("subPathExpr", STRING),
+        ])),
+    ),
+    ("workingDir", STRING),
+]);
+
+const KEY_REF: Type = Object(&[("key", STRING), ("name", STRING), ("optional", Boolean)]);
+const NAME_REF: Type = Object(&[("name", STRING), ("optional", Boolean)]);
+
+const ENV_VAR: Type = Object(&[
+    ("name", STRING),
+    ("value", STRING),
+    (
+        "valueFrom",
+        Object(&[
+            ("configMapKeyRef", KEY_REF),
+            (
+                "fieldRef",
+                Object(&[("apiVersion", STRING), ("fieldPath", STRING)]),
+            ),
+            (
+                "fileKeyRef",
+                Object(&[
+                    ("key", STRING),
+                    ("optional", Boolean),
+                    ("path", STRING),
+                    ("volumeName", STRING),
+                ]),
+            ),
+            (
+                "resourceFieldRef",
+                Object(&[
+                    ("containerName", STRING),
+                    ("divisor", Quantity),
+                    ("resource", STRING),
+                ]),
+            ),
+            ("secretKeyRef", KEY_REF),
+        ]),
+    ),
+]);
+
+const ENV_FROM: Type = Object(&[
+    ("configMapRef", NAME_REF),
+    ("prefix", STRING),
+    ("secretRef", NAME_REF),
+]);
+
+const PORT: Type = Object(&[
+    ("containerPort", Integer),
+    ("hostIP", STRING),
+    ("hostPort", Integer),
+    ("name", STRING),
+    ("protocol", STRING),
+]);
+
+const PROFILE: Type = Object(&[("localhostProfile", STRING), ("type", STRING)]);
+
+const SECURITY_CONTEXT: Type = Object(&[
+    ("allowPrivilegeEscalation", Boolean),
+    ("appArmorProfile", PROFILE),
+    (
+        "capabilities",
+        Object(&[("add", List(&STRING)), ("drop", List(&STRING))]),
+    ),
+    ("privileged", Boolean),
+    ("procMount", STRING),
+    ("readOnlyRootFilesystem", Boolean),
+    ("runAsGroup", Integer),
+    ("runAsNonRoot", Boolean),
+    ("runAsUser", Integer),
+    (
+        "seLinuxOptions",
+        Object(&[
+            ("level", STRING),
+            ("role", STRING),
+            ("type", STRING),
+            ("user", STRING),
+        ]),
+    ),
+    ("seccompProfile", PROFILE),
+    (
+        "windowsOptions",
+        Object(&[
+            ("gmsaCredentialSpec", STRING),
+            ("gmsaCredentialSpecName", STRING),
+            ("hostProcess", Boolean),
+            ("runAsUserName", STRING),
+        ]),
+    ),
+]);
+
+/// Checks the container that comes next, and adds what is wrong with it to `problems`, each with
+/// its path below `path`.
+pub fn check(reader: &mut Reader<'_>, path: &str, problems: &mut Vec<String>) {
+    let mut command = false;
+    let mut ahead = reader.clone();
+    let read = ahead.object(|reader, key| {
+        command |= key == "command" && reader.peek()? == Kind::List;
+        reader.skip().map(drop)
+    });
+    let result = read.and_then(|_| check_type(reader, &CONTAINER, path, problems));
+    match result {
+        Err(error) => problems.push([path, ": ", &error.sentence()].concat()),
+        Ok(()) if !command => problems.push(
+            [
+                path,
+                ".command is missing: without it a check would run the image's own program",
+            ]
+            .concat(),
+        ),
+        Ok(()) => {}
+    }
+}
+
+/// Checks one value. Only broken JSON ends it.
+fn check_type(
+    reader: &mut Reader<'_>,
+    wanted: &Type,
+    path: &str,
+    problems: &mut Vec<String>,
+) -> Result<(), Error> {
+    let found = reader.peek()?;
+    if let Forbidden(reason) = wanted {
+        problems.push([path, " ", reason].concat());
+        reader.skip()?;
+        return Ok(());
+    }
+    if found == Kind::Null {
+        reader.skip()?;
+        return Ok(());
+    }
+    let (name, fits) = match wanted {
+        Type::String => ("a string", found == Kind::String),
+        Boolean => ("true or false", found == Kind::Boolean),
+        Integer => {
+            let text = reader.clone().skip()?.of(reader.text());
+            let whole = std::str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
+            ("a whole number", found == Kind::Number && whole)
+        }
+        Quantity => (
+            "a quantity such as 100m or 64Mi",
+            matches!(found, Kind::String | Kind::Number),
+        ),
+        List(_) => ("a list", found == Kind::List),
+        Map(_) | Object(_) | Forbidden(_) => ("an object", found == Kind::Object),
+    };
+    if !fits {
+        problems.push([path, " must be ", name, ", not ", found.name()].concat());
+        reader.skip()?;
+        return Ok(());
+    }
+    match wanted {
+        List(element) => reader
+            .list(|reader, index| {
+                let path = [path, "[", &index.to_string(), "]"].concat();
+                check_type(reader, element, &path, problems)
+            })
+            .map(drop),
+        Map(value) => reader
+            .object(|reader, key| {
+                let path = [path, ".", &shorten(key, 60)].concat();
+                check_type(reader, value, &path, problems)
+            })
+            .map(drop),
+        Object(fields) => reader
+            .object(|reader, key| {
+                let path = [path, ".", &shorten(key, 60)].concat();
+                if let Some((_, wanted)) = fields.iter().find(|(name, _)| *name == key) {
+                    check_type(reader, wanted, &path, problems)
+                } else {
+                    problems.push([&path, " is not a field of a container"].concat());
+                    reader.skip().map(drop)
+                }
+            })
+            .map(drop),
+        Type::String | Boolean | Integer | Quantity | Forbidden(_) => reader.skip().map(drop),
+    }
+}

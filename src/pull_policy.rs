@@ -1,0 +1,117 @@
+//! The pull policy: its values, their strength, and what the API server fills in.
+
+use crate::image::Reference;
+
+/// When the kubelet pulls an image. The order is the strength: the later pulls more often.
+///
+/// Source: `PullPolicy` in the Kubernetes API,
+/// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PullPolicy {
+    /// The kubelet never pulls: the image has to be on the node.
+    Never,
+    /// The kubelet pulls when the node has no image of that name.
+    IfNotPresent,
+    /// The kubelet asks the registry each time a container starts.
+    Always,
+}
+
+impl PullPolicy {
+    /// All values, strongest first, as the API server's own error message lists them.
+    pub const ALL: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
+
+    /// The value as it stands in an object.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::IfNotPresent => "IfNotPresent",
+            Self::Always => "Always",
+        }
+    }
+
+    /// Reads a value as the API server does: to the letter.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.as_str() == text)
+    }
+
+    /// What the API server writes when the author wrote nothing: `Always` when the tag is exactly
+    /// `latest` (written, or implied by neither tag nor digest; a digest beside it changes
+    /// nothing), else `IfNotPresent`.
+    ///
+    /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
+    /// `pkg/util/parsers`; the case of tag and digest is kubernetes/kubernetes#134092. An image
+    /// that can't be parsed gets `IfNotPresent`; here it has no [`Reference`].
+    #[must_use]
+    pub fn server_default(reference: &Reference<'_>) -> Self {
+        let latest = match (reference.tag(), reference.digest()) {
+            (Some(tag), _) => tag == "latest",
+            (None, digest) => digest.is_none(),
+        };
+        if latest {
+            Self::Always
+        } else {
+            Self::IfNotPresent
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strength_grows_from_never_to_always() {
+        assert!(PullPolicy::Always > PullPolicy::IfNotPresent);
+        assert!(PullPolicy::IfNotPresent > PullPolicy::Never);
+    }
+
+    #[test]
+    fn only_the_three_exact_words_are_policies() {
+        for policy in PullPolicy::ALL {
+            assert_eq!(PullPolicy::parse(policy.as_str()), Some(policy));
+        }
+        for other in ["always", "ALWAYS", "", " Always", "IfNotpresent", "Newer"] {
+            assert_eq!(PullPolicy::parse(other), None, "{other:?}");
+        }
+    }
+
+    /// The table of `kubernetes.md`, observed on a kube-apiserver 1.36.2.
+    #[test]
+    fn the_server_default_is_what_the_api_server_writes() {
+        let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+        let hex = "0123456789abcdef".repeat(4);
+        let always = [
+            "nginx".to_owned(),
+            "nginx:latest".to_owned(),
+            format!("nginx:latest@{digest}"),
+            "localhost:5000/a/b".to_owned(),
+            "localhost/a/b".to_owned(),
+            "[::1]:5000/a/b".to_owned(),
+            "localhost:5000/a/b:latest".to_owned(),
+            "Registry.Example.com/nginx".to_owned(),
+            "REGISTRY/nginx".to_owned(),
+            format!("{hex}:latest"),
+        ];
+        let if_not_present = [
+            "nginx:1.25".to_owned(),
+            format!("nginx@{digest}"),
+            format!("nginx:1.25@{digest}"),
+            "localhost:5000/a/b:v1".to_owned(),
+            "nginx:Latest".to_owned(),
+            "nginx:LATEST".to_owned(),
+            "nginx:latest-alpine".to_owned(),
+            "nginx:stable-latest".to_owned(),
+        ];
+        for (images, expected) in [
+            (&always[..], PullPolicy::Always),
+            (&if_not_present[..], PullPolicy::IfNotPresent),
+        ] {
+            for image in images {
+                let reference = Reference::parse(image).unwrap_or_else(|e| panic!("{image}: {e}"));
+                assert_eq!(PullPolicy::server_default(&reference), expected, "{image}");
+            }
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! *registry*: asks the registry for the digest behind each tag, and has a rule for each way in
+//! which that can fail.
+//!
+//! `Verify` needs an answer; `Pin` also writes the digest down, so that a node pulls exactly when
+//! the digest changed, and a check and its containers can't get different contents. This is what
+//! KEP-5497 asks of the kubelet, at admission.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::same_image::SameImage;
+use super::{Cause, Told, Work};
+use crate::image::{Reference, is_digest};
+use crate::pull_policy::PullPolicy;
+use crate::request::Event;
+use crate::sentence::Names;
+use crate::settings::{LookupMode, OnFailure, Registry};
+
+/// Where digests come from: the host capability `oci/v1/manifest_digest`.
+pub trait ManifestDigests {
+    /// The digest of the manifest, or of the index, that an image's tag points to.
+    ///
+    /// # Errors
+    /// The host's own text, which is classified and never shown.
+    fn manifest_digest(&mut self, image: &str) -> Result<String, String>;
+}
+
+/// The ways in which a lookup fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The tag or repository does not exist.
+    NotFound,
+    /// 401 or 403.
+    Denied,
+    /// 429.
+    RateLimited,
+    /// No connection, DNS, TLS, time-out, 5xx.
+    Unreachable,
+    /// Any other answer.
+    Unknown,
+    /// The host did not let the policy ask; no failure of a registry.
+    NotGranted,
+}
+
+impl Failure {
+    /// The class as it stands in the audit annotation.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::NotFound => "notFound",
+            Self::Denied => "denied",
+            Self::RateLimited => "rateLimited",
+            Self::Unreachable => "unreachable",
+            Self::Unknown => "unknown",
+            Self::NotGranted => "notGranted",
+        }
+    }
+
+    /// Classifies a host's text by its stable parts: the first of them decides, because what a
+    /// registry wrote itself comes after it and can say anything.
+    ///
+    /// Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
+    #[must_use]
+    pub fn classify(text: &str) -> Self {
+        type Classify = fn(&str) -> Failure;
+        let parts: [(&str, Classify); 5] = [
+            ("has not been granted access", |_| Self::NotGranted),
+            ("Not authorized:", |_| Self::Denied),
+            ("error sending request for url", |_| Self::Unreachable),
+            ("Server error: url", Self::of_status),
+            ("OCI API errors: [", Self::of_message),
+        ];
+        parts
+            .into_iter()
+            .filter_map(|(part, classify)| {
+                let (before, after) = text.split_once(part)?;
+                Some((before.len(), classify, after))
+            })
+            .min_by_key(|(position, ..)| *position)
+            .map_or(Self::Unknown, |(_, classify, after)| classify(after))
+    }
+
+    /// By an HTTP status: ` …, code: 404, message: …`.
+    fn of_status(text: &str) -> Self {
+        let status: Option<u16> = text
+            .split_once(", code: ")
+            .and_then(|(_, rest)| rest.get(..3))
+            .and_then(|digits| digits.parse().ok());
+        match status {
+            Some(401 | 403) => Self::Denied,
+            Some(404) => Self::NotFound,
+            Some(429) => Self::RateLimited,
+            Some(500..=599) => Self::Unreachable,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// By the message that a registry wrote: the client does not print the error's code, so
+    /// these are the words of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and
+    /// Artifact Registry.
+    fn of_message(text: &str) -> Self {
+        const WORDS: [(&str, Failure); 15] = [
+            ("rate limit", Failure::RateLimited),
+            ("too many requests", Failure::RateLimited),
+            ("toomanyrequests", Failure::RateLimited),
+            ("manifest unknown", Failure::NotFound),
+            ("not known to registry", Failure::NotFound),
+            ("name unknown", Failure::NotFound),
+            ("not found", Failure::NotFound),
+            ("does not exist", Failure::NotFound),
+            ("was deleted", Failure::NotFound),
+            ("access to the resource is denied", Failure::Denied),
+            ("unauthorized", Failure::Denied),
+            ("authentication required", Failure::Denied),
+            ("denied", Failure::Denied),
+            ("forbidden", Failure::Denied),
+            ("service unavailable", Failure::Unreachable),
+        ];
+        let message = text.lines().next().unwrap_or_default().to_ascii_lowercase();
+        WORDS
+            .into_iter()
+            .find(|(word, _)| message.contains(word))
+            .map_or(Self::Unknown, |(_, failure)| failure)
+    }
+
+    /// What the settings say to do.
+    fn action(self, settings: &Registry<'_>) -> OnFailure {
+        match self {
+            Self::NotFound => settings.on_not_found,
+            Self::Denied => settings.on_denied,
+            Self::RateLimited => settings.on_rate_limited,
+            Self::Unreachable => settings.on_unreachable,
+            Self::Unknown | Self::NotGranted => settings.on_unknown,
+        }
+    }
+}
+
+/// Why an image was not looked up, if it wasn't.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The registry was asked.
+    Yes,
+    /// Another image of that registry got no answer in this request.
+    RegistryIsDown,
+    /// `registry.maxLookups` were made in this request.
+    LimitReached,
+}
+
+/// A lookup that failed, or that was not made.
+#[derive(Clone, Debug)]
+pub struct FailedLookup {
+    /// The image, normalised.
+    pub image: String,
+    /// How it failed.
+    pub failure: Failure,
+    /// Whether the registry was asked at all.
+    pub asked: Asked,
+    /// What was done.
+    pub action: OnFailure,
+    /// `UseCached`, but `images.requireAlways` keeps a container at `Always`.
+    pub kept_always: bool,
+}
+
+/// What the rule has to say of a place.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Its tag is pinned.
+    Pinned,
+    /// Its registry gave no digest, so it takes what the node has.
+    UseCached(Failure),
+    /// Its registry gave no digest, and the settings say to reject that.
+    Failed(Failure, Asked),
+}
+
+/// Looks up the images that the settings name, each once, in the order of the places.
+pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
+    let settings = work.settings;
+    let pins = settings.registry.lookup == LookupMode::Pin && !work.review.event.is_template();
+    if pins && work.review.event == Event::PodUpdate {
+        keep_earlier_pins(work);
+    }
+    let images = SameImage::of(&work.entries);
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); images.count()];
+    for (index, image) in images.ids().enumerate() {
+        if let Some(members) = members.get_mut(image) {
+            members.push(index);
+        }
+    }
+    let mut desk = Desk {
+        registry,
+        left: settings.registry.max_lookups,
+        down: HashSet::new(),
+        granted: true,
+    };
+    for members in members {
+        let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
+            continue;
+        };
+        let reference = first.reference;
+        // Who pulls with Never never asks a registry.
+        let pulled = members
+            .iter()
+            .filter_map(|index| work.entries.get(*index))
+            .any(|entry| entry.policy != PullPolicy::Never);
+        if first.has_digest() || !pulled || !settings.registry.names(&reference) {
+            continue;
+        }
+        let image = reference.repository_and_tag().unwrap_or_default();
+        match desk.ask(&reference, &image) {
+            Ok(digest) if pins => pin(work, &members, &Rc::from(digest)),
+            Ok(_) => {}
+            Err((failure, asked)) => fail(work, &members, image, failure, asked),
+        }
+    }
+}
+
+/// Who asks the registries, within the bounds of one request.
+struct Desk<'r> {
+    registry: &'r mut dyn ManifestDigests,
+    left: usize,
+    down: HashSet<String>,
+    granted: bool,
+}
+
+impl Desk<'_> {
+    fn ask(&mut self, reference: &Reference<'_>, image: &str) -> Result<String, (Failure, Asked)> {
+        if !self.granted {
+            return Err((Failure::NotGranted, Asked::Yes));
+        }
+        if self.down.contains(reference.registry()) {
+            return Err((Failure::Unreachable, Asked::RegistryIsDown));
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            return Err((Failure::Unreachable, Asked::LimitReached));
+        };
+        self.left = left;
+        let failure = match self.registry.manifest_digest(image) {
+            Ok(digest) if is_digest(&digest) => return Ok(digest),
+            Ok(_) => Failure::Unknown,
+            Err(text) => Failure::classify(&text),
+        };
+        match failure {
+            Failure::Unreachable => {
+                self.down.insert(reference.registry().to_owned());
+            }
+            Failure::NotGranted => self.granted = false,
+            _ => {}
+        }
+        Err((failure, Asked::Yes))
+    }
+}
+
+/// A tag that was pinned before stays at its digest: an object that is applied again must not
+/// restart its containers because the tag moved in between.
+fn keep_earlier_pins(work: &mut Work<'_>) {
+    for entry in &mut work.entries {
+        let Some(previous) = entry.place.previous_image.as_deref() else {
+            continue;
+        };
+        if let Ok(previous) = Reference::parse(previous)
+            && entry.reference.is_pinned_as(previous)
+            && work.settings.registry.names(&entry.reference)
+        {
+            entry.pinned = previous.digest().map(Rc::from);
+        }
+    }
+}
+
+fn pin(work: &mut Work<'_>, members: &[usize], digest: &Rc<str>) {
+    let may_change_policy = work.review.event.may_change_policy();
+    for index in members {
+        let Some(entry) = work.entries.get_mut(*index) else {
+            continue;
+        };
+        entry.pinned = Some(Rc::clone(digest));
+        if may_change_policy && entry.policy != PullPolicy::Never {
+            let policy = if entry.require_always.is_some() {
+                PullPolicy::Always
+            } else {
+                PullPolicy::IfNotPresent
+            };
+            entry.set_policy(policy, Cause::Registry(Outcome::Pinned));
+        }
+    }
+}
+
+fn fail(work: &mut Work<'_>, members: &[usize], image: String, failure: Failure, asked: Asked) {
+    let mut action = failure.action(&work.settings.registry);
+    if action == OnFailure::UseCached && !work.review.event.may_change_policy() {
+        action = OnFailure::KeepTag;
+    }
+    let mut kept_always = false;
+    match action {
+        OnFailure::Reject => {
+            if let Some(first) = members.first() {
+                work.reject(*first, Cause::Registry(Outcome::Failed(failure, asked)));
+            }
+        }
+        OnFailure::UseCached => {
+            for index in members {
+                let Some(entry) = work.entries.get_mut(*index) else {
+                    continue;
+                };
+                if entry.require_always.is_some() {
+                    kept_always = true;
+                    continue;
+                }
+                entry.use_cached = true;
+                if entry.policy == PullPolicy::Always {
+                    let cause = Cause::Registry(Outcome::UseCached(failure));
+                    entry.set_policy(PullPolicy::IfNotPresent, cause);
+                }
+            }
+        }
+        OnFailure::KeepTag => {}
+    }
+    work.lookups.push(FailedLookup {
+        image,
+        failure,
+        asked,
+        action,
+        kept_always,
+    });
+}
+
+/// Why there is no digest, and the way out.
+fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
+    match (failure, asked) {
+        (_, Asked::RegistryIsDown) => (
+            "was not looked up, as its registry just gave no answer",
+            "try again later",
+        ),
+        (_, Asked::LimitReached) => (
+            "was not looked up, as registry.maxLookups is reached",
+            "raise it",
+        ),
+        (Failure::NotFound, _) => (
+            "does not exist in its registry",
+            "correct its tag or repository",
+        ),
+        (Failure::Denied, _) => (
+            "is not for the policy to see",
+            "give the PolicyServer a pull secret",
+        ),
+        (Failure::RateLimited, _) => (
+            "hit its registry's rate limit",
+            "try again later or use registry.skipImages",
+        ),
+        (Failure::Unreachable, _) => ("has a registry that gives no answer", "try again later"),
+        (Failure::Unknown, _) => (
+            "has a registry whose answer is not understood",
+            "look at the host's log",
+        ),
+        (Failure::NotGranted, _) => (
+            "can't be looked up",
+            "grant oci/v1/manifest_digest in the policy's hostCapabilities",
+        ),
+    }
+}
+
+/// What is wrong, and the way out.
+#[must_use]
+pub fn sentence(told: &Told<'_>, outcome: &Outcome, image_after: &str, names: Names) -> String {
+    match outcome {
+        Outcome::Pinned => [
+            &*names.show(told.name),
+            " pulls ",
+            &names.show(told.image),
+            " by its tag: set its image to ",
+            &names.show(image_after),
+        ]
+        .concat(),
+        Outcome::UseCached(_) => [
+            &told.pulls(names),
+            " but its registry gives no digest: ",
+            &told.way_out(names),
+        ]
+        .concat(),
+        Outcome::Failed(failure, asked) => {
+            let (why, way_out) = explanation(*failure, *asked);
+            [
+                &*names.show(told.name),
+                "'s image ",
+                &names.show(told.image),
+                " ",
+                why,
+                ": ",
+                way_out,
+            ]
+            .concat()
+        }
+    }
+}
+
+/// The warning of a lookup that failed.
+#[must_use]
+pub fn warning(lookup: &FailedLookup, names: Names) -> String {
+    let (why, way_out) = explanation(lookup.failure, lookup.asked);
+    let done = match (lookup.action, lookup.kept_always) {
+        (OnFailure::Reject, _) => "",
+        (OnFailure::KeepTag, _) => " (kept as it is)",
+        (OnFailure::UseCached, false) => " (cached copy allowed)",
+        (OnFailure::UseCached, true) => " (Always kept: images.requireAlways)",
+    };
+    [&names.show(&lookup.image), " ", why, ": ", way_out, done].concat()
+}

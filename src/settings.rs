@@ -1,0 +1,780 @@
+//! The settings: reading and checking them, every problem with its path.
+//!
+//! A cluster operator sees a settings error once, in the status of a `ClusterAdmissionPolicy` or
+//! in a terminal; so all problems are reported together, each with what is allowed there.
+
+use std::borrow::Cow;
+
+use crate::container_schema;
+use crate::image::Reference;
+use crate::json::{Error, Kind, Reader, Span};
+use crate::pattern::{ImagePattern, glob_matches};
+use crate::pull_policy::PullPolicy;
+
+/// What happens to a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// What can be repaired is repaired, the rest is rejected.
+    #[default]
+    Fix,
+    /// Every finding is rejected; no object is ever changed.
+    Reject,
+    /// Every finding is a warning.
+    Warn,
+}
+
+/// What happens when an image of a Pod with image checks is not covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coverage {
+    /// Nothing.
+    Off,
+    /// A warning, in every mode.
+    #[default]
+    Warn,
+    /// A finding without a repair.
+    Reject,
+    /// A finding whose repair adds the check.
+    Fix,
+}
+
+/// In mode Fix, what happens to a pod template with a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Templates {
+    /// Nothing.
+    Off,
+    /// It is accepted with warnings; its Pods are repaired when they are created.
+    #[default]
+    Warn,
+    /// It is repaired.
+    Fix,
+}
+
+/// Whether registries are asked for the digests behind tags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookupMode {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are, and an answer is all that is needed.
+    Verify,
+    /// They are, and the digest is written into the Pod.
+    Pin,
+}
+
+/// What happens when a lookup fails in a certain way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It is a finding without a repair.
+    Reject,
+    /// Image and policy stay as they are.
+    KeepTag,
+    /// The tag stays, and its containers and checks take what the node has.
+    UseCached,
+}
+
+impl OnFailure {
+    /// The value as it stands in the settings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "Reject",
+            Self::KeepTag => "KeepTag",
+            Self::UseCached => "UseCached",
+        }
+    }
+}
+
+/// A pull policy for containers whose author chose none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultPolicy {
+    /// The same for every image.
+    Policy(PullPolicy),
+    /// `Always` for a tag, `IfNotPresent` for a digest: what a digest names never changes.
+    AlwaysUnlessDigest,
+}
+
+/// `imageChecks`
+#[derive(Clone, Debug)]
+pub struct ImageChecks<'a> {
+    /// An init container whose name starts with one of these is an image check.
+    pub name_prefixes: Vec<Cow<'a, str>>,
+    /// What happens when an image is not covered.
+    pub coverage: Coverage,
+    /// Coverage for Pods without any image check, too.
+    pub every_pod: bool,
+    /// What an added check looks like in a Pod that has none to copy: the text of a container
+    /// without name, image and pull policy.
+    pub template: Option<&'a [u8]>,
+    /// Globs for the init containers that have to run before an added check.
+    pub after: Vec<Cow<'a, str>>,
+}
+
+/// `defaults`
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    /// For every container whose author chose none.
+    pub image_pull_policy: Option<DefaultPolicy>,
+    /// For image checks, before `image_pull_policy`.
+    pub image_check_pull_policy: Option<DefaultPolicy>,
+    /// Whether a policy equal to the server default counts as not chosen.
+    pub replace_server_defaults: bool,
+}
+
+/// `images`
+#[derive(Clone, Debug, Default)]
+pub struct Images<'a> {
+    /// Containers of these pull with `Always`.
+    pub require_always: Vec<ImagePattern<'a>>,
+    /// Containers of these never pull with `Always`.
+    pub forbid_always: Vec<ImagePattern<'a>>,
+}
+
+/// `registry`
+#[derive(Clone, Debug)]
+pub struct Registry<'a> {
+    /// Whether registries are asked.
+    pub lookup: LookupMode,
+    /// The images that are looked up; none given is all of them.
+    pub images: Vec<ImagePattern<'a>>,
+    /// The images that are not.
+    pub skip_images: Vec<ImagePattern<'a>>,
+    /// The tag or repository does not exist.
+    pub on_not_found: OnFailure,
+    /// 401 or 403.
+    pub on_denied: OnFailure,
+    /// 429.
+    pub on_rate_limited: OnFailure,
+    /// No connection, DNS, TLS, time-out, 5xx.
+    pub on_unreachable: OnFailure,
+    /// Any other answer.
+    pub on_unknown: OnFailure,
+    /// Lookups in one request.
+    pub max_lookups: usize,
+}
+
+impl Registry<'_> {
+    /// Whether what registries answer can change a pull policy.
+    #[must_use]
+    pub fn may_change_policies(&self) -> bool {
+        self.lookup == LookupMode::Pin
+            || [
+                self.on_not_found,
+                self.on_denied,
+                self.on_rate_limited,
+                self.on_unreachable,
+                self.on_unknown,
+            ]
+            .contains(&OnFailure::UseCached)
+    }
+
+    /// Whether this image is one to look up.
+    #[must_use]
+    pub fn names(&self, reference: &Reference<'_>) -> bool {
+        use crate::pattern::first_match;
+        (self.images.is_empty() || first_match(&self.images, reference).is_some())
+            && first_match(&self.skip_images, reference).is_none()
+    }
+}
+
+/// `exempt`
+#[derive(Clone, Debug, Default)]
+pub struct Exempt<'a> {
+    /// Globs for the names of containers.
+    pub containers: Vec<Cow<'a, str>>,
+    /// Images.
+    pub images: Vec<ImagePattern<'a>>,
+}
+
+/// The settings of the policy, checked.
+#[derive(Clone, Debug)]
+pub struct Settings<'a> {
+    /// What happens to a finding.
+    pub mode: Mode,
+    /// How image checks are recognised, and what they have to cover.
+    pub image_checks: ImageChecks<'a>,
+    /// Whether containers take the image that an init container has pulled.
+    pub pull_once: bool,
+    /// The pull policy of containers whose author chose none.
+    pub defaults: Defaults,
+    /// Images with a rule of their own.
+    pub images: Images<'a>,
+    /// What is asked of registries.
+    pub registry: Registry<'a>,
+    /// What happens to a pod template with a finding.
+    pub templates: Templates,
+    /// What is never examined and never changed.
+    pub exempt: Exempt<'a>,
+    /// Whether a repaired object carries a record of its changes.
+    pub record_changes: bool,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            image_checks: ImageChecks {
+                name_prefixes: vec!["imagecheck-".into(), "imagepullcheck-".into()],
+                coverage: Coverage::default(),
+                every_pod: false,
+                template: None,
+                after: Vec::new(),
+            },
+            pull_once: true,
+            defaults: Defaults {
+                image_pull_policy: None,
+                image_check_pull_policy: None,
+                replace_server_defaults: true,
+            },
+            images: Images::default(),
+            registry: Registry {
+                lookup: LookupMode::default(),
+                images: Vec::new(),
+                skip_images: Vec::new(),
+                on_not_found: OnFailure::Reject,
+                on_denied: OnFailure::KeepTag,
+                on_rate_limited: OnFailure::KeepTag,
+                on_unreachable: OnFailure::KeepTag,
+                on_unknown: OnFailure::KeepTag,
+                max_lookups: 10,
+            },
+            templates: Templates::default(),
+            exempt: Exempt::default(),
+            record_changes: true,
+        }
+    }
+}
+
+const MODES: &[(&str, Mode)] = &[
+    ("Fix", Mode::Fix),
+    ("Reject", Mode::Reject),
+    ("Warn", Mode::Warn),
+];
+const COVERAGES: &[(&str, Coverage)] = &[
+    ("Off", Coverage::Off),
+    ("Warn", Coverage::Warn),
+    ("Reject", Coverage::Reject),
+    ("Fix", Coverage::Fix),
+];
+const TEMPLATES: &[(&str, Templates)] = &[
+    ("Off", Templates::Off),
+    ("Warn", Templates::Warn),
+    ("Fix", Templates::Fix),
+];
+const LOOKUPS: &[(&str, LookupMode)] = &[
+    ("Off", LookupMode::Off),
+    ("Verify", LookupMode::Verify),
+    ("Pin", LookupMode::Pin),
+];
+const ON_FAILURE: &[(&str, OnFailure)] = &[
+    ("Reject", OnFailure::Reject),
+    ("KeepTag", OnFailure::KeepTag),
+    ("UseCached", OnFailure::UseCached),
+];
+const DEFAULT_POLICIES: &[(&str, DefaultPolicy)] = &[
+    ("Always", DefaultPolicy::Policy(PullPolicy::Always)),
+    (
+        "IfNotPresent",
+        DefaultPolicy::Policy(PullPolicy::IfNotPresent),
+    ),
+    ("Never", DefaultPolicy::Policy(PullPolicy::Never)),
+    ("AlwaysUnlessDigest", DefaultPolicy::AlwaysUnlessDigest),
+];
+const BOOLEANS: &[(&str, bool)] = &[("true", true), ("false", false)];
+/// The most lookups that a request may be allowed.
+const MAX_LOOKUPS: usize = 100;
+/// A check's name is a prefix and a number, together a DNS label of at most 63 bytes.
+const PREFIX_MAX: usize = 58;
+
+impl<'a> Settings<'a> {
+    /// Reads the settings of a request. They were checked when the policy was loaded, so the
+    /// template of a check is taken as it is.
+    ///
+    /// # Errors
+    /// Every problem, each with the path to it.
+    pub fn read(text: &'a [u8]) -> Result<Self, Vec<String>> {
+        let form = Form::of(text);
+        if form.problems.is_empty() {
+            Ok(form.settings)
+        } else {
+            Err(form.problems)
+        }
+    }
+
+    /// Checks the settings, the template of a check included.
+    ///
+    /// # Errors
+    /// Every problem, each with the path to it.
+    pub fn check(text: &'a [u8]) -> Result<(), Vec<String>> {
+        let mut form = Form::of(text);
+        if let Some(template) = form.template {
+            container_schema::check(
+                &mut Reader::at(text, template),
+                "imageChecks.template",
+                &mut form.problems,
+            );
+        }
+        form.check_together();
+        if form.problems.is_empty() {
+            Ok(())
+        } else {
+            Err(form.problems)
+        }
+    }
+}
+
+/// The settings while they are read, and what is wrong with them so far.
+struct Form<'a> {
+    settings: Settings<'a>,
+    problems: Vec<String>,
+    template: Option<Span>,
+}
+
+/// A key of the settings, with the sections that hold it.
+type Key = (&'static str, &'static [&'static str]);
+
+const TOP: Key = (
+    "",
+    &[
+        "mode",
+        "imageChecks",
+        "pullOnce",
+        "defaults",
+        "images",
+        "registry",
+        "templates",
+        "exempt",
+        "recordChanges",
+    ],
+);
+const IMAGE_CHECKS: Key = (
+    "imageChecks",
+    &["namePrefixes", "coverage", "everyPod", "template", "after"],
+);
+const DEFAULTS: Key = (
+    "defaults",
+    &[
+        "imagePullPolicy",
+        "imageCheckPullPolicy",
+        "replaceServerDefaults",
+    ],
+);
+const IMAGES: Key = ("images", &["requireAlways", "forbidAlways"]);
+const REGISTRY: Key = (
+    "registry",
+    &[
+        "lookup",
+        "images",
+        "skipImages",
+        "onNotFound",
+        "onDenied",
+        "onRateLimited",
+        "onUnreachable",
+        "onUnknown",
+        "maxLookups",
+    ],
+);
+const EXEMPT: Key = ("exempt", &["containers", "images"]);
+
+impl<'a> Form<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        let mut form = Self {
+            settings: Settings::default(),
+            problems: Vec::new(),
+            template: None,
+        };
+        let mut reader = Reader::new(text);
+        if let Err(error) = form.section(&mut reader, TOP, Self::top) {
+            form.problems.push(error.sentence());
+        }
+        form
+    }
+
+    /// Reads an object of settings, key by key. Only broken JSON ends it.
+    fn section(
+        &mut self,
+        reader: &mut Reader<'a>,
+        (section, keys): Key,
+        read: fn(&mut Self, &mut Reader<'a>, &str, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if is_unset(reader)? {
+            return Ok(());
+        }
+        let found = reader.peek()?;
+        if found != Kind::Object {
+            let place = if section.is_empty() {
+                "the settings"
+            } else {
+                section
+            };
+            self.problems
+                .push([place, " must be an object, not ", found.name()].concat());
+            reader.skip()?;
+            return Ok(());
+        }
+        reader.object(|reader, key| {
+            let path = if section.is_empty() {
+                key.to_owned()
+            } else {
+                [section, ".", key].concat()
+            };
+            if !keys.contains(&key) {
+                let place = if section.is_empty() {
+                    "the settings have "
+                } else {
+                    "it holds "
+                };
+                self.problems.push(
+                    [
+                        &shown(&path),
+                        " is not a setting: ",
+                        place,
+                        &keys.join(", "),
+                    ]
+                    .concat(),
+                );
+                reader.skip()?;
+                return Ok(());
+            }
+            if is_unset(reader)? {
+                return Ok(());
+            }
+            read(self, reader, key, &path)
+        })?;
+        Ok(())
+    }
+
+    fn top(&mut self, reader: &mut Reader<'a>, key: &str, path: &str) -> Result<(), Error> {
+        match key {
+            "mode" => self.choice(reader, path, MODES, |s| &mut s.mode),
+            "imageChecks" => self.section(reader, IMAGE_CHECKS, Self::image_checks),
+            "pullOnce" => self.boolean(reader, path, |s| &mut s.pull_once),
+            "defaults" => self.section(reader, DEFAULTS, Self::defaults),
+            "images" => self.section(reader, IMAGES, Self::images),
+            "registry" => self.section(reader, REGISTRY, Self::registry),
+            "templates" => self.choice(reader, path, TEMPLATES, |s| &mut s.templates),
+            "exempt" => self.section(reader, EXEMPT, Self::exempt),
+            _ => self.boolean(reader, path, |s| &mut s.record_changes),
+        }
+    }
+
+    fn image_checks(
+        &mut self,
+        reader: &mut Reader<'a>,
+        key: &str,
+        path: &str,
+    ) -> Result<(), Error> {
+        match key {
+            "namePrefixes" => {
+                let prefixes = self.list(reader, path, name_prefix)?;
+                self.settings.image_checks.name_prefixes = prefixes;
+                Ok(())
+            }
+            "coverage" => self.choice(reader, path, COVERAGES, |s| &mut s.image_checks.coverage),
+            "everyPod" => self.boolean(reader, path, |s| &mut s.image_checks.every_pod),
+            "template" => {
+                let found = reader.peek()?;
+                let span = reader.skip()?;
+                if found == Kind::Object {
+                    self.settings.image_checks.template = Some(span.of(reader.text()));
+                    self.template = Some(span);
+                } else {
+                    self.problems
+                        .push([path, " must be a container, not ", found.name()].concat());
+                }
+                Ok(())
+            }
+            _ => {
+                self.settings.image_checks.after = self.list(reader, path, container_glob)?;
+                Ok(())
+            }
+        }
+    }
+
+    fn defaults(&mut self, reader: &mut Reader<'a>, key: &str, path: &str) -> Result<(), Error> {
+        match key {
+            "imagePullPolicy" => {
+                let policy = self.one_of(reader, path, DEFAULT_POLICIES)?;
+                self.settings.defaults.image_pull_policy = policy;
+                Ok(())
+            }
+            "imageCheckPullPolicy" => {
+                let policy = self.one_of(reader, path, DEFAULT_POLICIES)?;
+                self.settings.defaults.image_check_pull_policy = policy;
+                Ok(())
+            }
+            _ => self.boolean(reader, path, |s| &mut s.defaults.replace_server_defaults),
+        }
+    }
+
+    fn images(&mut self, reader: &mut Reader<'a>, key: &str, path: &str) -> Result<(), Error> {
+        let patterns = self.list(reader, path, ImagePattern::parse)?;
+        if key == "requireAlways" {
+            self.settings.images.require_always = patterns;
+        } else {
+            self.settings.images.forbid_always = patterns;
+        }
+        Ok(())
+    }
+
+    fn registry(&mut self, reader: &mut Reader<'a>, key: &str, path: &str) -> Result<(), Error> {
+        match key {
+            "lookup" => self.choice(reader, path, LOOKUPS, |s| &mut s.registry.lookup),
+            "images" => {
+                self.settings.registry.images = self.list(reader, path, ImagePattern::parse)?;
+                Ok(())
+            }
+            "skipImages" => {
+                self.settings.registry.skip_images =
+                    self.list(reader, path, ImagePattern::parse)?;
+                Ok(())
+            }
+            "maxLookups" => {
+                let found = reader.peek()?;
+                let text = reader.skip()?.of(reader.text());
+                let number = std::str::from_utf8(text)
+                    .ok()
+                    .and_then(|text| text.parse::<usize>().ok())
+                    .filter(|number| (1..=MAX_LOOKUPS).contains(number));
+                match number {
+                    Some(number) => self.settings.registry.max_lookups = number,
+                    None => self.problems.push(
+                        [
+                            path,
+                            " must be a whole number from 1 to 100, not ",
+                            &value_shown(found, text),
+                        ]
+                        .concat(),
+                    ),
+                }
+                Ok(())
+            }
+            "onNotFound" => self.choice(reader, path, ON_FAILURE, |s| &mut s.registry.on_not_found),
+            "onDenied" => self.choice(reader, path, ON_FAILURE, |s| &mut s.registry.on_denied),
+            "onRateLimited" => self.choice(reader, path, ON_FAILURE, |s| {
+                &mut s.registry.on_rate_limited
+            }),
+            "onUnreachable" => {
+                self.choice(reader, path, ON_FAILURE, |s| &mut s.registry.on_unreachable)
+            }
+            _ => self.choice(reader, path, ON_FAILURE, |s| &mut s.registry.on_unknown),
+        }
+    }
+
+    fn exempt(&mut self, reader: &mut Reader<'a>, key: &str, path: &str) -> Result<(), Error> {
+        if key == "containers" {
+            self.settings.exempt.containers = self.list(reader, path, container_glob)?;
+        } else {
+            self.settings.exempt.images = self.list(reader, path, ImagePattern::parse)?;
+        }
+        Ok(())
+    }
+
+    /// Reads one of a few words.
+    fn one_of<T: Copy>(
+        &mut self,
+        reader: &mut Reader<'a>,
+        path: &str,
+        choices: &[(&'static str, T)],
+    ) -> Result<Option<T>, Error> {
+        let found = reader.peek()?;
+        let span = reader.clone().skip()?;
+        let word = if found == Kind::String {
+            reader.string()?.value
+        } else if reader.skip()?.of(reader.text()) == b"false" {
+            // YAML 1.1, which kubectl reads, takes a bare `Off` for `false`.
+            Cow::Borrowed("Off")
+        } else {
+            Cow::Borrowed("")
+        };
+        let choice = choices.iter().find(|(name, _)| *name == word);
+        if choice.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.problems.push(
+                [
+                    path,
+                    " must be one of ",
+                    &names.join(", "),
+                    ", not ",
+                    &value_shown(found, span.of(reader.text())),
+                ]
+                .concat(),
+            );
+        }
+        Ok(choice.map(|(_, value)| *value))
+    }
+
+    fn choice<T: Copy>(
+        &mut self,
+        reader: &mut Reader<'a>,
+        path: &str,
+        choices: &[(&'static str, T)],
+        field: for<'s> fn(&'s mut Settings<'a>) -> &'s mut T,
+    ) -> Result<(), Error> {
+        if let Some(value) = self.one_of(reader, path, choices)? {
+            *field(&mut self.settings) = value;
+        }
+        Ok(())
+    }
+
+    fn boolean(
+        &mut self,
+        reader: &mut Reader<'a>,
+        path: &str,
+        field: for<'s> fn(&'s mut Settings<'a>) -> &'s mut bool,
+    ) -> Result<(), Error> {
+        let found = reader.peek()?;
+        let text = reader.skip()?.of(reader.text());
+        let value = BOOLEANS
+            .iter()
+            .find(|(word, _)| word.as_bytes() == text)
+            .map(|(_, value)| *value);
+        match value {
+            Some(value) => *field(&mut self.settings) = value,
+            None => self.problems.push(
+                [
+                    path,
+                    " must be true or false, not ",
+                    &value_shown(found, text),
+                ]
+                .concat(),
+            ),
+        }
+        Ok(())
+    }
+
+    /// Reads a list of strings, each of which `parse` takes.
+    fn list<T>(
+        &mut self,
+        reader: &mut Reader<'a>,
+        path: &str,
+        parse: fn(Cow<'a, str>) -> Result<T, &'static str>,
+    ) -> Result<Vec<T>, Error> {
+        let found = reader.peek()?;
+        let mut values = Vec::new();
+        if found != Kind::List {
+            let text = reader.skip()?.of(reader.text());
+            self.problems.push(
+                [
+                    path,
+                    " must be a list of strings, not ",
+                    &value_shown(found, text),
+                ]
+                .concat(),
+            );
+            return Ok(values);
+        }
+        reader.list(|reader, index| {
+            let found = reader.peek()?;
+            let place = || [path, "[", &index.to_string(), "]"].concat();
+            if found != Kind::String {
+                let text = reader.skip()?.of(reader.text());
+                self.problems.push(
+                    [
+                        &place(),
+                        " must be a string, not ",
+                        &*value_shown(found, text),
+                    ]
+                    .concat(),
+                );
+                return Ok(());
+            }
+            let word = reader.string()?.value;
+            match parse(word.clone()) {
+                Ok(value) => values.push(value),
+                Err(problem) => self
+                    .problems
+                    .push([&place(), " \"", &*shown(&word), "\" ", problem].concat()),
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// What no setting shows alone.
+    fn check_together(&mut self) {
+        let checks = &self.settings.image_checks;
+        if checks.coverage != Coverage::Fix {
+            return;
+        }
+        if checks.every_pod && checks.template.is_none() && self.template.is_none() {
+            self.problems.push(
+                "imageChecks.template is missing: with coverage Fix and everyPod true, a Pod \
+                 without image checks has none to copy"
+                    .to_owned(),
+            );
+        }
+        if let Some(prefix) = checks.name_prefixes.first() {
+            let name = [prefix, "0"].concat();
+            let exempt = &self.settings.exempt.containers;
+            if let Some(glob) = exempt.iter().find(|glob| glob_matches(glob, &name)) {
+                self.problems.push(
+                    [
+                        "exempt.containers \"",
+                        &shown(glob),
+                        "\" matches the checks that imageChecks.coverage Fix adds: name \
+                         containers that it does not",
+                    ]
+                    .concat(),
+                );
+            }
+        }
+    }
+}
+
+/// Passes over `null`, `{}` and `[]`, which the forms of the Kubewarden UI leave behind.
+fn is_unset(reader: &mut Reader<'_>) -> Result<bool, Error> {
+    let mut ahead = reader.clone();
+    let kind = ahead.peek()?;
+    let unset = match kind {
+        Kind::Null => true,
+        Kind::Object | Kind::List => {
+            let text = ahead.skip()?.of(reader.text());
+            let inner = text.get(1..text.len().saturating_sub(1));
+            inner.is_some_and(|inner| inner.iter().all(u8::is_ascii_whitespace))
+        }
+        _ => false,
+    };
+    if unset {
+        reader.skip()?;
+    }
+    Ok(unset)
+}
+
+/// A value in an error: what kind it is, and the value where it is short.
+fn value_shown(kind: Kind, text: &[u8]) -> String {
+    match kind {
+        Kind::List | Kind::Object | Kind::Null => kind.name().to_owned(),
+        _ => shown(&String::from_utf8_lossy(text)),
+    }
+}
+
+/// A text of the user's in an error, cut where it is long.
+fn shown(text: &str) -> String {
+    crate::sentence::shorten(text, 60).into_owned()
+}
+
+fn name_prefix(prefix: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
+    let starts_a_label = prefix
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    if !starts_a_label || !prefix.bytes().all(is_label_byte) {
+        return Err("can't start a container's name: it takes lower-case letters, digits and -");
+    }
+    if prefix.len() > PREFIX_MAX {
+        return Err("leaves no room for a number: it takes at most 58 characters");
+    }
+    Ok(prefix)
+}
+
+fn container_glob(glob: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
+    let wild = |byte| byte == b'*' || byte == b'?';
+    if glob.is_empty() || !glob.bytes().all(|byte| is_label_byte(byte) || wild(byte)) {
+        return Err("matches no container's name: it takes lower-case letters, digits, -, * and ?");
+    }
+    Ok(glob)
+}
+
+const fn is_label_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+}

@@ -1,0 +1,245 @@
+//! Image references, with `oci-spec`'s parser as the oracle where the two authorities agree.
+
+use consistent_pull_policy::image::{Invalid, Reference};
+use proptest::prelude::*;
+
+const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn name(image: &str) -> String {
+    let reference = Reference::parse(image).unwrap_or_else(|invalid| panic!("{image}: {invalid}"));
+    match (reference.repository_and_tag(), reference.digest()) {
+        (Some(name), Some(digest)) => format!("{name}@{digest}"),
+        (Some(name), None) => name,
+        (None, digest) => format!("{}@{}", reference.repository(), digest.unwrap_or_default()),
+    }
+}
+
+#[test]
+fn references_are_normalised() {
+    let cases = [
+        ("nginx", "docker.io/library/nginx:latest".to_owned()),
+        ("nginx:1.25", "docker.io/library/nginx:1.25".to_owned()),
+        (
+            "docker.io/nginx",
+            "docker.io/library/nginx:latest".to_owned(),
+        ),
+        (
+            "docker.io/library/nginx",
+            "docker.io/library/nginx:latest".to_owned(),
+        ),
+        (
+            "index.docker.io/library/nginx:latest",
+            "docker.io/library/nginx:latest".to_owned(),
+        ),
+        (
+            "index.docker.io/nginx",
+            "docker.io/library/nginx:latest".to_owned(),
+        ),
+        ("library/nginx", "docker.io/library/nginx:latest".to_owned()),
+        ("library/a/b", "docker.io/library/a/b:latest".to_owned()),
+        (
+            "buildkite/agent:3",
+            "docker.io/buildkite/agent:3".to_owned(),
+        ),
+        (
+            "ghcr.io/buildkite/agent:3",
+            "ghcr.io/buildkite/agent:3".to_owned(),
+        ),
+        ("localhost/a", "localhost/a:latest".to_owned()),
+        ("localhost:5000/a/b", "localhost:5000/a/b:latest".to_owned()),
+        ("[::1]:5000/a/b", "[::1]:5000/a/b:latest".to_owned()),
+        ("[fe80::1]/a", "[fe80::1]/a:latest".to_owned()),
+        ("127.0.0.1:5000/a", "127.0.0.1:5000/a:latest".to_owned()),
+        ("REGISTRY/nginx", "REGISTRY/nginx:latest".to_owned()),
+        (
+            "Registry.Example.com/nginx",
+            "Registry.Example.com/nginx:latest".to_owned(),
+        ),
+        ("a.b_c/d", "a.b_c/d:latest".to_owned()),
+        ("a--b__c.d/e", "a--b__c.d/e:latest".to_owned()),
+    ];
+    for (image, expected) in cases {
+        assert_eq!(name(image), expected, "{image}");
+    }
+    let digest = format!("sha256:{HEX}");
+    assert_eq!(
+        name(&format!("nginx@{digest}")),
+        format!("docker.io/library/nginx@{digest}")
+    );
+    assert_eq!(
+        name(&format!("nginx:1.25@{digest}")),
+        format!("docker.io/library/nginx:1.25@{digest}")
+    );
+}
+
+/// The rows of `kubernetes.md` that the API server accepts though they can't be parsed, and more.
+#[test]
+fn what_the_kubelet_calls_an_invalid_image_name_is_one() {
+    let cases = [
+        ("", Invalid::Empty),
+        ("  ", Invalid::Empty),
+        ("ngi nx", Invalid::Space),
+        (" nginx", Invalid::Space),
+        ("nginx\n", Invalid::Space),
+        ("NGINX", Invalid::UpperCase),
+        ("NGINX:latest", Invalid::UpperCase),
+        ("example.com/Team/app", Invalid::UpperCase),
+        ("nginx:", Invalid::Tag),
+        ("nginx::latest", Invalid::Tag),
+        ("nginx:.x", Invalid::Tag),
+        ("nginx:a:b", Invalid::Tag),
+        ("nginx@latest", Invalid::Digest),
+        ("nginx:latest@sha256:abc", Invalid::Digest),
+        (
+            "nginx@md5:0123456789abcdef0123456789abcdef",
+            Invalid::Digest,
+        ),
+        ("nginx@", Invalid::Digest),
+        ("http://reg/nginx:latest", Invalid::Scheme),
+        ("$(IMG)", Invalid::Variable),
+        ("repo/${IMG}:1", Invalid::Variable),
+        ("{{.Image}}", Invalid::Variable),
+        ("a//b:latest", Invalid::Repository),
+        ("a/", Invalid::Repository),
+        ("/a", Invalid::Repository),
+        ("-nginx:latest", Invalid::Repository),
+        ("nginx-", Invalid::Repository),
+        ("a..b", Invalid::Repository),
+        ("a___b", Invalid::Repository),
+        ("a._b", Invalid::Repository),
+        ("nginx,redis", Invalid::Repository),
+        ("localhost:port/a", Invalid::Registry),
+        ("localhost:/a", Invalid::Registry),
+        (":5000/a", Invalid::Registry),
+        ("-host.com/a", Invalid::Registry),
+        ("host..com/a", Invalid::Registry),
+        ("[::1/a", Invalid::Registry),
+        ("[::g]:1/a", Invalid::Registry),
+        ("[]:1/a", Invalid::Registry),
+        ("[::1]x/a", Invalid::Registry),
+        ("foo_bar:5000/a", Invalid::Registry),
+        (HEX, Invalid::ImageId),
+    ];
+    for (image, expected) in cases {
+        assert_eq!(Reference::parse(image).err(), Some(expected), "{image:?}");
+    }
+    let upper_digest = format!("nginx@sha256:{}", HEX.to_uppercase());
+    assert_eq!(Reference::parse(&upper_digest).err(), Some(Invalid::Digest));
+}
+
+#[test]
+fn lengths_end_where_the_authority_ends_them() {
+    assert!(Reference::parse(&format!("nginx:{}", "t".repeat(128))).is_ok());
+    assert_eq!(
+        Reference::parse(&format!("nginx:{}", "t".repeat(129))).err(),
+        Some(Invalid::Tag)
+    );
+    assert!(Reference::parse(&format!("example.com/{}", "r".repeat(255))).is_ok());
+    assert_eq!(
+        Reference::parse(&format!("example.com/{}", "r".repeat(256))).err(),
+        Some(Invalid::Long)
+    );
+    assert!(Reference::parse(&"r".repeat(247)).is_ok());
+    assert_eq!(
+        Reference::parse(&"r".repeat(248)).err(),
+        Some(Invalid::Long)
+    );
+}
+
+#[test]
+fn same_images_are_the_same() {
+    let digest = format!("sha256:{HEX}");
+    let other = format!("sha256:{}", HEX.replace('0', "f"));
+    let same = [
+        ("nginx", "docker.io/library/nginx:latest"),
+        ("nginx", "index.docker.io/library/nginx:latest"),
+        (&*format!("nginx:1@{digest}"), &*format!("nginx:2@{digest}")),
+        (
+            &*format!("nginx@{digest}"),
+            &*format!("docker.io/nginx:x@{digest}"),
+        ),
+        ("example.com/a:latest", "example.com/a"),
+    ]
+    .map(|(a, b)| (a.to_owned(), b.to_owned()));
+    for (a, b) in same {
+        let (left, right) = (Reference::parse(&a).unwrap(), Reference::parse(&b).unwrap());
+        assert_eq!(left.identity(), right.identity(), "{a} {b}");
+    }
+    let different = [
+        ("nginx:1.25", "nginx:1.26"),
+        ("nginx", "example.com/library/nginx"),
+        ("nginx", "team/nginx"),
+        ("nginx:1", &*format!("nginx:1@{digest}")),
+        (&*format!("nginx@{digest}"), &*format!("nginx@{other}")),
+        (&*format!("nginx@{digest}"), &*format!("redis@{digest}")),
+        ("example.com/nginx", "example.com:443/nginx"),
+    ]
+    .map(|(a, b)| (a.to_owned(), b.to_owned()));
+    for (a, b) in different {
+        let (left, right) = (Reference::parse(&a).unwrap(), Reference::parse(&b).unwrap());
+        assert_ne!(left.identity(), right.identity(), "{a} {b}");
+    }
+}
+
+/// Where `oci-spec` follows another grammar than the kubelet.
+fn authorities_differ(image: &str) -> bool {
+    let first = image.split('/').next().unwrap_or_default();
+    let (_, digest) = image.split_once('@').unwrap_or((image, "sha256:"));
+    // An upper-case first part is a registry for the kubelet, a namespace for oci-spec.
+    (image.contains('/') && first.bytes().any(|byte| byte.is_ascii_uppercase()))
+        // IPv6 registries.
+        || image.contains('[')
+        // Registries that are only valid as the first part of a path: a.b_c/d.
+        || first.contains('_')
+        // oci-spec takes upper-case hex, and any algorithm by its shape.
+        || digest.bytes().any(|byte| byte.is_ascii_uppercase())
+        || !["sha256:", "sha384:", "sha512:"].iter().any(|algorithm| digest.starts_with(algorithm))
+        // 64 hex digits alone are reserved.
+        || (image.len() == 64 && image.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn compare(image: &str) -> Result<(), TestCaseError> {
+    if authorities_differ(image) {
+        return Ok(());
+    }
+    let ours = Reference::parse(image);
+    let theirs = oci_spec::distribution::Reference::try_from(image);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => {
+            prop_assert_eq!(
+                ours.repository(),
+                format!("{}/{}", theirs.registry(), theirs.repository())
+            );
+            prop_assert_eq!(ours.digest(), theirs.digest());
+            let tag = ours.tag().or(ours.digest().is_none().then_some("latest"));
+            prop_assert_eq!(tag, theirs.tag());
+        }
+        (Err(_), Err(_)) => {}
+        (ours, theirs) => prop_assert!(false, "{image:?}: {ours:?} {theirs:?}"),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn likely_references_are_parsed_as_oci_spec_parses_them(
+        registry in "(docker\\.io/|index\\.docker\\.io/|localhost/|localhost:5000/|example\\.com/|my-reg\\.io:443/|ab/|)",
+        path in "[a-z0-9]{1,3}([._-]{0,3}[a-zA-Z0-9]{1,2}){0,2}(/[a-z0-9]{1,3}){0,2}",
+        tag in "(:[A-Za-z0-9_.-]{0,4}|:latest|)",
+        digest in "(@sha256:[0-9a-f]{63,65}|@sha512:[0-9a-f]{128}|)",
+    ) {
+        compare(&[registry, path, tag, digest].concat())?;
+    }
+
+    #[test]
+    fn any_text_is_parsed_as_oci_spec_parses_it(image in "[a-cA0:/@._$ -]{0,12}") {
+        compare(&image)?;
+    }
+
+    #[test]
+    fn nothing_makes_it_panic(image in any::<String>()) {
+        let _ = Reference::parse(&image);
+    }
+}
