@@ -232,8 +232,8 @@ impl<'a> Reader<'a> {
     /// When no value starts here.
     pub fn null(&mut self) -> Result<bool> {
         let null = self.peek()? == Kind::Null;
-        if null {
-            self.scalar();
+        if null && self.scalar().of(self.text) != b"null" {
+            return Err(Error::new("is not JSON"));
         }
         Ok(null)
     }

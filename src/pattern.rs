@@ -118,3 +118,86 @@ pub fn first_match<'p, 'a>(
     };
     patterns.iter().find(|pattern| pattern.matches(&name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_matches_the_whole_text() {
+        let cases = [
+            ("", "", true),
+            ("", "a", false),
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("*", "anything/at:all", true),
+            ("a*", "a", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abcb", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("*ab", "aab", true),
+            ("?", "", false),
+            ("?", "x", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("*?", "x", true),
+            ("**", "", true),
+            ("imagecheck-?", "imagecheck-10", false),
+        ];
+        for (glob, text, expected) in cases {
+            assert_eq!(glob_matches(glob, text), expected, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_matches_images_by_their_full_name() {
+        let cases = [
+            ("nginx", "nginx", true),
+            ("nginx", "nginx:1.25", true),
+            ("nginx", "docker.io/library/nginx:1.25", true),
+            ("nginx", "index.docker.io/library/nginx", true),
+            ("nginx", "bitnami/nginx", false),
+            ("nginx", "ghcr.io/library/nginx", false),
+            ("nginx:latest", "nginx", true),
+            ("nginx:1.*", "nginx:1.25", true),
+            ("nginx:1.*", "nginx:2.0", false),
+            ("nginx:*", "nginx", true),
+            ("docker.io/nginx", "nginx", true),
+            ("index.docker.io/nginx", "nginx", true),
+            ("docker.io/*", "nginx", true),
+            ("docker.io/*", "buildkite/agent:3", true),
+            ("docker.io/*", "ghcr.io/a", false),
+            ("buildkite/*", "buildkite/agent", true),
+            ("buildkite/*", "ghcr.io/buildkite/agent", false),
+            ("*", "ghcr.io/a/b/c:1", true),
+            ("*/nginx", "ghcr.io/team/nginx:1", true),
+            ("*/nginx", "nginx", true),
+            ("*.example.com/*", "reg.example.com/a", true),
+            ("*.example.com/*", "example.com/a", false),
+            ("localhost:5000/*", "localhost:5000/a/b:v1", true),
+            ("localhost:5000/*", "localhost:5001/a", false),
+            ("ghcr.io/a/?", "ghcr.io/a/b", true),
+        ];
+        for (pattern, image, expected) in cases {
+            let pattern = ImagePattern::parse(pattern.into()).expect(pattern);
+            let reference = Reference::parse(image).expect(image);
+            let patterns = [pattern];
+            let matched = first_match(&patterns, &reference).map(ImagePattern::as_str);
+            let expected = expected.then(|| patterns[0].as_str());
+            assert_eq!(matched, expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn a_digest_has_no_tag_to_match_unless_one_is_written() {
+        let digest = format!("sha256:{}", "a".repeat(64));
+        let matches = |pattern: &'static str, image: &str| {
+            let pattern = ImagePattern::parse(pattern.into()).expect(pattern);
+            first_match(&[pattern], &Reference::parse(image).expect(image)).is_some()
+        };
+        assert!(matches("nginx", &format!("nginx@{digest}")));
+        assert!(!matches("nginx:latest", &format!("nginx@{digest}")));
+        assert!(matches("nginx:1.25", &format!("nginx:1.25@{digest}")));
+    }
+}
