@@ -1,6 +1,6 @@
 //! The answer: findings and changes become message, warnings, annotations and the changed object.
 
-use crate::json::{Edit, Reader, Span, write_edited, write_string};
+use crate::json::{Edit, Reader, Span, in_order, write_edited, write_string};
 use crate::pod::{Place, Slot};
 use crate::request::{CHANGES_ANNOTATION, Review};
 use crate::rules::missing_check::{NewCheck, Position};
@@ -106,15 +106,16 @@ impl Paths {
         self.path(place.slot, place.index, field)
     }
 
-    /// The path in the object that goes out, where new checks stand before later init containers.
+    /// The path in the object that goes out.
     fn after(&self, place: &Place<'_>, field: &str) -> String {
+        self.path(place.slot, self.index_after(place), field)
+    }
+
+    /// The index in the object that goes out, where new checks stand before later init containers.
+    fn index_after(&self, place: &Place<'_>) -> usize {
         let (count, first) = self.added;
         let moved = place.slot == Slot::InitContainer && place.index >= first;
-        self.path(
-            place.slot,
-            place.index + if moved { count } else { 0 },
-            field,
-        )
+        place.index + if moved { count } else { 0 }
     }
 }
 
@@ -130,19 +131,21 @@ struct Finding<'w, 'p> {
 
 /// What a finding is about.
 enum At<'w, 'p> {
-    Entry(&'w Entry<'p>),
+    Image(&'w Entry<'p>),
+    Policy(&'w Entry<'p>, &'w Cause<'p>),
     Problem(&'w Problem<'p>),
     NewCheck(&'w NewCheck<'p>),
 }
 
-/// All findings, the most important first.
+/// All findings, in no order.
 fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
     let mut findings = Vec::new();
     for problem in &work.problems {
         findings.push(of_problem(problem, paths));
     }
     for entry in &work.entries {
-        findings.extend(of_entry(entry, paths));
+        findings.extend(of_image(entry, paths));
+        findings.extend(of_policy(entry, paths));
     }
     for check in &work.added {
         findings.push(Finding {
@@ -154,8 +157,13 @@ fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
             at: At::NewCheck(check),
         });
     }
-    findings.sort_by_key(|finding| finding.rule);
     findings
+}
+
+/// Where a field stands among all fields: by list, by index, the image before the policy.
+fn rank(slot: Slot, index: usize, path: &str) -> usize {
+    let policy = path.ends_with("olicy");
+    (slot.rank() << 29) + (index << 1) + usize::from(policy)
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
@@ -200,35 +208,35 @@ fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p
     }
 }
 
-fn of_entry<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
-    let place = entry.place;
-    let (rule, field, found, expected) = if entry.pinned.is_some() {
-        let field = place.slot.image_field();
-        (
-            Rule::Registry,
-            field,
-            entry.image().to_owned(),
-            entry.image_after(),
-        )
-    } else {
-        let rule = entry.policy_cause.as_ref()?.rule();
-        if rule == Rule::PullOnce || !entry.policy_changed() {
-            return None;
-        }
-        (
-            rule,
-            place.slot.policy_field(),
-            entry.policy_before().as_str().to_owned(),
-            entry.policy.as_str().to_owned(),
-        )
-    };
+/// The finding of an image that is to be pinned; the policy that goes with it is part of it.
+fn of_image<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
+    entry.pinned.as_ref()?;
     Some(Finding {
-        rule,
-        path: paths.before(place, field),
-        found: Some(found),
-        expected: Some(expected),
+        rule: Rule::Registry,
+        path: paths.before(entry.place, entry.place.slot.image_field()),
+        found: Some(entry.image().to_owned()),
+        expected: Some(entry.image_after()),
         advice: false,
-        at: At::Entry(entry),
+        at: At::Image(entry),
+    })
+}
+
+fn of_policy<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
+    let cause = entry.policy_cause.as_ref()?;
+    let is_part_of_another = matches!(
+        cause,
+        Cause::PullOnce | Cause::Registry(registry::Outcome::Pinned)
+    );
+    if is_part_of_another || !entry.policy_changed() {
+        return None;
+    }
+    Some(Finding {
+        rule: cause.rule(),
+        path: paths.before(entry.place, entry.place.slot.policy_field()),
+        found: Some(entry.policy_before().as_str().to_owned()),
+        expected: Some(entry.policy.as_str().to_owned()),
+        advice: false,
+        at: At::Policy(entry, cause),
     })
 }
 
@@ -243,7 +251,7 @@ fn image_of<'p>(place: &'p Place<'_>) -> &'p str {
 impl Finding<'_, '_> {
     fn place(&self) -> &Place<'_> {
         match self.at {
-            At::Entry(entry) => entry.place,
+            At::Image(entry) | At::Policy(entry, _) => entry.place,
             At::Problem(problem) => problem.place,
             At::NewCheck(check) => check.place,
         }
@@ -252,7 +260,9 @@ impl Finding<'_, '_> {
     fn told(&self) -> Told<'_> {
         let place = self.place();
         let (found, expected) = match self.at {
-            At::Entry(entry) => (entry.policy_before().as_str(), entry.policy.as_str()),
+            At::Image(entry) | At::Policy(entry, _) => {
+                (entry.policy_before().as_str(), entry.policy.as_str())
+            }
             At::Problem(problem) => (
                 problem.place.policy.map_or("no policy", |p| p.as_str()),
                 match &problem.cause {
@@ -275,20 +285,13 @@ impl Finding<'_, '_> {
     /// What is wrong, and the way out.
     fn sentence(&self, names: Names) -> String {
         let told = self.told();
-        let (cause, repairable, image_after) = match self.at {
+        let (cause, repairable) = match self.at {
             At::NewCheck(check) => return missing_check::sentence_of_new(check, names),
-            At::Problem(problem) => (&problem.cause, false, String::new()),
-            At::Entry(entry) => {
-                let image_after = entry.image_after();
-                if entry.pinned.is_some() {
-                    let pinned = registry::Outcome::Pinned;
-                    return registry::sentence(&told, &pinned, &image_after, names);
-                }
-                match &entry.policy_cause {
-                    Some(cause) => (cause, true, image_after),
-                    None => return String::new(),
-                }
+            At::Image(entry) => {
+                return registry::sentence_of_pin(&told, &entry.image_after(), names);
             }
+            At::Problem(problem) => (&problem.cause, false),
+            At::Policy(_, cause) => (cause, true),
         };
         match cause {
             Cause::InvalidImage(invalid) => {
@@ -298,7 +301,7 @@ impl Finding<'_, '_> {
             Cause::DisallowedPolicy(disallowed) => {
                 disallowed_policy::sentence(&told, disallowed, repairable, names)
             }
-            Cause::Registry(outcome) => registry::sentence(&told, outcome, &image_after, names),
+            Cause::Registry(outcome) => registry::sentence(&told, outcome, names),
             Cause::WeakCheck(stronger) => weak_check::sentence(&told, *stronger, names),
             Cause::MissingCheck(uncovered) => missing_check::sentence(&told, *uncovered, names),
             Cause::PullOnce => String::new(),
@@ -311,22 +314,20 @@ impl Finding<'_, '_> {
         let told = self.told();
         match self.at {
             At::NewCheck(check) => Some(missing_check::repaired(check, names)),
-            At::Problem(_) => None,
-            At::Entry(entry) => match entry.policy_cause.as_ref()? {
-                Cause::WeakCheck(stronger) => Some(weak_check::repaired(&told, *stronger, names)),
-                Cause::DisallowedPolicy(disallowed) => {
-                    Some(disallowed_policy::repaired(&told, disallowed, names))
-                }
-                _ => None,
-            },
+            At::Policy(_, Cause::WeakCheck(stronger)) => {
+                Some(weak_check::repaired(&told, *stronger, names))
+            }
+            At::Policy(_, Cause::DisallowedPolicy(disallowed)) => {
+                Some(disallowed_policy::repaired(&told, disallowed, names))
+            }
+            At::Problem(_) | At::Image(_) | At::Policy(..) => None,
         }
     }
 }
 
 /// The message of a rejection: a sentence a finding.
 fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
-    let told: Vec<&Finding<'_, '_>> = findings
-        .iter()
+    let told: Vec<&Finding<'_, '_>> = in_order(findings, |finding| finding.rule as usize)
         .filter(|finding| !finding.advice)
         .filter(|finding| decision == Decision::Reject || matches!(finding.at, At::Problem(_)))
         .collect();
@@ -350,7 +351,7 @@ fn warnings(
     rejected: bool,
 ) -> Vec<String> {
     let mut lines: Vec<Box<dyn Fn(Names) -> String + '_>> = Vec::new();
-    for finding in findings {
+    for finding in in_order(findings, |finding| finding.rule as usize) {
         if finding.advice || decision == Decision::Warn {
             lines.push(Box::new(|names| finding.sentence(names)));
         } else if decision == Decision::Repair
@@ -400,6 +401,9 @@ fn write_warnings(out: &mut Vec<u8>, warnings: &[String]) {
 
 /// A field that changes.
 struct Change<'w, 'p> {
+    slot: Slot,
+    /// The index in the list of the object that goes out.
+    index: usize,
     path: String,
     rule: Rule,
     from: Option<String>,
@@ -421,6 +425,8 @@ fn changes<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Change<'w, 'p>> {
         let place = entry.place;
         if entry.pinned.is_some() {
             changes.push(Change {
+                slot: place.slot,
+                index: paths.index_after(place),
                 path: paths.after(place, place.slot.image_field()),
                 rule: Rule::Registry,
                 from: Some(entry.image().to_owned()),
@@ -430,6 +436,8 @@ fn changes<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Change<'w, 'p>> {
         }
         if let (true, Some(cause)) = (entry.policy_changed(), &entry.policy_cause) {
             changes.push(Change {
+                slot: place.slot,
+                index: paths.index_after(place),
                 path: paths.after(place, place.slot.policy_field()),
                 rule: cause.rule(),
                 from: place.policy.map(|policy| policy.as_str().to_owned()),
@@ -441,6 +449,8 @@ fn changes<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Change<'w, 'p>> {
     let (_, first) = paths.added;
     for (offset, check) in work.added.iter().enumerate() {
         changes.push(Change {
+            slot: Slot::InitContainer,
+            index: first + offset,
             path: paths.path(Slot::InitContainer, first + offset, ""),
             rule: Rule::MissingCheck,
             from: None,
@@ -499,34 +509,16 @@ fn write_audit_annotations(
 ) {
     let mut annotations: Vec<(&str, Vec<Vec<u8>>)> = Vec::new();
     if !changes.is_empty() {
-        annotations.push(("changes", sorted(changes, |c| &c.path, Change::write_json)));
+        annotations.push(("changes", sorted_changes(changes)));
     }
     if !findings.is_empty() {
-        let key = |finding: &'_ Finding<'_, '_>| finding.path.clone();
-        let mut order: Vec<&Finding<'_, '_>> = findings.iter().collect();
-        order.sort_by_cached_key(|finding| (key(finding), finding.rule.id()));
-        annotations.push(("findings", order.into_iter().map(finding_json).collect()));
+        let order = in_order(findings, |finding| {
+            rank(finding.place().slot, finding.place().index, &finding.path)
+        });
+        annotations.push(("findings", order.map(finding_json).collect()));
     }
     if !work.lookups.is_empty() {
-        annotations.push((
-            "lookups",
-            sorted(
-                &work.lookups,
-                |lookup| &lookup.image,
-                |lookup, out| {
-                    out.extend_from_slice(br#"{"image":"#);
-                    write_string(out, &lookup.image);
-                    out.extend_from_slice(br#","failure":"#);
-                    write_string(out, lookup.failure.id());
-                    out.extend_from_slice(br#","asked":"#);
-                    let asked = lookup.asked == registry::Asked::Yes;
-                    out.extend_from_slice(if asked { b"true" } else { b"false" });
-                    out.extend_from_slice(br#","action":"#);
-                    write_string(out, lookup.action.as_str());
-                    out.push(b'}');
-                },
-            ),
-        ));
+        annotations.push(("lookups", work.lookups.iter().map(lookup_json).collect()));
     }
     if annotations.is_empty() {
         return;
@@ -544,21 +536,34 @@ fn write_audit_annotations(
     out.push(b'}');
 }
 
-fn sorted<T>(
-    items: &[T],
-    key: impl Fn(&T) -> &String,
-    write: impl Fn(&T, &mut Vec<u8>),
-) -> Vec<Vec<u8>> {
-    let mut order: Vec<&T> = items.iter().collect();
-    order.sort_by(|a, b| key(a).cmp(key(b)));
-    order
-        .into_iter()
-        .map(|item| {
-            let mut json = Vec::new();
-            write(item, &mut json);
-            json
-        })
-        .collect()
+/// The changes as JSON, in the order of their fields.
+fn sorted_changes(changes: &[Change<'_, '_>]) -> Vec<Vec<u8>> {
+    in_order(changes, |change| {
+        rank(change.slot, change.index, &change.path)
+    })
+    .map(|change| {
+        let mut json = Vec::new();
+        change.write_json(&mut json);
+        json
+    })
+    .collect()
+}
+
+fn lookup_json(lookup: &registry::FailedLookup) -> Vec<u8> {
+    let asked: &[u8] = match lookup.asked {
+        registry::Asked::Yes => b"true",
+        registry::Asked::RegistryIsDown | registry::Asked::LimitReached => b"false",
+    };
+    let mut out = br#"{"image":"#.to_vec();
+    write_string(&mut out, &lookup.image);
+    out.extend_from_slice(br#","failure":"#);
+    write_string(&mut out, lookup.failure.id());
+    out.extend_from_slice(br#","asked":"#);
+    out.extend_from_slice(asked);
+    out.extend_from_slice(br#","action":"#);
+    write_string(&mut out, lookup.action.as_str());
+    out.push(b'}');
+    out
 }
 
 fn finding_json(finding: &Finding<'_, '_>) -> Vec<u8> {
@@ -604,7 +609,7 @@ fn write_object(out: &mut Vec<u8>, work: &Work<'_>, changes: &[Change<'_, '_>]) 
     if work.settings.record_changes && review.event.is_create() {
         edits.push(record(review, changes));
     }
-    write_edited(out, review.text, review.object, &mut edits);
+    write_edited(out, review.text, review.object, &edits);
 }
 
 fn json_string(value: &str) -> Vec<u8> {
@@ -689,7 +694,7 @@ fn copy_of(review: &Review<'_>, copied: &Place<'_>, check: &NewCheck<'_>) -> Vec
     }));
     edits.extend(set_policy(copied, check.policy.as_str()));
     let mut out = Vec::new();
-    write_edited(&mut out, review.text, copied.span, &mut edits);
+    write_edited(&mut out, review.text, copied.span, &edits);
     out
 }
 
@@ -704,7 +709,7 @@ fn from_template(template: Option<&[u8]>, check: &NewCheck<'_>) -> Vec<u8> {
     };
     let mut out = Vec::new();
     let edit = insert_member(template, whole, &own);
-    write_edited(&mut out, template, whole, &mut [edit]);
+    write_edited(&mut out, template, whole, &[edit]);
     out
 }
 
@@ -764,13 +769,7 @@ fn record(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Edit {
 /// The record: a list of changes, and how many did not fit.
 fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> String {
     let (mut items, mut more) = earlier_record(review).unwrap_or_default();
-    let mut order: Vec<&Change<'_, '_>> = changes.iter().collect();
-    order.sort_by(|a, b| a.path.cmp(&b.path));
-    items.extend(order.into_iter().map(|change| {
-        let mut json = Vec::new();
-        change.write_json(&mut json);
-        json
-    }));
+    items.extend(sorted_changes(changes));
     // Room for the brackets and for the count of what does not fit.
     let mut room = RECORD_MAX - 40;
     let mut kept: Vec<Vec<u8>> = Vec::new();

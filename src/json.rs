@@ -294,6 +294,15 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When something else stands here, and what `field` gives, with the key put before its path.
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<Span> {
+        self.object_with(&mut field)
+    }
+
+    /// One copy for all callers: the module's size is paid at every request.
+    #[inline(never)]
+    fn object_with(
+        &mut self,
+        field: &mut dyn FnMut(&mut Self, &str) -> Result<()>,
+    ) -> Result<Span> {
         self.expect(Kind::Object)?;
         let start = self.at;
         self.at += 1;
@@ -327,6 +336,14 @@ impl<'a> Reader<'a> {
     pub fn list(
         &mut self,
         mut element: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<Span> {
+        self.list_with(&mut element)
+    }
+
+    #[inline(never)]
+    fn list_with(
+        &mut self,
+        element: &mut dyn FnMut(&mut Self, usize) -> Result<()>,
     ) -> Result<Span> {
         self.expect(Kind::List)?;
         let start = self.at;
@@ -533,10 +550,9 @@ pub struct Edit {
 
 /// Writes the part of `text` that `within` covers, edited. Edits must not overlap; two insertions
 /// at one place keep their order.
-pub fn write_edited(out: &mut Vec<u8>, text: &[u8], within: Span, edits: &mut [Edit]) {
-    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+pub fn write_edited(out: &mut Vec<u8>, text: &[u8], within: Span, edits: &[Edit]) {
     let mut copied = within.start;
-    for edit in edits.iter() {
+    for edit in in_order(edits, |edit| edit.span.start) {
         let before = Span {
             start: copied,
             end: edit.span.start,
@@ -550,4 +566,18 @@ pub fn write_edited(out: &mut Vec<u8>, text: &[u8], within: Span, edits: &mut [E
         end: within.end,
     };
     out.extend_from_slice(after.of(text));
+}
+
+/// Goes through items in the order of a number below 2^32; equals keep their order. Sorting
+/// nothing but numbers, all callers share one copy of the sort.
+pub fn in_order<T>(items: &[T], key: impl Fn(&T) -> usize) -> impl Iterator<Item = &T> {
+    let mut order: Vec<u64> = items
+        .iter()
+        .zip(0_u64..)
+        .map(|(item, index)| (key(item) as u64) << 32 | index)
+        .collect();
+    order.sort_unstable();
+    order
+        .into_iter()
+        .filter_map(|packed| items.get(usize::try_from(packed & 0xFFFF_FFFF).ok()?))
 }

@@ -29,7 +29,7 @@ mod guest {
     /// waPC calls this once, when the module is instantiated.
     #[allow(unsafe_code)]
     #[unsafe(no_mangle)]
-    pub extern "C" fn wapc_init() {
+    extern "C" fn wapc_init() {
         register_function("validate", |payload| {
             Ok(evaluate::validate(payload, &mut Host))
         });

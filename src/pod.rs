@@ -30,6 +30,17 @@ impl Slot {
         }
     }
 
+    /// The list's place among the names of all lists, in alphabetical order.
+    #[must_use]
+    pub const fn rank(self) -> usize {
+        match self {
+            Self::Container => 0,
+            Self::EphemeralContainer => 1,
+            Self::InitContainer => 2,
+            Self::ImageVolume => 3,
+        }
+    }
+
     /// The path from an element of the list to its image.
     #[must_use]
     pub const fn image_field(self) -> &'static str {

@@ -724,16 +724,25 @@ impl<'a> Form<'a> {
 /// Passes over `null`, `{}` and `[]`, which the forms of the Kubewarden UI leave behind.
 fn is_unset(reader: &mut Reader<'_>) -> Result<bool, Error> {
     let mut ahead = reader.clone();
-    let kind = ahead.peek()?;
-    let unset = match kind {
-        Kind::Null => true,
-        Kind::Object | Kind::List => {
-            let text = ahead.skip()?.of(reader.text());
-            let inner = text.get(1..text.len().saturating_sub(1));
-            inner.is_some_and(|inner| inner.iter().all(u8::is_ascii_whitespace))
+    let mut unset = true;
+    match ahead.peek()? {
+        Kind::Null => {
+            ahead.null()?;
         }
-        _ => false,
-    };
+        Kind::Object => {
+            ahead.object(|ahead, _| {
+                unset = false;
+                ahead.skip().map(drop)
+            })?;
+        }
+        Kind::List => {
+            ahead.list(|ahead, _| {
+                unset = false;
+                ahead.skip().map(drop)
+            })?;
+        }
+        Kind::Boolean | Kind::Number | Kind::String => unset = false,
+    }
     if unset {
         reader.skip()?;
     }

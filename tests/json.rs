@@ -104,7 +104,8 @@ proptest! {
     #[test]
     fn an_escaped_string_is_read_the_same(units in prop::collection::vec(any::<char>(), 0..12)) {
         let text: String = units.iter().collect();
-        let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let units: Vec<String> = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let escaped = units.concat();
         let quoted = format!("\"{escaped}\"");
         let read = Reader::new(quoted.as_bytes()).string().unwrap();
         prop_assert_eq!(read.value, text);
@@ -173,7 +174,7 @@ fn edits_replace_and_insert_in_any_order() {
         start: 0,
         end: text.len(),
     };
-    let mut edits = vec![
+    let edits = [
         Edit {
             span: Span { start: 11, end: 12 },
             with: b"30".to_vec(),
@@ -188,6 +189,6 @@ fn edits_replace_and_insert_in_any_order() {
         },
     ];
     let mut out = Vec::new();
-    write_edited(&mut out, text, whole, &mut edits);
+    write_edited(&mut out, text, whole, &edits);
     assert_eq!(String::from_utf8(out).unwrap(), r#"{"x":0,"a":10,"b":30}"#);
 }

@@ -359,7 +359,7 @@ proptest! {
         serde_json::from_value::<Pod>(object.clone()).expect("the API server reads it");
         let mut names: Vec<&Value> = common::places(&object["spec"]).iter().map(|(.., c)| &c["name"]).collect();
         let count = names.len();
-        names.sort_by_key(|name| name.to_string());
+        names.sort_by_key(ToString::to_string);
         names.dedup();
         prop_assert_eq!(names.len(), count);
     }

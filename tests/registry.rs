@@ -190,8 +190,8 @@ fn lookups_end_at_the_limit_and_say_so() {
     assert!(!answer.accepted());
     assert_eq!(
         answer.message(),
-        "c2's image r2.example.com/a:1 was not looked up, as registry.maxLookups is reached: raise it; \
-         c3's image r3.example.com/a:1 was not looked up, as registry.maxLookups is reached: raise it"
+        "c2's image r2.example.com/a:1 was not looked up: registry.maxLookups is reached; \
+         c3's image r3.example.com/a:1 was not looked up: registry.maxLookups is reached"
     );
 }
 
@@ -219,9 +219,9 @@ fn without_the_capability_one_call_is_enough() {
     let answer = validate_with(&pod, &settings, &mut registry);
     assert_eq!(registry.asked, ["docker.io/library/a:1"]);
     assert!(
-        answer
-            .message()
-            .contains("grant oci/v1/manifest_digest in the policy's hostCapabilities"),
+        answer.message().contains(
+            "add oci/v1/manifest_digest to hostCapabilities (policies.yml, PolicyServer)"
+        ),
         "{}",
         answer.message()
     );

@@ -61,6 +61,7 @@ fn every_setting_takes_its_values() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // A table.
 fn each_problem_names_path_value_and_what_is_allowed() {
     let long_prefix = "a".repeat(59);
     let cases: Vec<(Value, String)> =

@@ -3,12 +3,11 @@
 //! Controllers make the checks before users' patches and image overrides are applied, so an image
 //! that comes in later has none. Admission sees the final Pod.
 
-use std::collections::HashSet;
-
 use super::same_image::SameImage;
 use super::{Cause, Problem, Role, Told, Work, default, is_exempt, pull_once};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
+use crate::request::Review;
 use crate::sentence::Names;
 use crate::settings::{Coverage, Settings};
 
@@ -80,18 +79,31 @@ pub fn apply(work: &mut Work<'_>) {
 
 /// Names for new checks: the first prefix and the first number that no container has.
 struct FreeNames<'p> {
-    taken: HashSet<&'p str>,
+    /// For each number, whether a container has it. One of the first numbers is always free, so
+    /// there are no more than containers.
+    taken: Vec<bool>,
     prefix: &'p str,
     next: usize,
     settings: &'p Settings<'p>,
 }
 
 impl<'p> FreeNames<'p> {
-    fn of(review: &'p crate::request::Review<'p>, settings: &'p Settings<'p>) -> Self {
+    fn of(review: &'p Review<'p>, settings: &'p Settings<'p>) -> Self {
         let prefixes = &settings.image_checks.name_prefixes;
+        let prefix = prefixes.first().map_or("imagecheck-", |prefix| &**prefix);
+        let mut taken = vec![false; review.pod.places.len()];
+        for place in &review.pod.places {
+            let number = place.name.strip_prefix(prefix).and_then(|number| {
+                let canonical = number == "0" || !number.starts_with(['0', '+']);
+                number.parse::<usize>().ok().filter(|_| canonical)
+            });
+            if let Some(taken) = number.and_then(|number| taken.get_mut(number)) {
+                *taken = true;
+            }
+        }
         Self {
-            taken: review.pod.places.iter().map(|place| &*place.name).collect(),
-            prefix: prefixes.first().map_or("imagecheck-", |prefix| &**prefix),
+            taken,
+            prefix,
             next: 0,
             settings,
         }
@@ -99,10 +111,14 @@ impl<'p> FreeNames<'p> {
 
     fn next(&mut self) -> String {
         loop {
-            let name = [self.prefix, &self.next.to_string()].concat();
+            let number = self.next;
             self.next += 1;
+            if self.taken.get(number).copied().unwrap_or_default() {
+                continue;
+            }
+            let name = [self.prefix, &number.to_string()].concat();
             // An exempt check would not be seen as one, and another would be added next time.
-            if !self.taken.contains(&*name) && !is_exempt(&name, self.settings) {
+            if !is_exempt(&name, self.settings) {
                 return name;
             }
         }

@@ -5,7 +5,6 @@
 //! the digest changed, and a check and its containers can't get different contents. This is what
 //! KEP-5497 asks of the kubelet, at admission.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::same_image::SameImage;
@@ -189,7 +188,7 @@ pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
     let mut desk = Desk {
         registry,
         left: settings.registry.max_lookups,
-        down: HashSet::new(),
+        down: Vec::new(),
         granted: true,
     };
     for members in members {
@@ -218,7 +217,8 @@ pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
 struct Desk<'r> {
     registry: &'r mut dyn ManifestDigests,
     left: usize,
-    down: HashSet<String>,
+    /// Registries that gave no answer: at most as many as lookups.
+    down: Vec<String>,
     granted: bool,
 }
 
@@ -227,7 +227,7 @@ impl Desk<'_> {
         if !self.granted {
             return Err((Failure::NotGranted, Asked::Yes));
         }
-        if self.down.contains(reference.registry()) {
+        if self.down.iter().any(|down| down == reference.registry()) {
             return Err((Failure::Unreachable, Asked::RegistryIsDown));
         }
         let Some(left) = self.left.checked_sub(1) else {
@@ -241,7 +241,7 @@ impl Desk<'_> {
         };
         match failure {
             Failure::Unreachable => {
-                self.down.insert(reference.registry().to_owned());
+                self.down.push(reference.registry().to_owned());
             }
             Failure::NotGranted => self.granted = false,
             _ => {}
@@ -326,14 +326,8 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: String, failure: Failure,
 /// Why there is no digest, and the way out.
 fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
     match (failure, asked) {
-        (_, Asked::RegistryIsDown) => (
-            "was not looked up, as its registry just gave no answer",
-            "try again later",
-        ),
-        (_, Asked::LimitReached) => (
-            "was not looked up, as registry.maxLookups is reached",
-            "raise it",
-        ),
+        (_, Asked::RegistryIsDown) => ("was not looked up", "its registry just gave no answer"),
+        (_, Asked::LimitReached) => ("was not looked up", "registry.maxLookups is reached"),
         (Failure::NotFound, _) => (
             "does not exist in its registry",
             "correct its tag or repository",
@@ -344,7 +338,7 @@ fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
         ),
         (Failure::RateLimited, _) => (
             "hit its registry's rate limit",
-            "try again later or use registry.skipImages",
+            "try later, or skip it with registry.skipImages",
         ),
         (Failure::Unreachable, _) => ("has a registry that gives no answer", "try again later"),
         (Failure::Unknown, _) => (
@@ -353,23 +347,31 @@ fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
         ),
         (Failure::NotGranted, _) => (
             "can't be looked up",
-            "grant oci/v1/manifest_digest in the policy's hostCapabilities",
+            "add oci/v1/manifest_digest to hostCapabilities (policies.yml, PolicyServer)",
         ),
     }
 }
 
+/// The digest to write, in place of a tag alone.
+#[must_use]
+pub fn sentence_of_pin(told: &Told<'_>, image_after: &str, names: Names) -> String {
+    [
+        &*names.show(told.name),
+        " pulls ",
+        &names.show(told.image),
+        " by its tag: set its image to ",
+        &names.show(image_after),
+        " with ",
+        told.expected,
+    ]
+    .concat()
+}
+
 /// What is wrong, and the way out.
 #[must_use]
-pub fn sentence(told: &Told<'_>, outcome: &Outcome, image_after: &str, names: Names) -> String {
+pub fn sentence(told: &Told<'_>, outcome: &Outcome, names: Names) -> String {
     match outcome {
-        Outcome::Pinned => [
-            &*names.show(told.name),
-            " pulls ",
-            &names.show(told.image),
-            " by its tag: set its image to ",
-            &names.show(image_after),
-        ]
-        .concat(),
+        Outcome::Pinned => String::new(),
         Outcome::UseCached(_) => [
             &told.pulls(names),
             " but its registry gives no digest: ",

@@ -100,7 +100,7 @@ pub fn settings_problems(settings: &Value) -> Option<String> {
     }
 }
 
-/// A captured AdmissionReview's request.
+/// A captured `AdmissionReview`'s request.
 pub fn captured(name: &str) -> Value {
     let path = format!(
         "{}/test_data/reviews/{name}.json",
