@@ -1,6 +1,6 @@
 //! The answer: findings and changes become message, warnings, annotations and the changed object.
 
-use crate::json::{Edit, Reader, Span, in_order, write_edited, write_string};
+use crate::json::{Edit, Reader, Span, in_order, write_edited, write_quoted, write_string};
 use crate::pod::{Place, Slot};
 use crate::request::{CHANGES_ANNOTATION, Review};
 use crate::rules::missing_check::{NewCheck, Position};
@@ -8,7 +8,7 @@ use crate::rules::{
     Cause, Decision, Entry, Problem, Rule, Told, Work, default, disallowed_policy, invalid_image,
     missing_check, registry, weak_check,
 };
-use crate::sentence::{Names, fit, shorten};
+use crate::sentence::{Names, fill, fit, shorten};
 
 /// The status code of a rejection. An audit takes 500 for a failure of the policy itself.
 const REJECTED: &[u8] = b"400";
@@ -88,17 +88,16 @@ impl Paths {
 
     fn path(&self, slot: Slot, index: usize, field: &str) -> String {
         let separator = if field.is_empty() { "" } else { "." };
-        [
-            &self.prefix,
-            ".",
-            slot.list(),
-            "[",
-            &index.to_string(),
-            "]",
-            separator,
-            field,
-        ]
-        .concat()
+        fill(
+            "{}.{}[{}]{}{}",
+            &[
+                &self.prefix,
+                slot.list(),
+                &index.to_string(),
+                separator,
+                field,
+            ],
+        )
     }
 
     /// The path in the object that came in.
@@ -152,7 +151,7 @@ fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
             rule: Rule::MissingCheck,
             path: paths.before(check.place, check.place.slot.image_field()),
             found: None,
-            expected: Some([&check.name, " with ", check.policy.as_str()].concat()),
+            expected: Some(fill("{} with {}", &[&check.name, check.policy.as_str()])),
             advice: false,
             at: At::NewCheck(check),
         });
@@ -338,7 +337,7 @@ fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
         .collect();
     let more = told.len() - sentences.len();
     if more > 0 {
-        sentences.push(["and ", &more.to_string(), " more findings"].concat());
+        sentences.push(fill("and {} more findings", &[&more.to_string()]));
     }
     sentences.join("; ")
 }
@@ -380,7 +379,7 @@ fn warnings(
         .collect();
     let more = lines.len() - shown;
     if more > 0 {
-        warnings.push(["and ", &more.to_string(), " more warnings"].concat());
+        warnings.push(fill("and {} more warnings", &[&more.to_string()]));
     }
     warnings
 }
@@ -531,7 +530,7 @@ fn write_audit_annotations(
         write_string(out, key);
         out.push(b':');
         let list = [b"[", items.join(&b',').as_slice(), b"]"].concat();
-        write_string(out, &String::from_utf8_lossy(&list));
+        write_quoted(out, &list);
     }
     out.push(b'}');
 }
@@ -729,7 +728,8 @@ fn insert_member(text: &[u8], object: Span, member: &[u8]) -> Edit {
 /// Writes the changes into the object's annotation, after those that stand there already.
 fn record(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Edit {
     let metadata = &review.metadata;
-    let value = json_string(&record_of(review, changes));
+    let mut value = Vec::new();
+    write_quoted(&mut value, &record_of(review, changes));
     if let Some(span) = metadata.changes {
         return Edit { span, with: value };
     }
@@ -767,7 +767,7 @@ fn record(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Edit {
 }
 
 /// The record: a list of changes, and how many did not fit.
-fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> String {
+fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Vec<u8> {
     let (mut items, mut more) = earlier_record(review).unwrap_or_default();
     items.extend(sorted_changes(changes));
     // Room for the brackets and for the count of what does not fit.
@@ -785,8 +785,7 @@ fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> String {
     if more > 0 {
         kept.push([br#"{"more":"#.as_slice(), more.to_string().as_bytes(), b"}"].concat());
     }
-    let list = [b"[".as_slice(), &kept.join(&b','), b"]"].concat();
-    String::from_utf8_lossy(&list).into_owned()
+    [b"[".as_slice(), &kept.join(&b','), b"]"].concat()
 }
 
 /// The changes that an object came with, and how many more there were. A value that is no such
@@ -802,7 +801,7 @@ fn earlier_record(review: &Review<'_>) -> Option<(Vec<Vec<u8>>, usize)> {
             let mut count = None;
             let span = reader.object(|reader, key| {
                 let value = reader.skip()?;
-                if key == "more" {
+                if key == b"more" {
                     let digits = std::str::from_utf8(value.of(reader.text())).ok();
                     count = digits.and_then(|digits| digits.parse::<usize>().ok());
                 }

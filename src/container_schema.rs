@@ -6,7 +6,7 @@
 //! themselves cost the module more than everything else in it (`docs/performance.md`).
 
 use crate::json::{Error, Kind, Reader};
-use crate::sentence::shorten;
+use crate::sentence::{fill, shorten};
 
 /// The type of a field.
 enum Type {
@@ -179,19 +179,16 @@ pub fn check(reader: &mut Reader<'_>, path: &str, problems: &mut Vec<String>) {
     let mut command = false;
     let mut ahead = reader.clone();
     let read = ahead.object(|reader, key| {
-        command |= key == "command" && reader.peek()? == Kind::List;
+        command |= key == b"command" && reader.peek()? == Kind::List;
         reader.skip().map(drop)
     });
     let result = read.and_then(|_| check_type(reader, &CONTAINER, path, problems));
     match result {
-        Err(error) => problems.push([path, ": ", &error.sentence()].concat()),
-        Ok(()) if !command => problems.push(
-            [
-                path,
-                ".command is missing: without it a check would run the image's own program",
-            ]
-            .concat(),
-        ),
+        Err(error) => problems.push(fill("{}: {}", &[path, &error.sentence()])),
+        Ok(()) if !command => problems.push(fill(
+            "{}.command is missing: without it a check would run the image's own program",
+            &[path],
+        )),
         Ok(()) => {}
     }
 }
@@ -205,7 +202,7 @@ fn check_type(
 ) -> Result<(), Error> {
     let found = reader.peek()?;
     if let Forbidden(reason) = wanted {
-        problems.push([path, " ", reason].concat());
+        problems.push(fill("{} {}", &[path, reason]));
         reader.skip()?;
         return Ok(());
     }
@@ -229,30 +226,36 @@ fn check_type(
         Map(_) | Object(_) | Forbidden(_) => ("an object", found == Kind::Object),
     };
     if !fits {
-        problems.push([path, " must be ", name, ", not ", found.name()].concat());
+        problems.push(fill("{} must be {}, not {}", &[path, name, found.name()]));
         reader.skip()?;
         return Ok(());
     }
     match wanted {
         List(element) => reader
             .list(|reader, index| {
-                let path = [path, "[", &index.to_string(), "]"].concat();
+                let path = fill("{}[{}]", &[path, &index.to_string()]);
                 check_type(reader, element, &path, problems)
             })
             .map(drop),
         Map(value) => reader
             .object(|reader, key| {
-                let path = [path, ".", &shorten(key, 60)].concat();
+                let path = fill(
+                    "{}.{}",
+                    &[path, &shorten(&String::from_utf8_lossy(key), 60)],
+                );
                 check_type(reader, value, &path, problems)
             })
             .map(drop),
         Object(fields) => reader
             .object(|reader, key| {
-                let path = [path, ".", &shorten(key, 60)].concat();
-                if let Some((_, wanted)) = fields.iter().find(|(name, _)| *name == key) {
+                let path = fill(
+                    "{}.{}",
+                    &[path, &shorten(&String::from_utf8_lossy(key), 60)],
+                );
+                if let Some((_, wanted)) = fields.iter().find(|(name, _)| name.as_bytes() == key) {
                     check_type(reader, wanted, &path, problems)
                 } else {
-                    problems.push([&path, " is not a field of a container"].concat());
+                    problems.push(fill("{} is not a field of a container", &[&path]));
                     reader.skip().map(drop)
                 }
             })

@@ -6,6 +6,8 @@
 //! of the module would do at every request; `oci-spec`'s is the oracle of the tests, which list
 //! where the two authorities differ.
 
+use std::hash::{Hash, Hasher};
+
 use crate::pull_policy::PullPolicy;
 
 /// The registry of a reference that names none.
@@ -32,13 +34,21 @@ pub struct Reference<'a> {
 
 /// What makes two references the same image: registry and repository, and the digest, or the tag
 /// where there is no digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'a> {
     registry: &'a str,
     official: bool,
     path: &'a str,
     /// A digest has a colon, a tag can't.
     version: &'a str,
+}
+
+impl Hash for Identity<'_> {
+    /// Path and version tell nearly all images apart; the rest is left to the comparison.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
+        self.version.hash(state);
+    }
 }
 
 /// Why a text is no image reference. The kubelet says `InvalidImageName` to all of them.
@@ -111,19 +121,13 @@ impl<'a> Reference<'a> {
             return Err(Invalid::ImageId);
         }
         let (registry, remainder) = split_registry(text);
-        if !(is_registry(registry) || is_path_component(registry)) {
+        if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
             return Err(Invalid::Registry);
         }
-        let (name, digest) = match remainder.split_once('@') {
-            Some((name, digest)) => (name, Some(digest)),
-            None => (remainder, None),
-        };
-        let (path, tag) = match name.split_once(':') {
-            Some((path, tag)) => (path, Some(tag)),
-            None => (name, None),
-        };
+        let (name, digest) = part_at(remainder, b'@');
+        let (path, tag) = part_at(name, b':');
         let (official, path) = official(registry, path);
-        if !path.split('/').all(is_path_component) {
+        if !is_path(path) {
             return Err(if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
                 Invalid::UpperCase
             } else {
@@ -249,11 +253,23 @@ impl Invalid {
     }
 }
 
+/// Parts a text at the first such byte. References are too short for the searches of the standard
+/// library, which look for long texts first.
+fn part_at(text: &str, byte: u8) -> (&str, Option<&str>) {
+    match text.bytes().position(|other| other == byte) {
+        Some(position) => (
+            text.get(..position).unwrap_or_default(),
+            text.get(position + 1..),
+        ),
+        None => (text, None),
+    }
+}
+
 /// Parts the registry from the rest, as `splitDockerDomain` does: the first part is a registry
 /// when it looks like a host.
 pub(crate) fn split_registry(text: &str) -> (&str, &str) {
-    match text.split_once('/') {
-        Some((first, rest)) if looks_like_host(first) => {
+    match part_at(text, b'/') {
+        (first, Some(rest)) if looks_like_host(first) => {
             if first == LEGACY_DEFAULT_REGISTRY {
                 (DEFAULT_REGISTRY, rest)
             } else {
@@ -276,9 +292,10 @@ fn official<'a>(registry: &str, path: &'a str) -> (bool, &'a str) {
     if registry != DEFAULT_REGISTRY {
         return (false, path);
     }
+    let is_short = |path: &str| part_at(path, b'/').1.is_none();
     match path.strip_prefix(OFFICIAL_NAMESPACE) {
-        Some(short) if !short.contains('/') => (true, short),
-        _ => (!path.contains('/'), path),
+        Some(short) if is_short(short) => (true, short),
+        _ => (is_short(path), path),
     }
 }
 
@@ -302,10 +319,7 @@ fn is_registry(text: &str) -> bool {
                 .or((!after.is_empty()).then_some("")),
         )
     } else {
-        match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        }
+        part_at(text, b':')
     };
     let port_is_number =
         port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -321,23 +335,28 @@ fn is_domain_component(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
+/// Path components, parted by `/`.
+fn is_path(text: &str) -> bool {
+    // What came last: a letter or digit, nothing or a slash, or a separator and how many of it.
+    const WORD: (u8, u8) = (b'a', 0);
+    const START: (u8, u8) = (b'/', 0);
+    let mut last = START;
+    for byte in text.bytes() {
+        last = match (byte, last) {
+            (b'a'..=b'z' | b'0'..=b'9', _) => WORD,
+            (b'/', WORD) => START,
+            (b'.' | b'_' | b'-', WORD) => (byte, 1),
+            (b'-', (b'-', _)) => (b'-', 1),
+            (b'_', (b'_', 1)) => (b'_', 2),
+            _ => return false,
+        };
+    }
+    last == WORD
+}
+
 /// Lower-case letters and digits, parted by one of `.`, `_`, `__`, or any number of `-`.
 fn is_path_component(text: &str) -> bool {
-    let mut separator: Option<(u8, usize)> = None;
-    let mut begun = false;
-    for byte in text.bytes() {
-        match (byte, separator) {
-            (b'a'..=b'z' | b'0'..=b'9', _) => {
-                begun = true;
-                separator = None;
-            }
-            (b'.' | b'_' | b'-', None) if begun => separator = Some((byte, 1)),
-            (b'-', Some((b'-', _))) => {}
-            (b'_', Some((b'_', 1))) => separator = Some((b'_', 2)),
-            _ => return false,
-        }
-    }
-    begun && separator.is_none()
+    is_path(text) && part_at(text, b'/').1.is_none()
 }
 
 fn is_tag(text: &str) -> bool {

@@ -256,6 +256,29 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When something else stands here, or the string is broken.
     pub fn string(&mut self) -> Result<Text<'a>> {
+        let (inner, escaped, span) = self.quoted()?;
+        let inner = std::str::from_utf8(inner).map_err(|_| Error::new("is not UTF-8"))?;
+        let value = if escaped {
+            Cow::Owned(unescape(inner)?)
+        } else {
+            Cow::Borrowed(inner)
+        };
+        Ok(Text { value, span })
+    }
+
+    /// Reads the key of a member.
+    fn key(&mut self) -> Result<Cow<'a, [u8]>> {
+        let (inner, escaped, _) = self.quoted()?;
+        if escaped {
+            let inner = std::str::from_utf8(inner).map_err(|_| Error::new("is not UTF-8"))?;
+            Ok(Cow::Owned(unescape(inner)?.into_bytes()))
+        } else {
+            Ok(Cow::Borrowed(inner))
+        }
+    }
+
+    /// What stands between the quotes of a string, and whether it has escapes.
+    fn quoted(&mut self) -> Result<(&'a [u8], bool, Span)> {
         self.expect(Kind::String)?;
         let start = self.at;
         let escaped = self.pass_string()?;
@@ -263,17 +286,11 @@ impl<'a> Reader<'a> {
             start,
             end: self.at,
         };
-        let inner = self
-            .text
-            .get(start + 1..self.at - 1)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .ok_or_else(|| Error::new("is not UTF-8"))?;
-        let value = if escaped {
-            Cow::Owned(unescape(inner)?)
-        } else {
-            Cow::Borrowed(inner)
+        let inner = Span {
+            start: start + 1,
+            end: self.at - 1,
         };
-        Ok(Text { value, span })
+        Ok((inner.of(self.text), escaped, span))
     }
 
     /// Reads a string, or `null` as none.
@@ -289,11 +306,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an object: `field` is called with each key, and has to read or skip its value.
-    /// Gives the span of the object.
+    /// Gives the span of the object. Keys are bytes, as they are only ever compared.
     ///
     /// # Errors
     /// When something else stands here, and what `field` gives, with the key put before its path.
-    pub fn object(&mut self, mut field: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<Span> {
+    pub fn object(
+        &mut self,
+        mut field: impl FnMut(&mut Self, &[u8]) -> Result<()>,
+    ) -> Result<Span> {
         self.object_with(&mut field)
     }
 
@@ -301,23 +321,22 @@ impl<'a> Reader<'a> {
     #[inline(never)]
     fn object_with(
         &mut self,
-        field: &mut dyn FnMut(&mut Self, &str) -> Result<()>,
+        field: &mut dyn FnMut(&mut Self, &[u8]) -> Result<()>,
     ) -> Result<Span> {
         self.expect(Kind::Object)?;
         let start = self.at;
         self.at += 1;
         if !self.take(b'}') {
             loop {
-                let key = self.string()?.value;
-                if !self.take(b':') {
-                    return Err(Error::new("is not JSON").in_field(&key));
-                }
-                field(self, &key).map_err(|error| error.in_field(&key))?;
-                if self.take(b'}') {
+                let key = self.key()?;
+                let found = if self.take(b':') {
+                    field(self, &key)
+                } else {
+                    Err(Error::new("is not JSON"))
+                };
+                found.map_err(|error| error.in_field(&String::from_utf8_lossy(&key)))?;
+                if self.ends_with(b'}')? {
                     break;
-                }
-                if !self.take(b',') {
-                    return Err(Error::new("is not JSON"));
                 }
             }
         }
@@ -353,11 +372,8 @@ impl<'a> Reader<'a> {
             loop {
                 element(self, index).map_err(|error| error.in_element(index))?;
                 index += 1;
-                if self.take(b']') {
+                if self.ends_with(b']')? {
                     break;
-                }
-                if !self.take(b',') {
-                    return Err(Error::new("is not JSON"));
                 }
             }
         }
@@ -365,6 +381,18 @@ impl<'a> Reader<'a> {
             start,
             end: self.at,
         })
+    }
+
+    /// Passes over what follows an element: the closing bracket, or a comma.
+    fn ends_with(&mut self, bracket: u8) -> Result<bool> {
+        self.blank();
+        let next = self.byte();
+        self.at += 1;
+        match next {
+            Some(b',') => Ok(false),
+            Some(byte) if byte == bracket => Ok(true),
+            _ => Err(Error::new("is not JSON")),
+        }
     }
 
     /// Passes over a value, and gives its span.
@@ -419,43 +447,72 @@ impl<'a> Reader<'a> {
 
     /// Passes over a string, and says whether it has escapes.
     fn pass_string(&mut self) -> Result<bool> {
-        self.at += 1;
         let mut escaped = false;
-        loop {
-            match self.byte() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(escaped);
-                }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.at += 2;
-                }
-                Some(_) => self.at += 1,
-                None => return Err(Error::new("ends too early")),
-            }
-        }
+        self.at = end_of_string(self.text, self.at + 1, &mut escaped)
+            .ok_or_else(|| Error::new("ends too early"))?;
+        Ok(escaped)
     }
 
     fn pass_brackets(&mut self) -> Result<()> {
         let mut depth = 0_usize;
-        loop {
-            match self.byte() {
-                Some(b'{' | b'[') => depth += 1,
-                Some(b'}' | b']') => depth = depth.saturating_sub(1),
-                Some(b'"') => {
-                    self.pass_string()?;
-                    continue;
+        let mut at = self.at;
+        while let Some(byte) = self.text.get(at) {
+            at += 1;
+            match byte {
+                b'"' => match end_of_string(self.text, at, &mut false) {
+                    Some(end) => at = end,
+                    None => break,
+                },
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        self.at = at;
+                        return Ok(());
+                    }
                 }
-                Some(_) => {}
-                None => return Err(Error::new("ends too early")),
-            }
-            self.at += 1;
-            if depth == 0 {
-                return Ok(());
+                _ => {}
             }
         }
+        Err(Error::new("ends too early"))
     }
+}
+
+/// The offset after the string whose inner text begins at `at`; notes whether it has escapes.
+#[inline]
+fn end_of_string(text: &[u8], mut at: usize, escaped: &mut bool) -> Option<usize> {
+    loop {
+        at = quote_or_backslash(text, at)?;
+        if text.get(at) == Some(&b'"') {
+            return Some(at + 1);
+        }
+        *escaped = true;
+        at += 2;
+    }
+}
+
+/// Finds the next `"` or `\\`, eight bytes at a time: most of a request is strings that no rule
+/// reads.
+#[inline]
+fn quote_or_backslash(text: &[u8], from: usize) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    const QUOTES: u64 = ONES * b'"' as u64;
+    const BACKSLASHES: u64 = ONES * b'\\' as u64;
+    // The high bit of each byte that is zero, and of none before the first of them.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let (words, tail) = text.get(from..)?.as_chunks::<8>();
+    let mut at = from;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES);
+        if found != 0 {
+            return Some(at + (found.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    let found = |byte: &u8| *byte == b'"' || *byte == b'\\';
+    tail.iter().position(found).map(|offset| at + offset)
 }
 
 /// Undoes the escapes of a string's inner text (RFC 8259, section 7).
@@ -510,32 +567,44 @@ fn hex4(text: &str) -> Option<(u32, &str)> {
 
 /// Writes a JSON string, with its quotes.
 pub fn write_string(out: &mut Vec<u8>, value: &str) {
+    write_quoted(out, value.as_bytes());
+}
+
+/// Writes UTF-8 text as a JSON string, with its quotes.
+pub fn write_quoted(out: &mut Vec<u8>, value: &[u8]) {
+    out.reserve(value.len() + 2);
     out.push(b'"');
-    let mut plain = 0;
-    for (index, byte) in value.bytes().enumerate() {
-        let escape: &[u8] = match byte {
-            b'"' => b"\\\"",
-            b'\\' => b"\\\\",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            0..0x20 => b"\\u00",
-            _ => continue,
+    let mut written = 0;
+    for (index, byte) in value.iter().enumerate() {
+        let byte = *byte;
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        let plain = Span {
+            start: written,
+            end: index,
         };
-        out.extend_from_slice(value.as_bytes().get(plain..index).unwrap_or_default());
-        out.extend_from_slice(escape);
-        if escape == b"\\u00" {
-            for digit in [byte >> 4, byte & 15] {
-                out.push(if digit < 10 {
-                    b'0' + digit
-                } else {
-                    b'a' + digit - 10
-                });
+        out.extend_from_slice(plain.of(value));
+        written = index + 1;
+        out.push(b'\\');
+        match byte {
+            b'"' | b'\\' => out.push(byte),
+            b'\n' => out.push(b'n'),
+            b'\r' => out.push(b'r'),
+            b'\t' => out.push(b't'),
+            _ => {
+                out.extend_from_slice(b"u00");
+                for digit in [byte >> 4, byte & 15] {
+                    out.push(
+                        b"0123456789abcdef"
+                            .get(usize::from(digit))
+                            .map_or(b'0', |hex| *hex),
+                    );
+                }
             }
         }
-        plain = index + 1;
     }
-    out.extend_from_slice(value.as_bytes().get(plain..).unwrap_or_default());
+    out.extend_from_slice(value.get(written..).unwrap_or_default());
     out.push(b'"');
 }
 

@@ -56,7 +56,7 @@ mod guest {
             let mut digest = None;
             Reader::new(&response)
                 .object(|reader, key| {
-                    if key == "digest" {
+                    if key == b"digest" {
                         digest = Some(reader.string()?.value.into_owned());
                     } else {
                         reader.skip()?;

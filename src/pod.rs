@@ -110,17 +110,17 @@ impl<'a> Pod<'a> {
         let mut init_containers = None;
         let span = reader.object(|reader, key| {
             match key {
-                "initContainers" => {
+                b"initContainers" => {
                     init_containers =
                         Some(containers_of(reader, Slot::InitContainer, &mut places)?);
                 }
-                "containers" => {
+                b"containers" => {
                     containers_of(reader, Slot::Container, &mut containers)?;
                 }
-                "ephemeralContainers" => {
+                b"ephemeralContainers" => {
                     containers_of(reader, Slot::EphemeralContainer, &mut ephemeral_containers)?;
                 }
-                "volumes" => volumes_of(reader, &mut volumes)?,
+                b"volumes" => volumes_of(reader, &mut volumes)?,
                 _ => {
                     reader.skip()?;
                 }
@@ -167,10 +167,10 @@ fn container<'a>(reader: &mut Reader<'a>, slot: Slot, index: usize) -> Result<Pl
     let mut native_sidecar = false;
     let span = reader.object(|reader, key| {
         match key {
-            "name" => name = reader.optional_string()?,
-            "image" => image = reader.optional_string()?,
-            "imagePullPolicy" => policy = pull_policy(reader)?,
-            "restartPolicy" if slot == Slot::InitContainer => {
+            b"name" => name = reader.optional_string()?,
+            b"image" => image = reader.optional_string()?,
+            b"imagePullPolicy" => policy = pull_policy(reader)?,
+            b"restartPolicy" if slot == Slot::InitContainer => {
                 native_sidecar = reader
                     .optional_string()?
                     .is_some_and(|policy| policy.value == "Always");
@@ -209,8 +209,8 @@ fn volumes_of<'a>(reader: &mut Reader<'a>, places: &mut Vec<Place<'a>>) -> Resul
         let mut source = None;
         reader.object(|reader, key| {
             match key {
-                "name" => name = reader.optional_string()?,
-                "image" => source = image_volume(reader)?,
+                b"name" => name = reader.optional_string()?,
+                b"image" => source = image_volume(reader)?,
                 _ => {
                     reader.skip()?;
                 }
@@ -252,8 +252,8 @@ fn image_volume<'a>(reader: &mut Reader<'a>) -> Result<Option<ImageVolume<'a>>> 
     let mut policy = (None, None);
     let span = reader.object(|reader, key| {
         match key {
-            "reference" => reference = reader.optional_string()?,
-            "pullPolicy" => policy = pull_policy(reader)?,
+            b"reference" => reference = reader.optional_string()?,
+            b"pullPolicy" => policy = pull_policy(reader)?,
             _ => {
                 reader.skip()?;
             }

@@ -158,8 +158,8 @@ impl<'a> Payload<'a> {
         let mut settings = None;
         reader.object(|reader, key| {
             match key {
-                "request" => request = Some(Request::read(reader)?),
-                "settings" => settings = Some(reader.skip()?),
+                b"request" => request = Some(Request::read(reader)?),
+                b"settings" => settings = Some(reader.skip()?),
                 _ => {
                     reader.skip()?;
                 }
@@ -209,18 +209,18 @@ impl<'a> Request<'a> {
         let mut object = None;
         reader.object(|reader, key| {
             match key {
-                "kind" => {
+                b"kind" => {
                     request.kind = group_and_kind(reader)?;
                     kind = Some(request.kind);
                 }
-                "operation" => {
+                b"operation" => {
                     request.operation = match &*reader.string()?.value {
                         "CREATE" => Operation::Create,
                         "UPDATE" => Operation::Update,
                         _ => Operation::Other,
                     };
                 }
-                "subResource" => {
+                b"subResource" => {
                     request.sub_resource = match reader.optional_string()? {
                         Some(name) => match &*name.value {
                             "" => SubResource::None,
@@ -230,13 +230,13 @@ impl<'a> Request<'a> {
                         None => SubResource::None,
                     };
                 }
-                "userInfo" => request.by_a_node = is_in_nodes_group(reader)?,
+                b"userInfo" => request.by_a_node = is_in_nodes_group(reader)?,
                 // Hosts write the kind before the object, so that it is read in one go.
-                "object" => match kind {
+                b"object" => match kind {
                     Some(Some(kind)) => request.object = Object::read_optional(reader, kind)?,
                     _ => object = Some(reader.skip()?),
                 },
-                "oldObject" => request.old_object = Some(reader.skip()?),
+                b"oldObject" => request.old_object = Some(reader.skip()?),
                 _ => {
                     reader.skip()?;
                 }
@@ -347,8 +347,8 @@ fn group_and_kind(reader: &mut Reader<'_>) -> Result<Option<Kind>> {
     let mut kind = None;
     reader.object(|reader, key| {
         match key {
-            "group" => group = reader.optional_string()?,
-            "kind" => kind = Some(reader.string()?),
+            b"group" => group = reader.optional_string()?,
+            b"kind" => kind = Some(reader.string()?),
             _ => {
                 reader.skip()?;
             }
@@ -366,7 +366,7 @@ fn is_in_nodes_group(reader: &mut Reader<'_>) -> Result<bool> {
     }
     let mut found = false;
     reader.object(|reader, key| {
-        if key == "groups" && !reader.clone().null()? {
+        if key == b"groups" && !reader.clone().null()? {
             reader.list(|reader, _| {
                 found |= reader.string()?.value == NODES_GROUP;
                 Ok(())
@@ -415,9 +415,9 @@ impl<'a> Object<'a> {
         };
         let mut pod = Err(Error::missing(first));
         let span = reader.object(|reader, key| {
-            if key == "metadata" {
+            if key == b"metadata" {
                 metadata = Metadata::read(reader)?;
-            } else if key == first {
+            } else if key == first.as_bytes() {
                 let start = reader.clone();
                 pod = found
                     .descend(reader, rest)
@@ -454,7 +454,7 @@ impl Found {
         };
         let mut pod = None;
         let span = reader.object(|reader, key| {
-            if key == *first {
+            if key == first.as_bytes() {
                 pod = Some(self.descend(reader, rest)?);
             } else {
                 reader.skip()?;
@@ -477,14 +477,14 @@ impl Metadata {
         }
         let span = reader.object(|reader, key| {
             match key {
-                "annotations" => metadata.read_annotations(reader)?,
-                "deletionTimestamp" => {
+                b"annotations" => metadata.read_annotations(reader)?,
+                b"deletionTimestamp" => {
                     metadata.deleting = !reader.null()?;
                     if metadata.deleting {
                         reader.skip()?;
                     }
                 }
-                "ownerReferences" => metadata.controlled = has_controller(reader)?,
+                b"ownerReferences" => metadata.controlled = has_controller(reader)?,
                 _ => {
                     reader.skip()?;
                 }
@@ -503,8 +503,8 @@ impl Metadata {
         let span = reader.object(|reader, key| {
             let value = reader.skip()?;
             match key {
-                MIRROR_ANNOTATION => self.mirror = true,
-                CHANGES_ANNOTATION => self.changes = Some(value),
+                _ if key == MIRROR_ANNOTATION.as_bytes() => self.mirror = true,
+                _ if key == CHANGES_ANNOTATION.as_bytes() => self.changes = Some(value),
                 _ => {}
             }
             Ok(())
@@ -522,7 +522,7 @@ fn has_controller(reader: &mut Reader<'_>) -> Result<bool> {
     let mut controlled = false;
     reader.list(|reader, _| {
         reader.object(|reader, key| {
-            if key == "controller" && !reader.clone().null()? {
+            if key == b"controller" && !reader.clone().null()? {
                 controlled |= reader.boolean()?;
             } else {
                 reader.skip()?;

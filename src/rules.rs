@@ -16,12 +16,13 @@ pub mod weak_check;
 
 use std::rc::Rc;
 
+use self::same_image::SameImage;
 use crate::image::{Identity, Reference};
 use crate::pattern::{ImagePattern, first_match, glob_matches};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::Review;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 use crate::settings::{LookupMode, Mode, Settings, Templates};
 
 /// The rules by their ids, the most important finding first.
@@ -398,11 +399,12 @@ fn checks(work: &mut Work<'_>) {
     if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
         return;
     }
+    let images = SameImage::of(&work.entries);
     if checks {
-        weak_check::apply(work);
-        pull_once::apply(work);
+        weak_check::apply(work, &images);
+        pull_once::apply(work, &images);
     }
-    missing_check::apply(work);
+    missing_check::apply(work, &images);
 }
 
 /// How a finding is told: who, what it pulls, with what.
@@ -421,34 +423,29 @@ impl Told<'_> {
     /// `container-0 pulls nginx with Always`
     #[must_use]
     pub fn pulls(&self, names: Names) -> String {
-        [
-            &*names.show(self.name),
-            " pulls ",
-            &names.show(self.image),
-            " with ",
-            self.found,
-        ]
-        .concat()
+        fill(
+            "{} pulls {} with {}",
+            &[&names.show(self.name), &names.show(self.image), self.found],
+        )
     }
 
     /// `set container-0 to Always`
     #[must_use]
     pub fn way_out(&self, names: Names) -> String {
-        ["set ", &*names.show(self.name), " to ", self.expected].concat()
+        fill("set {} to {}", &[&names.show(self.name), self.expected])
     }
 
     /// `container-0 now pulls nginx with IfNotPresent instead of Always`
     #[must_use]
     pub fn now_pulls(&self, names: Names) -> String {
-        [
-            &*names.show(self.name),
-            " now pulls ",
-            &names.show(self.image),
-            " with ",
-            self.expected,
-            " instead of ",
-            self.found,
-        ]
-        .concat()
+        fill(
+            "{} now pulls {} with {} instead of {}",
+            &[
+                &names.show(self.name),
+                &names.show(self.image),
+                self.expected,
+                self.found,
+            ],
+        )
     }
 }

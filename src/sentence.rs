@@ -31,6 +31,21 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
+/// Fills the `{}` of a template with the parts, in their order. `format!` would do it too, with
+/// machinery that is larger than all sentences together.
+#[must_use]
+pub fn fill(template: &str, parts: &[&str]) -> String {
+    let mut parts = parts.iter();
+    let mut sentence = String::new();
+    for (index, text) in template.split("{}").enumerate() {
+        if index > 0 {
+            sentence.push_str(parts.next().unwrap_or(&""));
+        }
+        sentence.push_str(text);
+    }
+    sentence
+}
+
 /// How long names may be in the sentence that is being written.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {

@@ -10,6 +10,7 @@ use crate::image::Reference;
 use crate::json::{Error, Kind, Reader, Span};
 use crate::pattern::{ImagePattern, glob_matches};
 use crate::pull_policy::PullPolicy;
+use crate::sentence::fill;
 
 /// What happens to a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -407,15 +408,16 @@ impl<'a> Form<'a> {
                 section
             };
             self.problems
-                .push([place, " must be an object, not ", found.name()].concat());
+                .push(fill("{} must be an object, not {}", &[place, found.name()]));
             reader.skip()?;
             return Ok(());
         }
         reader.object(|reader, key| {
+            let key = std::str::from_utf8(key).unwrap_or("?");
             let path = if section.is_empty() {
                 key.to_owned()
             } else {
-                [section, ".", key].concat()
+                fill("{}.{}", &[section, key])
             };
             if !keys.contains(&key) {
                 let place = if section.is_empty() {
@@ -423,15 +425,10 @@ impl<'a> Form<'a> {
                 } else {
                     "it holds "
                 };
-                self.problems.push(
-                    [
-                        &shown(&path),
-                        " is not a setting: ",
-                        place,
-                        &keys.join(", "),
-                    ]
-                    .concat(),
-                );
+                self.problems.push(fill(
+                    "{} is not a setting: {}{}",
+                    &[&shown(&path), place, &keys.join(", ")],
+                ));
                 reader.skip()?;
                 return Ok(());
             }
@@ -478,8 +475,10 @@ impl<'a> Form<'a> {
                     self.settings.image_checks.template = Some(span.of(reader.text()));
                     self.template = Some(span);
                 } else {
-                    self.problems
-                        .push([path, " must be a container, not ", found.name()].concat());
+                    self.problems.push(fill(
+                        "{} must be a container, not {}",
+                        &[path, found.name()],
+                    ));
                 }
                 Ok(())
             }
@@ -537,14 +536,10 @@ impl<'a> Form<'a> {
                     .filter(|number| (1..=MAX_LOOKUPS).contains(number));
                 match number {
                     Some(number) => self.settings.registry.max_lookups = number,
-                    None => self.problems.push(
-                        [
-                            path,
-                            " must be a whole number from 1 to 100, not ",
-                            &value_shown(found, text),
-                        ]
-                        .concat(),
-                    ),
+                    None => self.problems.push(fill(
+                        "{} must be a whole number from 1 to 100, not {}",
+                        &[path, &value_shown(found, text)],
+                    )),
                 }
                 Ok(())
             }
@@ -589,16 +584,14 @@ impl<'a> Form<'a> {
         let choice = choices.iter().find(|(name, _)| *name == word);
         if choice.is_none() {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            self.problems.push(
-                [
+            self.problems.push(fill(
+                "{} must be one of {}, not {}",
+                &[
                     path,
-                    " must be one of ",
                     &names.join(", "),
-                    ", not ",
                     &value_shown(found, span.of(reader.text())),
-                ]
-                .concat(),
-            );
+                ],
+            ));
         }
         Ok(choice.map(|(_, value)| *value))
     }
@@ -630,14 +623,10 @@ impl<'a> Form<'a> {
             .map(|(_, value)| *value);
         match value {
             Some(value) => *field(&mut self.settings) = value,
-            None => self.problems.push(
-                [
-                    path,
-                    " must be true or false, not ",
-                    &value_shown(found, text),
-                ]
-                .concat(),
-            ),
+            None => self.problems.push(fill(
+                "{} must be true or false, not {}",
+                &[path, &value_shown(found, text)],
+            )),
         }
         Ok(())
     }
@@ -653,29 +642,21 @@ impl<'a> Form<'a> {
         let mut values = Vec::new();
         if found != Kind::List {
             let text = reader.skip()?.of(reader.text());
-            self.problems.push(
-                [
-                    path,
-                    " must be a list of strings, not ",
-                    &value_shown(found, text),
-                ]
-                .concat(),
-            );
+            self.problems.push(fill(
+                "{} must be a list of strings, not {}",
+                &[path, &value_shown(found, text)],
+            ));
             return Ok(values);
         }
         reader.list(|reader, index| {
             let found = reader.peek()?;
-            let place = || [path, "[", &index.to_string(), "]"].concat();
+            let place = || fill("{}[{}]", &[path, &index.to_string()]);
             if found != Kind::String {
                 let text = reader.skip()?.of(reader.text());
-                self.problems.push(
-                    [
-                        &place(),
-                        " must be a string, not ",
-                        &*value_shown(found, text),
-                    ]
-                    .concat(),
-                );
+                self.problems.push(fill(
+                    "{} must be a string, not {}",
+                    &[&place(), &value_shown(found, text)],
+                ));
                 return Ok(());
             }
             let word = reader.string()?.value;
@@ -683,7 +664,7 @@ impl<'a> Form<'a> {
                 Ok(value) => values.push(value),
                 Err(problem) => self
                     .problems
-                    .push([&place(), " \"", &*shown(&word), "\" ", problem].concat()),
+                    .push(fill("{} \"{}\" {}", &[&place(), &shown(&word), problem])),
             }
             Ok(())
         })?;
@@ -704,17 +685,12 @@ impl<'a> Form<'a> {
             );
         }
         if let Some(prefix) = checks.name_prefixes.first() {
-            let name = [prefix, "0"].concat();
+            let name = fill("{}0", &[prefix]);
             let exempt = &self.settings.exempt.containers;
             if let Some(glob) = exempt.iter().find(|glob| glob_matches(glob, &name)) {
                 self.problems.push(
-                    [
-                        "exempt.containers \"",
-                        &shown(glob),
-                        "\" matches the checks that imageChecks.coverage Fix adds: name \
-                         containers that it does not",
-                    ]
-                    .concat(),
+                    fill("exempt.containers \"{}\" matches the checks that imageChecks.coverage Fix adds: name \
+                         containers that it does not", &[&shown(glob)]),
                 );
             }
         }

@@ -32,7 +32,8 @@ fn rebuild(reader: &mut Reader<'_>) -> Value {
             let mut members = serde_json::Map::new();
             reader
                 .object(|reader, key| {
-                    members.insert(key.to_owned(), rebuild(reader));
+                    let key = String::from_utf8(key.to_vec()).expect("a key");
+                    members.insert(key, rebuild(reader));
                     Ok(())
                 })
                 .expect("an object");

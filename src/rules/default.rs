@@ -7,7 +7,7 @@ use super::same_image::SameImage;
 use super::{Cause, Entry, Role, Told, Work};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 use crate::settings::{DefaultPolicy, LookupMode, Settings};
 
 /// The setting that a default comes from.
@@ -159,13 +159,8 @@ fn what_pull_once_leaves(work: &Work<'_>) -> Vec<bool> {
 /// What is wrong, and the way out.
 #[must_use]
 pub fn sentence(told: &Told<'_>, setting: Setting, names: Names) -> String {
-    [
-        &told.pulls(names),
-        ", which nobody chose: ",
-        &told.way_out(names),
-        " (",
-        setting.path(),
-        ")",
-    ]
-    .concat()
+    fill(
+        "{}, which nobody chose: {} ({})",
+        &[&told.pulls(names), &told.way_out(names), setting.path()],
+    )
 }

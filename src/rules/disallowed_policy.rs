@@ -3,7 +3,7 @@
 use super::{Cause, Told, Work};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 
 /// Which of the two settings names the image.
 #[derive(Clone, Copy, Debug)]
@@ -56,38 +56,29 @@ pub fn sentence(
         Disallowed::Require(pattern) => ("images.requireAlways", pattern),
         Disallowed::Forbid(pattern) => ("images.forbidAlways", pattern),
         Disallowed::Conflict(require, forbid) => {
-            return [
-                &*names.show(told.name),
-                " pulls ",
-                &names.show(told.image),
-                ", but images.requireAlways has ",
-                &names.show(require.as_str()),
-                " and images.forbidAlways has ",
-                &names.show(forbid.as_str()),
-                ": take one out of the policy's settings",
-            ]
-            .concat();
+            return fill(
+                "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one out of the policy's settings",
+                &[
+                    &names.show(told.name),
+                    &names.show(told.image),
+                    &names.show(require.as_str()),
+                    &names.show(forbid.as_str()),
+                ],
+            );
         }
     };
     let way_out = if repairable {
         told.way_out(names)
     } else {
-        [
-            "a running Pod's policy can't change, recreate it with ",
-            told.expected,
-        ]
-        .concat()
+        fill(
+            "a running Pod's policy can't change, recreate it with {}",
+            &[told.expected],
+        )
     };
-    [
-        &pulls,
-        " but ",
-        setting,
-        " has ",
-        &*names.show(pattern.as_str()),
-        ": ",
-        &way_out,
-    ]
-    .concat()
+    fill(
+        "{} but {} has {}: {}",
+        &[&pulls, setting, &names.show(pattern.as_str()), &way_out],
+    )
 }
 
 /// The repair.
@@ -97,5 +88,5 @@ pub fn repaired(told: &Told<'_>, disallowed: &Disallowed<'_>, names: Names) -> S
         Disallowed::Forbid(_) => "images.forbidAlways",
         Disallowed::Require(_) | Disallowed::Conflict(..) => "images.requireAlways",
     };
-    [&told.now_pulls(names), " (", setting, ")"].concat()
+    fill("{} ({})", &[&told.now_pulls(names), setting])
 }

@@ -7,7 +7,7 @@ use super::{Cause, Problem};
 use crate::image::Invalid;
 use crate::pod::Place;
 use crate::request::Event;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 
 /// The finding for an image that can't be parsed. An empty one in a template is left to the API
 /// server: whatever makes Pods from the template may fill it in.
@@ -24,14 +24,13 @@ pub fn finding<'p>(event: Event, place: &'p Place<'p>, invalid: Invalid) -> Opti
 /// What is wrong.
 #[must_use]
 pub fn sentence(path: &str, name: &str, image: &str, invalid: Invalid, names: Names) -> String {
-    [
-        &*names.show(name),
-        " has no valid image in ",
-        path,
-        ": \"",
-        &names.show(image),
-        "\" can't be pulled, ",
-        invalid.reason(),
-    ]
-    .concat()
+    fill(
+        "{} has no valid image in {}: \"{}\" can't be pulled, {}",
+        &[
+            &names.show(name),
+            path,
+            &names.show(image),
+            invalid.reason(),
+        ],
+    )
 }

@@ -8,7 +8,7 @@ use super::{Cause, Problem, Role, Told, Work, default, is_exempt, pull_once};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::Review;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 use crate::settings::{Coverage, Settings};
 
 /// How an image that no check covers is pulled by the container that needs it most.
@@ -33,13 +33,12 @@ pub struct NewCheck<'p> {
 }
 
 /// Finds the images that are not covered, and does with them what the settings say.
-pub fn apply(work: &mut Work<'_>) {
+pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     let settings = work.settings;
     let coverage = settings.image_checks.coverage;
     if coverage == Coverage::Off {
         return;
     }
-    let images = SameImage::of(&work.entries);
     let uncovered = images
         .pulls(&work.entries)
         .into_iter()
@@ -73,7 +72,7 @@ pub fn apply(work: &mut Work<'_>) {
         }
     }
     if !work.added.is_empty() {
-        pull_once::apply(work);
+        pull_once::apply(work, images);
     }
 }
 
@@ -116,7 +115,7 @@ impl<'p> FreeNames<'p> {
             if self.taken.get(number).copied().unwrap_or_default() {
                 continue;
             }
-            let name = [self.prefix, &number.to_string()].concat();
+            let name = fill("{}{}", &[self.prefix, &number.to_string()]);
             // An exempt check would not be seen as one, and another would be added next time.
             if !is_exempt(&name, self.settings) {
                 return name;
@@ -177,44 +176,40 @@ impl<'p> Position<'p> {
 /// What is wrong, and the way out.
 #[must_use]
 pub fn sentence(told: &Told<'_>, uncovered: Uncovered, names: Names) -> String {
-    [
-        &*names.show(told.name),
-        " pulls ",
-        &names.show(told.image),
-        " with ",
-        uncovered.policy.as_str(),
-        " but no image check pulls it first: add one",
-    ]
-    .concat()
+    fill(
+        "{} pulls {} with {} but no image check pulls it first: add one",
+        &[
+            &names.show(told.name),
+            &names.show(told.image),
+            uncovered.policy.as_str(),
+        ],
+    )
 }
 
 /// What is wrong, and the check that the repair adds.
 #[must_use]
 pub fn sentence_of_new(check: &NewCheck<'_>, names: Names) -> String {
-    [
-        &*names.show(&check.place.name),
-        " pulls ",
-        &names.show(&check.image),
-        " but no image check pulls it first: add ",
-        &names.show(&check.name),
-        " with ",
-        check.policy.as_str(),
-    ]
-    .concat()
+    fill(
+        "{} pulls {} but no image check pulls it first: add {} with {}",
+        &[
+            &names.show(&check.place.name),
+            &names.show(&check.image),
+            &names.show(&check.name),
+            check.policy.as_str(),
+        ],
+    )
 }
 
 /// The repair.
 #[must_use]
 pub fn repaired(check: &NewCheck<'_>, names: Names) -> String {
-    [
-        &*names.show(&check.name),
-        " was added: it pulls ",
-        &names.show(&check.image),
-        " with ",
-        check.policy.as_str(),
-        " before ",
-        &names.show(&check.place.name),
-        " does",
-    ]
-    .concat()
+    fill(
+        "{} was added: it pulls {} with {} before {} does",
+        &[
+            &names.show(&check.name),
+            &names.show(&check.image),
+            check.policy.as_str(),
+            &names.show(&check.place.name),
+        ],
+    )
 }

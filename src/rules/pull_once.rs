@@ -8,11 +8,10 @@ use super::{Cause, Role, Work};
 use crate::pull_policy::PullPolicy;
 
 /// Takes `Always` from the containers of each image that an init container pulls with `Always`.
-pub fn apply(work: &mut Work<'_>) {
+pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     if !work.settings.pull_once {
         return;
     }
-    let images = SameImage::of(&work.entries);
     let mut pulled: Vec<bool> = images
         .pulls(&work.entries)
         .iter()
@@ -20,8 +19,7 @@ pub fn apply(work: &mut Work<'_>) {
         .collect();
     // Checks that were just added count like those that were there.
     for check in &work.added {
-        let image = images.ids().nth(check.guarded);
-        if let Some(pulled) = image.and_then(|image| pulled.get_mut(image)) {
+        if let Some(pulled) = images.id(check.guarded).and_then(|id| pulled.get_mut(id)) {
             *pulled |= check.policy == PullPolicy::Always;
         }
     }

@@ -12,7 +12,7 @@ use super::{Cause, Told, Work};
 use crate::image::{Reference, is_digest};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 use crate::settings::{LookupMode, OnFailure, Registry};
 
 /// Where digests come from: the host capability `oci/v1/manifest_digest`.
@@ -355,16 +355,15 @@ fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
 /// The digest to write, in place of a tag alone.
 #[must_use]
 pub fn sentence_of_pin(told: &Told<'_>, image_after: &str, names: Names) -> String {
-    [
-        &*names.show(told.name),
-        " pulls ",
-        &names.show(told.image),
-        " by its tag: set its image to ",
-        &names.show(image_after),
-        " with ",
-        told.expected,
-    ]
-    .concat()
+    fill(
+        "{} pulls {} by its tag: set its image to {} with {}",
+        &[
+            &names.show(told.name),
+            &names.show(told.image),
+            &names.show(image_after),
+            told.expected,
+        ],
+    )
 }
 
 /// What is wrong, and the way out.
@@ -372,24 +371,21 @@ pub fn sentence_of_pin(told: &Told<'_>, image_after: &str, names: Names) -> Stri
 pub fn sentence(told: &Told<'_>, outcome: &Outcome, names: Names) -> String {
     match outcome {
         Outcome::Pinned => String::new(),
-        Outcome::UseCached(_) => [
-            &told.pulls(names),
-            " but its registry gives no digest: ",
-            &told.way_out(names),
-        ]
-        .concat(),
+        Outcome::UseCached(_) => fill(
+            "{} but its registry gives no digest: {}",
+            &[&told.pulls(names), &told.way_out(names)],
+        ),
         Outcome::Failed(failure, asked) => {
             let (why, way_out) = explanation(*failure, *asked);
-            [
-                &*names.show(told.name),
-                "'s image ",
-                &names.show(told.image),
-                " ",
-                why,
-                ": ",
-                way_out,
-            ]
-            .concat()
+            fill(
+                "{}'s image {} {}: {}",
+                &[
+                    &names.show(told.name),
+                    &names.show(told.image),
+                    why,
+                    way_out,
+                ],
+            )
         }
     }
 }
@@ -404,5 +400,8 @@ pub fn warning(lookup: &FailedLookup, names: Names) -> String {
         (OnFailure::UseCached, false) => " (cached copy allowed)",
         (OnFailure::UseCached, true) => " (Always kept: images.requireAlways)",
     };
-    [&names.show(&lookup.image), " ", why, ": ", way_out, done].concat()
+    fill(
+        "{} {}: {}{}",
+        &[&names.show(&lookup.image), why, way_out, done],
+    )
 }

@@ -37,6 +37,12 @@ impl SameImage {
         self.count
     }
 
+    /// The number of one entry's image.
+    #[must_use]
+    pub fn id(&self, entry: usize) -> Option<usize> {
+        self.ids.get(entry).copied()
+    }
+
     /// The number of each entry's image, in the order of the entries.
     pub fn ids(&self) -> impl Iterator<Item = usize> + '_ {
         self.ids.iter().copied()

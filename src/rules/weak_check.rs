@@ -6,7 +6,7 @@
 use super::same_image::SameImage;
 use super::{Cause, Told, Work, default};
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence::{Names, fill};
 
 /// The container that pulls more strongly than the image's checks.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,7 @@ pub struct Stronger<'p> {
 }
 
 /// Raises the first check of each image whose checks are too weak.
-pub fn apply(work: &mut Work<'_>) {
-    let images = SameImage::of(&work.entries);
+pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     for pulls in images.pulls(&work.entries) {
         let (Some(first), Some(by_checks), Some((guarded, needed))) =
             (pulls.first_check, pulls.by_checks, pulls.guarded)
@@ -52,26 +51,22 @@ pub fn apply(work: &mut Work<'_>) {
 /// What is wrong, and the way out.
 #[must_use]
 pub fn sentence(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
-    [
-        &told.pulls(names),
-        " but ",
-        &*names.show(stronger.name),
-        " pulls it with ",
-        stronger.policy.as_str(),
-        ": ",
-        &told.way_out(names),
-    ]
-    .concat()
+    fill(
+        "{} but {} pulls it with {}: {}",
+        &[
+            &told.pulls(names),
+            &names.show(stronger.name),
+            stronger.policy.as_str(),
+            &told.way_out(names),
+        ],
+    )
 }
 
 /// The repair.
 #[must_use]
 pub fn repaired(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
-    [
-        &told.now_pulls(names),
-        ", as ",
-        &*names.show(stronger.name),
-        " needs",
-    ]
-    .concat()
+    fill(
+        "{}, as {} needs",
+        &[&told.now_pulls(names), &names.show(stronger.name)],
+    )
 }
