@@ -6,7 +6,7 @@
 //! themselves cost the module more than everything else in it (`docs/performance.md`).
 
 use crate::json::{Error, Kind, Reader};
-use crate::sentence::{fill, shorten};
+use crate::sentence::{fill, shorten, text};
 
 /// The type of a field.
 enum Type {
@@ -239,19 +239,13 @@ fn check_type(
             .map(drop),
         Map(value) => reader
             .object(|reader, key| {
-                let path = fill(
-                    "{}.{}",
-                    &[path, &shorten(&String::from_utf8_lossy(key), 60)],
-                );
+                let path = fill("{}.{}", &[path, &shorten(text(key), 60)]);
                 check_type(reader, value, &path, problems)
             })
             .map(drop),
         Object(fields) => reader
             .object(|reader, key| {
-                let path = fill(
-                    "{}.{}",
-                    &[path, &shorten(&String::from_utf8_lossy(key), 60)],
-                );
+                let path = fill("{}.{}", &[path, &shorten(text(key), 60)]);
                 if let Some((_, wanted)) = fields.iter().find(|(name, _)| name.as_bytes() == key) {
                     check_type(reader, wanted, &path, problems)
                 } else {

@@ -9,6 +9,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::pull_policy::PullPolicy;
+use crate::sentence::has;
 
 /// The registry of a reference that names none.
 pub const DEFAULT_REGISTRY: &str = "docker.io";
@@ -243,9 +244,9 @@ impl Invalid {
             Self::Empty
         } else if text.chars().any(char::is_whitespace) {
             Self::Space
-        } else if text.contains("$(") || text.contains("${") || text.contains("{{") {
+        } else if has(text, "$(") || has(text, "${") || has(text, "{{") {
             Self::Variable
-        } else if text.contains("://") {
+        } else if has(text, "://") {
             Self::Scheme
         } else {
             invalid

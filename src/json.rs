@@ -7,6 +7,9 @@
 //! `docs/performance.md` says what reading with it costs.
 
 use std::borrow::Cow;
+use std::collections::BinaryHeap;
+
+use crate::sentence::text;
 
 /// Where a value stands in the text: from its first byte to the byte after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,7 +337,7 @@ impl<'a> Reader<'a> {
                 } else {
                     Err(Error::new("is not JSON"))
                 };
-                found.map_err(|error| error.in_field(&String::from_utf8_lossy(&key)))?;
+                found.map_err(|error| error.in_field(text(&key)))?;
                 if self.ends_with(b'}')? {
                     break;
                 }
@@ -638,15 +641,15 @@ pub fn write_edited(out: &mut Vec<u8>, text: &[u8], within: Span, edits: &[Edit]
 }
 
 /// Goes through items in the order of a number below 2^32; equals keep their order. Sorting
-/// nothing but numbers, all callers share one copy of the sort.
+/// nothing but numbers, in a heap, all callers share one small sort.
 pub fn in_order<T>(items: &[T], key: impl Fn(&T) -> usize) -> impl Iterator<Item = &T> {
-    let mut order: Vec<u64> = items
+    let order: BinaryHeap<u64> = items
         .iter()
         .zip(0_u64..)
         .map(|(item, index)| (key(item) as u64) << 32 | index)
         .collect();
-    order.sort_unstable();
     order
+        .into_sorted_vec()
         .into_iter()
         .filter_map(|packed| items.get(usize::try_from(packed & 0xFFFF_FFFF).ok()?))
 }

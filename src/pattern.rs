@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::image::{DEFAULT_REGISTRY, Reference, split_registry};
+use crate::sentence::has;
 
 /// A glob: `*` stands for any run of characters, `?` for one. Everything else is literal.
 #[must_use]
@@ -56,7 +57,7 @@ impl<'a> ImagePattern<'a> {
         if written.contains('@') {
             return Err("has a digest, but patterns match registry/repository[:tag]");
         }
-        if written.contains("://") {
+        if has(&written, "://") {
             return Err("has a URL scheme, but image names have none");
         }
         if written.chars().any(char::is_whitespace) {

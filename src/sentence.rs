@@ -37,13 +37,34 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
 pub fn fill(template: &str, parts: &[&str]) -> String {
     let mut parts = parts.iter();
     let mut sentence = String::new();
-    for (index, text) in template.split("{}").enumerate() {
+    for (index, text) in template.split('{').enumerate() {
         if index > 0 {
             sentence.push_str(parts.next().unwrap_or(&""));
         }
-        sentence.push_str(text);
+        sentence.push_str(text.strip_prefix('}').unwrap_or(text));
     }
     sentence
+}
+
+/// Parts a text before and after the first occurrence of a phrase. The standard library's search
+/// is made for long texts, and is larger than what it would search here.
+#[must_use]
+pub fn part_at<'t>(text: &'t str, phrase: &str) -> Option<(&'t str, &'t str)> {
+    let mut windows = text.as_bytes().windows(phrase.len());
+    let position = windows.position(|window| window == phrase.as_bytes())?;
+    Some((text.get(..position)?, text.get(position + phrase.len()..)?))
+}
+
+/// Whether a phrase occurs in a text.
+#[must_use]
+pub fn has(text: &str, phrase: &str) -> bool {
+    part_at(text, phrase).is_some()
+}
+
+/// Bytes as text; a `?` where they are no UTF-8.
+#[must_use]
+pub fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or("?")
 }
 
 /// How long names may be in the sentence that is being written.

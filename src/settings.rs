@@ -10,7 +10,7 @@ use crate::image::Reference;
 use crate::json::{Error, Kind, Reader, Span};
 use crate::pattern::{ImagePattern, glob_matches};
 use crate::pull_policy::PullPolicy;
-use crate::sentence::fill;
+use crate::sentence::{self, fill};
 
 /// What happens to a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -729,13 +729,13 @@ fn is_unset(reader: &mut Reader<'_>) -> Result<bool, Error> {
 fn value_shown(kind: Kind, text: &[u8]) -> String {
     match kind {
         Kind::List | Kind::Object | Kind::Null => kind.name().to_owned(),
-        _ => shown(&String::from_utf8_lossy(text)),
+        _ => shown(sentence::text(text)),
     }
 }
 
 /// A text of the user's in an error, cut where it is long.
 fn shown(text: &str) -> String {
-    crate::sentence::shorten(text, 60).into_owned()
+    sentence::shorten(text, 60).into_owned()
 }
 
 fn name_prefix(prefix: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {

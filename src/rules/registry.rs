@@ -12,7 +12,7 @@ use super::{Cause, Told, Work};
 use crate::image::{Reference, is_digest};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
-use crate::sentence::{Names, fill};
+use crate::sentence::{Names, fill, has, part_at};
 use crate::settings::{LookupMode, OnFailure, Registry};
 
 /// Where digests come from: the host capability `oci/v1/manifest_digest`.
@@ -72,7 +72,7 @@ impl Failure {
         parts
             .into_iter()
             .filter_map(|(part, classify)| {
-                let (before, after) = text.split_once(part)?;
+                let (before, after) = part_at(text, part)?;
                 Some((before.len(), classify, after))
             })
             .min_by_key(|(position, ..)| *position)
@@ -81,8 +81,7 @@ impl Failure {
 
     /// By an HTTP status: ` …, code: 404, message: …`.
     fn of_status(text: &str) -> Self {
-        let status: Option<u16> = text
-            .split_once(", code: ")
+        let status: Option<u16> = part_at(text, ", code: ")
             .and_then(|(_, rest)| rest.get(..3))
             .and_then(|digits| digits.parse().ok());
         match status {
@@ -118,7 +117,7 @@ impl Failure {
         let message = text.lines().next().unwrap_or_default().to_ascii_lowercase();
         WORDS
             .into_iter()
-            .find(|(word, _)| message.contains(word))
+            .find(|(word, _)| has(&message, word))
             .map_or(Self::Unknown, |(_, failure)| failure)
     }
 
