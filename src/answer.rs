@@ -43,6 +43,9 @@ pub fn reject(message: &str) -> Vec<u8> {
 /// The answer to what the rules found.
 #[must_use]
 pub fn answer(work: &Work<'_>, decision: Decision) -> Vec<u8> {
+    if work.is_quiet() {
+        return accept();
+    }
     let paths = Paths::of(work);
     let findings = findings(work, &paths);
     let rejected = decision.rejects(work);

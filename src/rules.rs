@@ -362,6 +362,16 @@ impl Decision {
 }
 
 impl Work<'_> {
+    /// Whether nothing was found and nothing changes.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        let unchanged = |entry: &Entry<'_>| entry.pinned.is_none() && !entry.policy_changed();
+        self.problems.is_empty()
+            && self.added.is_empty()
+            && self.lookups.is_empty()
+            && self.entries.iter().all(unchanged)
+    }
+
     /// Whether there is a finding with a repair. What *pull-once* saves is none.
     #[must_use]
     pub fn has_repairs(&self) -> bool {
