@@ -776,13 +776,17 @@ fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Vec<u8> {
     // Room for the brackets and for the count of what does not fit.
     let mut room = RECORD_MAX - 40;
     let mut kept: Vec<Vec<u8>> = Vec::new();
+    let mut full = false;
     for item in items {
         match room.checked_sub(item.len() + 1) {
-            Some(left) if more == 0 => {
+            Some(left) if !full => {
                 room = left;
                 kept.push(item);
             }
-            _ => more += 1,
+            _ => {
+                full = true;
+                more += 1;
+            }
         }
     }
     if more > 0 {

@@ -179,8 +179,21 @@ pub fn check(reader: &mut Reader<'_>, path: &str, problems: &mut Vec<String>) {
     let mut command = false;
     let mut ahead = reader.clone();
     let read = ahead.object(|reader, key| {
-        command |= key == b"command" && reader.peek()? == Kind::List;
-        reader.skip().map(drop)
+        if key != b"command" {
+            return reader.skip().map(drop);
+        }
+        let found = reader.peek()?;
+        if found != Kind::List {
+            // Of the wrong type, which is told below, it is not missing.
+            command = found != Kind::Null;
+            return reader.skip().map(drop);
+        }
+        reader
+            .list(|reader, _| {
+                command = true;
+                reader.skip().map(drop)
+            })
+            .map(drop)
     });
     let result = read.and_then(|_| check_type(reader, &CONTAINER, path, problems));
     match result {

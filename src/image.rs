@@ -242,10 +242,10 @@ impl Invalid {
     fn most_telling(text: &str, invalid: Self) -> Self {
         if text.trim().is_empty() {
             Self::Empty
-        } else if text.chars().any(char::is_whitespace) {
-            Self::Space
         } else if has(text, "$(") || has(text, "${") || has(text, "{{") {
             Self::Variable
+        } else if text.chars().any(char::is_whitespace) {
+            Self::Space
         } else if has(text, "://") {
             Self::Scheme
         } else {

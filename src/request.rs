@@ -271,8 +271,11 @@ impl<'a> Request<'a> {
         };
         let object = self
             .object
-            .unwrap_or_else(|| Err(Error::new("is missing")))
-            .map_err(|error| error.in_field("object"))?;
+            .unwrap_or_else(|| Err(Error::missing("object")))
+            .map_err(|error| match error.path() {
+                "" => error.in_field("object"),
+                _ => error,
+            })?;
         let metadata = object.metadata;
         let passes = (!event.is_create() && metadata.deleting)
             || (kind == Kind::Pod && metadata.mirror && self.by_a_node)

@@ -99,6 +99,7 @@ fn what_the_kubelet_calls_an_invalid_image_name_is_one() {
         ("$(IMG)", Invalid::Variable),
         ("repo/${IMG}:1", Invalid::Variable),
         ("{{.Image}}", Invalid::Variable),
+        ("{{ .Values.image }}:1", Invalid::Variable),
         ("a//b:latest", Invalid::Repository),
         ("a/", Invalid::Repository),
         ("/a", Invalid::Repository),

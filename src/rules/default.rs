@@ -3,6 +3,7 @@
 //! A webhook never sees an unset policy, because the API server fills it in first; so a policy
 //! that equals the server default counts as not chosen, unless `replaceServerDefaults` is off.
 
+use super::disallowed_policy::Disallowed;
 use super::same_image::SameImage;
 use super::{Cause, Entry, Role, Told, Work};
 use crate::image::Reference;
@@ -55,7 +56,13 @@ pub fn apply(work: &mut Work<'_>) {
             }
         }
         if let Some(entry) = work.entries.get_mut(index) {
-            entry.set_policy(policy, Cause::Default(setting));
+            let cause = match entry.forbid_always {
+                Some(pattern) if entry.policy == PullPolicy::Always => {
+                    Cause::DisallowedPolicy(Disallowed::Forbid(pattern))
+                }
+                _ => Cause::Default(setting),
+            };
+            entry.set_policy(policy, cause);
         }
     }
 }

@@ -24,13 +24,12 @@ pub fn finding<'p>(event: Event, place: &'p Place<'p>, invalid: Invalid) -> Opti
 /// What is wrong.
 #[must_use]
 pub fn sentence(path: &str, name: &str, image: &str, invalid: Invalid, names: Names) -> String {
+    let (name, path) = (names.show(name), names.show(path));
+    if invalid == Invalid::Empty {
+        return fill("{} has no image in {}", &[&name, &path]);
+    }
     fill(
         "{} has no valid image in {}: \"{}\" can't be pulled, {}",
-        &[
-            &names.show(name),
-            path,
-            &names.show(image),
-            invalid.reason(),
-        ],
+        &[&name, &path, &names.show(image), invalid.reason()],
     )
 }

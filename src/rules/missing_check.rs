@@ -91,7 +91,9 @@ impl<'p> FreeNames<'p> {
         let prefixes = &settings.image_checks.name_prefixes;
         let prefix = prefixes.first().map_or("imagecheck-", |prefix| &**prefix);
         let mut taken = vec![false; review.pod.places.len()];
-        for place in &review.pod.places {
+        // Volumes have names of their own.
+        let containers = review.pod.places.iter();
+        for place in containers.filter(|place| place.slot != Slot::ImageVolume) {
             let number = place.name.strip_prefix(prefix).and_then(|number| {
                 let canonical = number == "0" || !number.starts_with(['0', '+']);
                 number.parse::<usize>().ok().filter(|_| canonical)
@@ -177,7 +179,7 @@ impl<'p> Position<'p> {
 #[must_use]
 pub fn sentence(told: &Told<'_>, uncovered: Uncovered, names: Names) -> String {
     fill(
-        "{} pulls {} with {} but no image check pulls it first: add one",
+        "{} pulls {} but no image check pulls it first: add one with {}",
         &[
             &names.show(told.name),
             &names.show(told.image),
