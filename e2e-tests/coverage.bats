@@ -1,0 +1,290 @@
+# missing-check: imageChecks.coverage, and the checks that `Fix` adds.
+
+load lib
+
+fix='{"imageChecks":{"coverage":"Fix"}}'
+# Shows what was added without what pull-once then saves.
+fix_alone='{"pullOnce":false,"imageChecks":{"coverage":"Fix"}}'
+template='{"command":["/check/true"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
+every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"template\":$template}}"
+
+@test "an overridden image of an agent-stack Pod gets one check more, which can run" {
+  # As the controller's users do it: checks are made first, then the image is replaced.
+  review agent-stack-pod-create '.object.spec.containers[0].image = "override:9"'
+  evaluate "$fix"
+  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
+  warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does'
+  # Command, mounts, resources and all the rest are its neighbour's.
+  after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
+    and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
+  found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"}]'
+  changed '[
+    {"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.initContainers[3]","from":null,"to":{"name":"imagecheck-2","image":"override:9","imagePullPolicy":"Always"},"rule":"missing-check"}]'
+}
+
+@test "coverage Off, Warn, Reject and Fix, in each mode" {
+  pod 'init imagecheck-0 app:1, app a app:1, app b db:2 Always'
+  while fields coverage mode answer; do
+    evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"$coverage\"}}"
+    case $answer in
+      untouched) untouched ;;
+      fixed)
+        repaired 'init imagecheck-0 app:1, init imagecheck-1 db:2 Always, app a app:1, app b db:2 IfNotPresent'
+        warned 'imagecheck-1 was added: it pulls db:2 with Always before b does'
+        ;;
+      'warned: '*) accepted "${answer#*: }" ;;
+      'rejected: '*) rejected "${answer#*: }" ;;
+      *) fail "no such answer" ;;
+    esac
+  done <<'ROWS'
+    Off    | Fix    | untouched
+    Off    | Reject | untouched
+    Off    | Warn   | untouched
+    Warn   | Fix    | warned: b pulls db:2 but no image check pulls it first: add one with Always
+    Warn   | Reject | warned: b pulls db:2 but no image check pulls it first: add one with Always
+    Warn   | Warn   | warned: b pulls db:2 but no image check pulls it first: add one with Always
+    Reject | Fix    | rejected: b pulls db:2 but no image check pulls it first: add one with Always
+    Reject | Reject | rejected: b pulls db:2 but no image check pulls it first: add one with Always
+    Reject | Warn   | warned: b pulls db:2 but no image check pulls it first: add one with Always
+    Fix    | Fix    | fixed
+    Fix    | Reject | rejected: b pulls db:2 but no image check pulls it first: add imagecheck-1 with Always
+    Fix    | Warn   | warned: b pulls db:2 but no image check pulls it first: add imagecheck-1 with Always
+ROWS
+}
+
+@test "Warn is the default, for Pods with checks only" {
+  pod 'init imagecheck-0 app:1, app a app:1, app b db:2'
+  evaluate
+  accepted 'b pulls db:2 but no image check pulls it first: add one with IfNotPresent'
+  pod 'init prepare app:1, app a app:1, app b db:2'
+  evaluate
+  untouched
+}
+
+@test "what is covered needs no check" {
+  while fields before; do
+    pod "$before"
+    evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
+    untouched
+  done <<'ROWS'
+    init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
+    init imagecheck-0 app:1 Never, app a app:1 Never
+    init imagecheck-0 nginx, app a docker.io/library/nginx:latest
+    init imagecheck-0 app:1, init copy tool:1 Always, app a app:1, app t tool:1 Always
+    init imagecheck-0 app:1, init copy tool:1 Always, app a app:1, app t tool:1 IfNotPresent
+    init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app a app:1, app t tool:1 IfNotPresent
+    init imagecheck-0 app:1, init copy tool:1 Never, app a app:1, app t tool:1 Never
+    init copy tool:1 Always, init imagecheck-0 app:1, app a app:1, app t tool:1 Always
+    init imagecheck-0 app:1, sidecar s side:1 Always, app a app:1
+    init imagecheck-0 app:1, init other setup:1 Always, app a app:1
+    init imagecheck-0 app:1, app a app:1, volume v data:1 Always
+    init imagecheck-0 app:1, app a app:1, ephemeral e debug:1 Always
+    init imagecheck-0 app:1, init imagecheck-1 unused:1, app a app:1
+ROWS
+}
+
+@test "what is not covered" {
+  while fields before names; do
+    pod "$before"
+    evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
+    [[ $allowed == false ]] || fail "accepted"
+    same containers "$names" "$(jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
+  done <<'ROWS'
+    init imagecheck-0 app:1, app a app:2                                                 | a
+    init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app a app:1, app t tool:1 Always      | t
+    init imagecheck-0 app:1, init copy tool:1 Never, app a app:1, app t tool:1 IfNotPresent       | t
+    init imagecheck-0 app:1, sidecar s tool:1 Always, app a app:1, app t tool:1 IfNotPresent      | t
+    init imagecheck-0 app:1, sidecar imagecheck-1 tool:1 Always, app a app:1, app t tool:1 Always | t
+    init imagecheck-0 app:1, app a app:1, app t tool:1, volume v tool:1 Always           | t
+    init imagecheck-0 app:1, app t tool:1 IfNotPresent, app u tool:1 Always, app w tool:1 Always  | u
+    init imagecheck-0 app:1, app b b:1, app c c:1, app d b:1                             | b c
+ROWS
+}
+
+@test "a check is added for each image that is not covered, with the strength that is needed" {
+  while fields before after; do
+    pod "$before"
+    evaluate "$fix_alone"
+    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
+  done <<'ROWS'
+    init imagecheck-0 app:1, app a app:1, app b b:1 IfNotPresent   | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app a app:1, app b b:1 IfNotPresent
+    init imagecheck-0 app:1, app b b:1 Always                      | init imagecheck-0 app:1, init imagecheck-1 b:1 Always, app b b:1 Always
+    init imagecheck-0 app:1, app b b                               | init imagecheck-0 app:1, init imagecheck-1 b Always, app b b
+    init imagecheck-0 app:1, app b b:1                             | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app b b:1
+    init imagecheck-0 app:1, app b b:1 Never                       | init imagecheck-0 app:1, init imagecheck-1 b:1 Never, app b b:1 Never
+    init imagecheck-0 app:1, app b b:1 Never, app c b:1 Always, app d b:1 | init imagecheck-0 app:1, init imagecheck-1 b:1 Always, app b b:1 Never, app c b:1 Always, app d b:1
+    init imagecheck-0 app:1, app b b:1, app c c:1, app d docker.io/library/b:1 | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, init imagecheck-2 c:1 IfNotPresent, app b b:1, app c c:1, app d docker.io/library/b:1
+    init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app t tool:1 Always | init imagecheck-0 app:1, init imagecheck-1 tool:1 Always, init copy tool:1 IfNotPresent, app t tool:1 Always
+    init imagecheck-0 app:1, app a app:1                           | same
+    init prepare app:1, app a app:1, app b b:1                     | same
+    app a app:1, app b b:1                                         | same
+ROWS
+}
+
+@test "they stand straight after the Pod's last check, whatever is before and after" {
+  while fields before after; do
+    pod "$before"
+    evaluate "$fix_alone"
+    repaired "$after"
+  done <<'ROWS'
+    init first x:1, init imagecheck-0 app:1, init last y:1, app b b:1 | init first x:1, init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, init last y:1, app b b:1
+    init imagecheck-0 app:1, init between x:1, init imagecheck-1 d:1, sidecar s y:1, init last z:1, app b b:1, app c c:1 | init imagecheck-0 app:1, init between x:1, init imagecheck-1 d:1, init imagecheck-2 b:1 IfNotPresent, init imagecheck-3 c:1 IfNotPresent, sidecar s y:1, init last z:1, app b b:1, app c c:1
+    init imagecheck-0 app:1, sidecar imagecheck-1 d:1, app b b:1 | init imagecheck-0 app:1, init imagecheck-2 b:1 IfNotPresent, sidecar imagecheck-1 d:1, app b b:1
+ROWS
+}
+
+@test "each is a copy of the Pod's last check but for name, image and policy" {
+  pod 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init later x:1, app c c:1 Always, app d d:1' '
+    .object.spec.initContainers[0].command = ["first"]
+    | .object.spec.initContainers[1] += {command: ["last"], args: ["x"], volumeMounts: [{name: "v", mountPath: "/v"}],
+        resources: {limits: {cpu: "1m"}}, securityContext: {runAsUser: 7}, workingDir: "/", future: [{}, null, 1.50]}
+    | .object.spec.initContainers[1] |= with_entries(select(.key != "name")) + {name: "imagecheck-1"}'
+  evaluate "$fix"
+  repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init imagecheck-2 c:1 Always, init imagecheck-3 d:1 IfNotPresent, init later x:1, app c c:1 IfNotPresent, app d d:1'
+  after '.spec.initContainers | .[1:4] | map(del(.name, .image, .imagePullPolicy)) | unique
+    == [{command: ["last"], args: ["x"], volumeMounts: [{name: "v", mountPath: "/v"}], env: [{name: "TOKEN", value: "s3cr3t"}],
+         unknownField: {of: "imagecheck-1"},
+         resources: {limits: {cpu: "1m"}}, securityContext: {runAsUser: 7}, workingDir: "/", future: [{}, null, 1.5]}]'
+}
+
+@test "a new name is the first prefix with the first number that no container has" {
+  while fields settings_row before names; do
+    pod "$before"
+    evaluate "$settings_row"
+    same names "$names" "$(jq -r '[.[] | .to | objects | .name] | join(" ")' <<<"$changes")"
+  done <<ROWS
+    $fix | init imagecheck-0 a:1, app b b:1                                                    | imagecheck-1
+    $fix | init imagecheck-1 a:1, app b b:1, app c c:1                                         | imagecheck-0 imagecheck-2
+    $fix | init imagecheck-0 a:1, init imagecheck-2 a:1, init imagecheck-5 a:1, app b b:1, app c c:1, app d d:1 | imagecheck-1 imagecheck-3 imagecheck-4
+    $fix | init imagecheck-7 a:1, app b b:1                                                    | imagecheck-0
+    $fix | init imagecheck-db a:1, app b b:1                                                   | imagecheck-0
+    $fix | init imagecheck-01 a:1, app b b:1, app c c:1                                        | imagecheck-0 imagecheck-1
+    $fix | init imagecheck-0 a:1, app imagecheck-1 b:1                                         | imagecheck-2
+    $fix | init imagecheck-0 a:1, sidecar imagecheck-1 x:1, app b b:1                          | imagecheck-2
+    $fix | init imagecheck-0 a:1, app b b:1, ephemeral imagecheck-1 x:1                        | imagecheck-2
+    $fix | init imagepullcheck-0 a:1, app b b:1                                                | imagecheck-0
+    $fix | init imagecheck-0 a:1, app b b:1, volume imagecheck-1 x:1                           | imagecheck-1
+    {"imageChecks":{"coverage":"Fix","namePrefixes":["probe-","imagecheck-"]}} | init imagecheck-0 a:1, app b b:1 | probe-0
+ROWS
+}
+
+@test "0, 1 and 12 images" {
+  pod 'init imagecheck-0 a:1'
+  evaluate "$fix_alone"
+  untouched
+  pod 'init imagecheck-0 a:1, app b b:1'
+  evaluate "$fix_alone"
+  repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1'
+  pod "init imagecheck-0 a:1, $(series 12 'app c# c:# Always')"
+  evaluate "$fix_alone"
+  repaired "init imagecheck-0 a:1, $(series 12 'init imagecheck-# c:# Always'), $(series 12 'app c# c:# Always')"
+  [[ $(wc -l <<<"$warnings") == 10 && $warnings == *$'\nand 3 more warnings' ]] || fail "$warnings"
+  # What is covered already needs no second one.
+  pod "$(series 12 'init imagecheck-# c:# Always'), $(series 12 'app c# c:# Always')"
+  evaluate "$fix_alone"
+  untouched
+}
+
+@test "everyPod: Pods without any check get them from the template" {
+  pod 'app a a:1, app b b'
+  evaluate "$every_pod"
+  repaired 'init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 b Always, app a a:1, app b b'
+  after '.spec.initContainers == [
+    {name: "imagecheck-0", image: "a:1", imagePullPolicy: "IfNotPresent", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]},
+    {name: "imagecheck-1", image: "b", imagePullPolicy: "Always", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]}]'
+  # A Pod with a check: a copy of that, not the template.
+  pod 'init imagecheck-0 a:1, app a a:1, app b b:1'
+  evaluate "$every_pod"
+  after '.spec.initContainers[1] | .env and (has("command") | not)'
+  # None to be made.
+  pod 'init i a:1, app a a:1'
+  evaluate "$every_pod"
+  untouched
+}
+
+@test "everyPod: a list of init containers that is empty, null or not there" {
+  for filter in . '.object.spec.initContainers = []' '.object.spec.initContainers = null' '.object.spec = {containers: .object.spec.containers, initContainers: [ ]}'; do
+    row=$filter
+    pod 'app a a:1' "$filter"
+    evaluate "$every_pod"
+    repaired 'init imagecheck-0 a:1 IfNotPresent, app a a:1'
+  done
+}
+
+@test "everyPod: warned of or rejected" {
+  pod 'app a a:1'
+  evaluate '{"imageChecks":{"everyPod":true}}'
+  accepted 'a pulls a:1 but no image check pulls it first: add one with IfNotPresent'
+  evaluate '{"imageChecks":{"everyPod":true,"coverage":"Reject"}}'
+  rejected 'a pulls a:1 but no image check pulls it first: add one with IfNotPresent'
+  evaluate '{"imageChecks":{"everyPod":true,"coverage":"Off"}}'
+  untouched
+}
+
+@test "imageChecks.after: the template's checks come after the last init container that it names" {
+  while fields globs before after; do
+    pod "$before"
+    evaluate "$(jq -c --argjson globs "$globs" '.imageChecks.after = $globs' <<<"$every_pod")"
+    repaired "$after"
+  done <<'ROWS'
+    ["copy-agent"] | init copy-agent x:1, init user y:1, app a a:1              | init copy-agent x:1, init imagecheck-0 a:1 IfNotPresent, init user y:1, app a a:1
+    ["copy-*"]     | init copy-1 x:1, init user y:1, init copy-2 z:1, init last y:1, app a a:1, app b b:1 | init copy-1 x:1, init user y:1, init copy-2 z:1, init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 b:1 IfNotPresent, init last y:1, app a a:1, app b b:1
+    ["other","user"] | init copy-agent x:1, init user y:1, app a a:1            | init copy-agent x:1, init user y:1, init imagecheck-0 a:1 IfNotPresent, app a a:1
+    ["nobody"]     | init copy-agent x:1, init user y:1, app a a:1              | init imagecheck-0 a:1 IfNotPresent, init copy-agent x:1, init user y:1, app a a:1
+    []             | init copy-agent x:1, app a a:1                             | init imagecheck-0 a:1 IfNotPresent, init copy-agent x:1, app a a:1
+    ["a"]          | init user x:1, app a a:1                                   | init imagecheck-0 a:1 IfNotPresent, init user x:1, app a a:1
+    ["user"]       | init imagecheck-0 z:1, init user x:1, app a a:1            | init imagecheck-0 z:1, init imagecheck-1 a:1 IfNotPresent, init user x:1, app a a:1
+ROWS
+}
+
+@test "pull-once applies to a new check too" {
+  pod 'init imagecheck-0 app:1, app a app:1, app b b:1 Always, app c b:1 Always, app d d:1 Always'
+  evaluate "$fix"
+  repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 Always, init imagecheck-2 d:1 Always, app a app:1, app b b:1 IfNotPresent, app c b:1 IfNotPresent, app d d:1 IfNotPresent'
+  evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["b"]}}'
+  repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 Always, init imagecheck-2 d:1 Always, app a app:1, app b b:1 Always, app c b:1 Always, app d d:1 IfNotPresent'
+}
+
+@test "a new check obeys the other rules, so that a second look changes nothing" {
+  while fields settings_row before after; do
+    pod "$before"
+    evaluate "$(jq -c '.imageChecks.coverage = "Fix" | .pullOnce = false' <<<"$settings_row")"
+    repaired "$after"
+  done <<'ROWS'
+    {"images":{"requireAlways":["b"]}}                 | init imagecheck-0 a:1, app b b:1 Never | init imagecheck-0 a:1, init imagecheck-1 b:1 Always, app b b:1 Always
+    {"images":{"forbidAlways":["b"]}}                  | init imagecheck-0 a:1, app b b         | init imagecheck-0 a:1, init imagecheck-1 b IfNotPresent, app b b IfNotPresent
+    {"defaults":{"imageCheckPullPolicy":"Always"}}     | init imagecheck-0 a:1 Never, app b b:1 | init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Always, app b b:1
+    {"defaults":{"imagePullPolicy":"Always"}}          | init imagecheck-0 a:1 Never, app b b:1 | init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Always, app b b:1 Always
+    {"defaults":{"imagePullPolicy":"Never"}}           | init imagecheck-0 a:1 Always, app b b:1 | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 Never, app b b:1 Never
+    {"defaults":{"imageCheckPullPolicy":"Never"}}      | init imagecheck-0 a:1 Always, app b b:1 Always | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 Always, app b b:1 Always
+ROWS
+}
+
+@test "exempt containers and images need no check" {
+  pod 'init imagecheck-0 app:1, app a app:1, app b b:1, app c c:1'
+  evaluate '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["b"],"images":["c"]}}'
+  untouched
+}
+
+@test "another webhook between two looks: what it brings is checked, what was there stays" {
+  pod 'init imagecheck-0 app:1, app a app:1, app b b:1'
+  evaluate "$fix"
+  repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app a app:1, app b b:1'
+  jq '.object.spec.containers += [{name: "mesh", image: "mesh:1", imagePullPolicy: "Always"}]
+    | .object.spec.initContainers |= [{name: "mesh-init", image: "mesh-init:1", imagePullPolicy: "Always"}] + .' \
+    "$request.second" >"$request"
+  evaluate "$fix"
+  repaired 'init mesh-init mesh-init:1 Always, init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, init imagecheck-2 mesh:1 Always, app a app:1, app b b:1, app mesh mesh:1 IfNotPresent'
+}
+
+@test "the same Pod gives the same answer" {
+  # Hosts write the keys of an object in any order.
+  pod "init imagecheck-0 a:1, $(series 12 'app c# c:# Always')"
+  evaluate "$fix"
+  first=$(jq -S '.patch |= (@base64d | fromjson)' "$BATS_TEST_TMPDIR/answer.json")
+  for again in 1 2 3; do
+    evaluate "$fix"
+    same "answers to run $again" "$first" "$(jq -S '.patch |= (@base64d | fromjson)' "$BATS_TEST_TMPDIR/answer.json")"
+  done
+}

@@ -1,0 +1,156 @@
+# default: the policy of a container whose author chose none.
+
+load lib
+
+sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+
+# What the API server fills in where none is set, observed on a real one. The image references
+# that it accepts although they can't be parsed are in invalid-image.bats.
+server_defaults="
+nginx Always
+nginx:latest Always
+nginx:1.25 IfNotPresent
+nginx@$sha IfNotPresent
+nginx:latest@$sha Always
+nginx:1.25@$sha IfNotPresent
+localhost:5000/a/b Always
+localhost/a/b Always
+[::1]:5000/a/b Always
+localhost:5000/a/b:latest Always
+localhost:5000/a/b:v1 IfNotPresent
+nginx:Latest IfNotPresent
+nginx:LATEST IfNotPresent
+nginx:latest-alpine IfNotPresent
+nginx:stable-latest IfNotPresent
+Registry.Example.com/nginx Always
+REGISTRY/nginx Always
+$hex:latest Always
+"
+
+# table KIND FILTER: one place a row of the table, named after its line, as FILTER writes it.
+# FILTER sees $kind, $name, $image and $default.
+table() {
+  jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
+    | \"p\(.key)\" as \$name | .value as [\$image, \$default] | $2" <<<"$server_defaults" | paste -s -d , | sed 's/,/, /g'
+}
+
+@test "a policy equal to the server default is replaced, another is not" {
+  # `Never` is never the server default, so that it shows what was replaced.
+  for kind in init sidecar app ephemeral volume; do
+    row=$kind
+    pod "$(table $kind '("Always", "IfNotPresent", "Never") as $p | "\($kind) \($name)-\($p | ascii_downcase) \($image) \($p)"')"
+    evaluate '{"defaults":{"imagePullPolicy":"Never"}}'
+    repaired "$(table $kind '("Always", "IfNotPresent", "Never") as $p
+      | "\($kind) \($name)-\($p | ascii_downcase) \($image) \(if $p == $default then "Never" else $p end)"')"
+  done
+}
+
+@test "a policy that is not set is replaced, and counts as the server default" {
+  for kind in init sidecar app ephemeral volume; do
+    row=$kind
+    pod "$(table $kind '"\($kind) \($name) \($image)"')"
+    evaluate '{"defaults":{"imagePullPolicy":"Never"}}'
+    repaired "$(table $kind '"\($kind) \($name) \($image) Never"')"
+    # The one that the API server would fill in need not be written.
+    evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
+    repaired "$(table $kind '"\($kind) \($name) \($image)\(if $default == "Always" then " IfNotPresent" else "" end)"')"
+    evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
+    repaired "$(table $kind '"\($kind) \($name) \($image)\(if $default == "Always" then "" else " Always" end)"')"
+  done
+}
+
+@test "AlwaysUnlessDigest: Always for a tag, IfNotPresent for a digest" {
+  for kind in init app ephemeral volume; do
+    row=$kind
+    pod "$(table $kind '"\($kind) \($name) \($image) \($default)"')"
+    evaluate '{"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"}}'
+    repaired "$(table $kind '"\($kind) \($name) \($image) \(if $image | contains("@") then "IfNotPresent" else "Always" end)"')"
+  done
+}
+
+@test "replaceServerDefaults false: every policy that is there counts as chosen" {
+  pod "$(table app '"app \($name) \($image) \($default)"')"
+  for default in Always IfNotPresent Never AlwaysUnlessDigest; do
+    row=$default
+    evaluate "{\"defaults\":{\"imagePullPolicy\":\"$default\",\"replaceServerDefaults\":false}}"
+    untouched
+  done
+  pod 'init i app:1, app a app:1, app b app:1 IfNotPresent, ephemeral e app:1, volume v app:1'
+  evaluate '{"defaults":{"imagePullPolicy":"Always","replaceServerDefaults":false}}'
+  repaired 'init i app:1 Always, app a app:1 Always, app b app:1 IfNotPresent, ephemeral e app:1 Always, volume v app:1 Always'
+}
+
+@test "every container gets it, and the patch has nothing else" {
+  pod 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app:1 IfNotPresent, app b app:1 IfNotPresent, ephemeral e app:1 IfNotPresent, volume v app:1 IfNotPresent'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"pullOnce":false}'
+  patched '[
+    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/initContainers/1/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/containers/1/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/volumes/0/image/pullPolicy","value":"Always"}]'
+  warned
+}
+
+@test "it is a finding that tells which setting wants it" {
+  pod 'init imagecheck-0 app:1, app a app:1 IfNotPresent, volume v app:1'
+  evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always","imageCheckPullPolicy":"Never"},"pullOnce":false}'
+  rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always; a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy); v pulls app:1 with IfNotPresent, which nobody chose: set v to Always (defaults.imagePullPolicy)'
+  pod 'init imagecheck-0 app:1, app a app:1 Never'
+  evaluate '{"mode":"Reject","defaults":{"imageCheckPullPolicy":"Always"}}'
+  rejected 'imagecheck-0 pulls app:1 with IfNotPresent, which nobody chose: set imagecheck-0 to Always (defaults.imageCheckPullPolicy)'
+}
+
+@test "imageCheckPullPolicy is for image checks alone, and goes before imagePullPolicy" {
+  while fields settings_row before after; do
+    pod "$before"
+    evaluate "{\"defaults\":$settings_row,\"imageChecks\":{\"coverage\":\"Off\"},\"pullOnce\":false}"
+    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
+  done <<'ROWS'
+    {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1, init i app:1, app a app:1           | init imagecheck-0 app:1 Always, init i app:1, app a app:1
+    {"imageCheckPullPolicy":"Always"} | sidecar imagecheck-0 app:1, app imagecheck-1 app:1           | same
+    {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1 Never, app a app:1 Never             | same
+    {"imageCheckPullPolicy":"Never","imagePullPolicy":"Always"} | init imagecheck-0 app:1, app a other:1       | init imagecheck-0 app:1 Never, app a other:1 Always
+    {"imageCheckPullPolicy":"AlwaysUnlessDigest","imagePullPolicy":"Never"} | init imagecheck-0 app:1, app a app:1 | init imagecheck-0 app:1 Always, app a app:1 Never
+    {"imagePullPolicy":"Never"}       | init imagecheck-0 app:1, app a app:1                         | init imagecheck-0 app:1 Never, app a app:1 Never
+ROWS
+}
+
+@test "together with weak-check and pull-once: the check asks the registry, the container doesn't" {
+  pod 'init imagecheck-0 app:1, init imagecheck-1 db:1, app a app:1, app b db:1 Never'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
+  repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 db:1 Always, app a app:1, app b db:1 Never'
+  # A container's default alone raises its check.
+  pod 'init imagecheck-0 app:1 Never, app a app:1'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
+  repaired 'init imagecheck-0 app:1 Always, app a app:1'
+}
+
+@test "a default doesn't weaken a check that pull-once relies on" {
+  pod 'init imagecheck-0 app Always, app a app IfNotPresent'
+  evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
+  untouched
+  pod 'init imagecheck-0 app Always, app a app Never'
+  evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
+  repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
+}
+
+@test "exempt containers and images keep what they have" {
+  pod 'app a app:1, app b app:1, app c other:1, volume v other:1'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"exempt":{"containers":["a"],"images":["other"]}}'
+  repaired 'app a app:1, app b app:1 Always, app c other:1, volume v other:1'
+}
+
+@test "only ephemeral containers that are new get it" {
+  review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
+      {name: "old", image: "busybox:1", imagePullPolicy: "IfNotPresent"},
+      {name: "new", image: "busybox:1", imagePullPolicy: "IfNotPresent"},
+      {name: "chosen", image: "busybox:1", imagePullPolicy: "Never"}]
+    | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers[:1]'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
+  patched '[{"op":"replace","path":"/spec/ephemeralContainers/1/imagePullPolicy","value":"Always"}]'
+  evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always"}}'
+  rejected 'new pulls busybox:1 with IfNotPresent, which nobody chose: set new to Always (defaults.imagePullPolicy)'
+}

@@ -1,0 +1,83 @@
+# disallowed-policy: images.requireAlways and images.forbidAlways.
+
+load lib
+
+@test "requireAlways: every place of the image pulls with Always" {
+  pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
+  evaluate '{"images":{"requireAlways":["app"]}}'
+  repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
+  warned 'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
+    'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+    'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
+    'v now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)'
+  changed '[
+    {"path":"spec.containers[0].imagePullPolicy","from":null,"to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.ephemeralContainers[0].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[1].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.volumes[0].image.pullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"}]'
+}
+
+@test "forbidAlways: Always becomes IfNotPresent, Never stays" {
+  pod 'init i app:1 Always, sidecar s app:1 Always, app a app, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app Always, volume v app:1 Always'
+  evaluate '{"images":{"forbidAlways":["app"]}}'
+  repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
+}
+
+@test "the message names container, image, policies, setting, pattern and way out" {
+  pod 'app a app:1 IfNotPresent'
+  evaluate '{"mode":"Reject","images":{"requireAlways":["other","ap*"]}}'
+  rejected 'a pulls app:1 with IfNotPresent but images.requireAlways has ap*: set a to Always'
+  found '[{"rule":"disallowed-policy","path":"spec.containers[0].imagePullPolicy","container":"a","image":"app:1","found":"IfNotPresent","expected":"Always"}]'
+  pod 'volume v docker.io/library/app:latest Always, app a other:1'
+  evaluate '{"mode":"Reject","images":{"forbidAlways":["app:latest"]}}'
+  rejected 'v pulls docker.io/library/app:latest with Always but images.forbidAlways has app:latest: set v to IfNotPresent'
+  found '[{"rule":"disallowed-policy","path":"spec.volumes[0].image.pullPolicy","container":"v","image":"docker.io/library/app:latest","found":"Always","expected":"IfNotPresent"}]'
+}
+
+@test "an image that both name can't be repaired, and both patterns are told" {
+  pod 'app a app:1 Always, app b app:2 Never, app c other:1 Always'
+  for mode in Fix Reject; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\",\"images\":{\"requireAlways\":[\"app\"],\"forbidAlways\":[\"*:1\"]}}"
+    if [[ $mode == Fix ]]; then
+      rejected "a pulls app:1, but images.requireAlways has app and images.forbidAlways has *:1: take one out of the policy's settings"
+    else
+      rejected "a pulls app:1, but images.requireAlways has app and images.forbidAlways has *:1: take one out of the policy's settings; b pulls app:2 with Never but images.requireAlways has app: set b to Always; c pulls other:1 with Always but images.forbidAlways has *:1: set c to IfNotPresent"
+    fi
+  done
+}
+
+@test "with checks: the check follows, and pull-once stays away from requireAlways" {
+  while fields settings_row before after; do
+    pod "$before"
+    evaluate "{\"images\":$settings_row}"
+    repaired "$after"
+  done <<'ROWS'
+    {"requireAlways":["app"]} | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent | init imagecheck-0 app:1 Always, app a app:1 Always
+    {"requireAlways":["app"]} | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent       | init imagecheck-0 app:1 Always, app a app:1 Always
+    {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Never, app a app:1 Always              | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
+    {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Always, app a app:1 Always             | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
+    {"requireAlways":["app:1"]} | init imagecheck-0 app:1 Never, init imagecheck-1 app:2 Never, app a app:1 Never, app b app:2 Never | init imagecheck-0 app:1 Always, init imagecheck-1 app:2 Never, app a app:1 Always, app b app:2 Never
+ROWS
+}
+
+@test "it has the last word over the defaults" {
+  pod 'app a app:1, app b app'
+  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"requireAlways":["app"]}}'
+  repaired 'app a app:1 Always, app b app'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
+  repaired 'app a app:1, app b app IfNotPresent'
+  # What is taken away was no choice that stands: else a second look would find IfNotPresent, the
+  # server default, and change it again.
+  pod 'app a app:1 Always'
+  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
+  repaired 'app a app:1 Never'
+}
+
+@test "exempt containers and images are left alone" {
+  pod 'app a app:1 Never, app b app:2 Never, app c app:3 Never'
+  evaluate '{"images":{"requireAlways":["app"]},"exempt":{"containers":["a"],"images":["app:2"]}}'
+  repaired 'app a app:1 Never, app b app:2 Never, app c app:3 Always'
+}

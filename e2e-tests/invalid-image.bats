@@ -1,0 +1,143 @@
+# invalid-image: a reference that can't be parsed. The kubelet would say InvalidImageName, much
+# later; the API server accepts all of these.
+
+load lib
+
+hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+
+@test "a reference that can't be parsed is rejected, with what is wrong" {
+  while fields image reason; do
+    # With the policy that the API server fills in: it says nothing about an image like this.
+    pod 'app a x IfNotPresent' '.object.spec.containers[0].image = $image' --arg image "$image"
+    evaluate
+    rejected "a has no valid image in spec.containers[0].image: \"$image\" can't be pulled, $reason"
+    found "$(jq -n --arg image "$image" '[{rule: "invalid-image", path: "spec.containers[0].image", container: "a", image: $image, found: $image, expected: null}]')"
+  done <<ROWS
+    NGINX                    | its repository has upper-case letters
+    NGINX:latest             | its repository has upper-case letters
+    ghcr.io/Team/app:1       | its repository has upper-case letters
+    nginx:                   | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx::latest            | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx:-1                 | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx:1+2                | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx:$hex$hex$hex       | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx@latest             | its digest is not sha256:, sha384: or sha512: and its hex digits
+    nginx:latest@sha256:abc  | its digest is not sha256:, sha384: or sha512: and its hex digits
+    nginx@sha256:${hex^^}    | its digest is not sha256:, sha384: or sha512: and its hex digits
+    nginx@sha512:$hex        | its digest is not sha256:, sha384: or sha512: and its hex digits
+    nginx@                   | its digest is not sha256:, sha384: or sha512: and its hex digits
+    http://reg/nginx:latest  | a reference has no URL scheme
+    docker://nginx           | a reference has no URL scheme
+    \$(IMG)                  | a variable in it was not replaced
+    \${IMG}:1                | a variable in it was not replaced
+    reg.io/\$(IMG):1         | a variable in it was not replaced
+    a//b:latest              | its repository is not lower-case letters and digits parted by . _ - or /
+    -nginx:latest            | its repository is not lower-case letters and digits parted by . _ - or /
+    nginx-                   | its repository is not lower-case letters and digits parted by . _ - or /
+    /nginx                   | its repository is not lower-case letters and digits parted by . _ - or /
+    nginx/                   | its repository is not lower-case letters and digits parted by . _ - or /
+    @sha256:$hex             | its repository is not lower-case letters and digits parted by . _ - or /
+    <image>                  | its repository is not lower-case letters and digits parted by . _ - or /
+    reg.io/$hex$hex$hex$hex  | its repository is longer than 255 characters
+    reg:port/nginx           | its registry is not host[:port]
+    reg..io/nginx            | its registry is not host[:port]
+    ngi nx                   | it has white space
+    $hex                     | 64 hexadecimal digits alone are an image ID
+ROWS
+}
+
+@test "an image with white space around it, an empty one and none at all" {
+  while IFS='|' read -r image reason; do
+    row=$image
+    pod 'app a x' ".object.spec.containers[0].image = $image"
+    evaluate
+    rejected "a has no $reason"
+  done <<'ROWS'
+" nginx"|valid image in spec.containers[0].image: " nginx" can't be pulled, it has white space
+"nginx "|valid image in spec.containers[0].image: "nginx " can't be pulled, it has white space
+""|image in spec.containers[0].image
+"  "|image in spec.containers[0].image
+ROWS
+  row=none
+  for filter in 'del(.object.spec.containers[0].image)' '.object.spec.containers[0].image = null'; do
+    pod 'app a x' "$filter"
+    evaluate
+    rejected 'a has no image in spec.containers[0].image'
+  done
+}
+
+@test "wherever an image stands, and all of them at once" {
+  pod 'init i Bad1, sidecar s Bad2, app a Bad3, app b good, ephemeral e Bad4, volume v Bad5'
+  evaluate
+  [[ $allowed == false ]] || fail "accepted"
+  same paths 'spec.containers[0].image
+spec.ephemeralContainers[0].image
+spec.initContainers[0].image
+spec.initContainers[1].image
+spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
+  for name in i s a e v; do
+    [[ $message == *"$name has no valid image in "* ]] || fail "nothing about $name"
+  done
+}
+
+@test "Warn says the same and lets it pass" {
+  pod 'app a NGINX IfNotPresent'
+  evaluate '{"mode":"Warn"}'
+  accepted 'a has no valid image in spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
+}
+
+@test "a container that is exempt is not examined" {
+  pod 'app a NGINX, app b app:1'
+  evaluate '{"exempt":{"containers":["a"]}}'
+  untouched
+  evaluate '{"exempt":{"containers":["b"]}}'
+  [[ $allowed == false ]] || fail "accepted"
+}
+
+@test "in a template an image that is empty is left to the API server, a wrong one is not" {
+  for image in '""' '"  "' null; do
+    row=$image
+    workload Deployment 'app a x' ".object.spec.template.spec.containers[0].image = $image"
+    evaluate '{"mode":"Reject"}'
+    untouched
+  done
+  row=
+  workload Deployment 'app a NGINX'
+  evaluate '{"templates":"Fix"}'
+  rejected 'a has no valid image in spec.template.spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
+}
+
+@test "references that look odd but are right pass" {
+  while fields image; do
+    pod "app a $image"
+    evaluate '{"mode":"Reject"}'
+    untouched
+  done <<ROWS
+    a
+    localhost/a/b
+    localhost:5000/a/b
+    [::1]:5000/a/b
+    127.0.0.1:5000/a
+    Registry.Example.com/nginx
+    REGISTRY/nginx
+    a__b/c---d.e_f
+    nginx:LATEST
+    nginx:_1.2-3
+    ${hex}a
+    $hex:latest
+    x/$hex
+    nginx@sha512:$hex$hex
+    nginx:1@sha256:$hex
+ROWS
+}
+
+@test "a warning has room for the image and for what is wrong with it" {
+  for kind in Pod Deployment CronJob; do
+    row=$kind
+    workload $kind 'app a NGINX'
+    evaluate '{"mode":"Warn"}'
+    [[ $allowed == true ]] || fail "rejected"
+    [[ $warnings == 'a has no valid image'*'"NGINX" can'"'"'t be pulled, its repository has upper-case letters' ]] ||
+      fail "$warnings"
+  done
+}

@@ -1,0 +1,218 @@
+# Helpers of the end-to-end tests: requests, the policy's answers, and what has to be true of them.
+#
+# A test makes a request (`pod`, `workload`, `review`, `edit`), sends it (`evaluate SETTINGS`) and
+# says what the answer is (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
+#
+# Pods are written as a list of places where an image stands, `kind name image [policy]`, e.g.
+#   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
+# The kinds are init, sidecar (a native one), app, ephemeral and volume.
+#
+# `evaluate` itself checks what is true of every answer: see broken_* in lib.jq. When an object was
+# changed, it applies the patch, and runs the policy on its own output, in mode Reject too.
+
+cd "$BATS_TEST_DIRNAME/.." || exit 1
+
+XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
+KWCTL=${KWCTL:-$XTASK}
+POLICY=annotated-policy.wasm
+REVIEWS=test_data/reviews
+
+request=$BATS_TEST_TMPDIR/request.json
+# What a failure names: the row of a table, where a test has one.
+row=
+
+fail() {
+  {
+    printf '%s\n' "$@"
+    [[ -z $row ]] || echo "row:      $row"
+    [[ ! -e $request ]] || echo "request:  $(jq -c . "$request")"
+    echo "settings: ${settings:-}"
+    echo "answer:   $(cat "$BATS_TEST_TMPDIR/answer.json" 2>/dev/null)"
+  } | cut -c 1-3000 >&2
+  return 1
+}
+
+# ---- requests -------------------------------------------------------------------------------
+
+in_jq() {
+  jq -L e2e-tests "$@"
+}
+
+# pod PLACES [FILTER [JQ-ARGUMENT...]]: creates a Pod. FILTER edits the request.
+pod() {
+  workload Pod "$@"
+}
+
+# workload KIND PLACES [FILTER [JQ-ARGUMENT...]]: creates an object of any kind that has a Pod spec.
+workload() {
+  in_jq -n --arg its_kind "$1" --arg its_places "$2" "${@:4}" \
+    "include \"lib\"; request(\$its_kind; \$its_places | spec_of_places) | ${3:-.}" >"$request"
+}
+
+# series N PLACE: N places like this one, in which # is the number.
+series() {
+  local number places=
+  for ((number = 1; number <= $1; number++)); do places+=", ${2//\#/$number}"; done
+  echo "${places#, }"
+}
+
+# review NAME [FILTER [JQ-ARGUMENT...]]: a captured one. FILTER edits the request in it.
+review() {
+  in_jq "${@:3}" "include \"lib\"; .request |= (${2:-.})" "$REVIEWS/$1.json" >"$request"
+}
+
+# edit FILTER [JQ-ARGUMENT...]: edits the request made before.
+edit() {
+  in_jq "${@:2}" "include \"lib\"; if has(\"request\") then .request |= ($1) else $1 end" "$request" \
+    >"$request.edited"
+  mv "$request.edited" "$request"
+}
+
+# fields NAME...: reads a row of a table into these variables: parted by |, without the spaces
+# around them. Fails after the last row. Its own variables can't be among them.
+fields() {
+  local _line _name _field
+  IFS= read -r _line || return 1
+  row=$_line
+  for _name in "$@"; do
+    _field=${_line%%|*}
+    _line=${_line#"$_field"}
+    _line=${_line#|}
+    _field=${_field#"${_field%%[! ]*}"}
+    printf -v "$_name" %s "${_field%"${_field##*[! ]}"}"
+  done
+}
+
+# ---- the policy -----------------------------------------------------------------------------
+
+# ask REQUEST SETTINGS ANSWER
+ask() {
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "$POLICY" \
+    >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
+}
+
+# evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `warnings` (a line each),
+# `findings` and `changes` (JSON), `patch` (JSON or nothing), `places` (of the repaired object).
+evaluate() {
+  settings=${1:-'{}'}
+  local answer=$BATS_TEST_TMPDIR/answer.json line summary broken second rejecting
+  ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
+  ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
+  line=$(<"$answer")
+  # The answer to most requests, and nothing to be read in it.
+  if [[ $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
+    grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
+    allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
+    return
+  fi
+  local changed=unchanged
+  [[ $line != *'"patch":'* ]] || changed=changed
+  summary=$(in_jq -n -r --argjson settings "$settings" --slurpfile asked "$request" --slurpfile answer "$answer" '
+      include "lib";
+      ($asked[0] | .request // .) as $request
+      | if ($answer | length) != 1 then error("not one answer") else $answer[0] end
+      | summary_of_'$changed'($request; $settings)') || fail "the answer can't be read"
+  eval "$summary"
+  [[ -z $broken ]] || fail "$broken"
+  [[ -n $patch ]] || return 0
+  printf %s "$second" >"$request.second"
+  ask "$request.second" "$settings" "$answer.again" && ask "$request.second" "$rejecting" "$answer.rejecting" ||
+    fail "the host failed on the policy's own output: $(cat "$BATS_TEST_TMPDIR/stderr")"
+  broken=$(in_jq -n -r --argjson settings "$settings" --slurpfile first "$answer" \
+    --slurpfile again "$answer.again" --slurpfile rejecting "$answer.rejecting" '
+      include "lib";
+      broken_stability($first[0]; $again[0]; $rejecting[0]; $settings) | join("\n")') ||
+    fail "the second answer can't be read"
+  [[ -z $broken ]] || fail "$broken"
+}
+
+# ---- what the answer is ---------------------------------------------------------------------
+
+# same WHAT EXPECTED ACTUAL
+same() {
+  [[ $2 == "$3" ]] || fail "$1 differ (< expected, > actual):" "$(diff <(echo "$2") <(echo "$3"))"
+}
+
+# Accepted as it came, without a word.
+untouched() {
+  [[ $allowed == true ]] || fail "rejected"
+  [[ -z $patch ]] || fail "changed: $patch"
+  [[ -z $warnings ]] || fail "has warnings: $warnings"
+  [[ $findings == '[]' ]] || fail "has findings: $findings"
+}
+
+# accepted [WARNING...]: as it came, with exactly these warnings.
+accepted() {
+  [[ $allowed == true ]] || fail "rejected"
+  [[ -z $patch ]] || fail "changed: $patch"
+  warned "$@"
+}
+
+# repaired PLACES: changed, and these are the places now.
+repaired() {
+  [[ $allowed == true ]] || fail "rejected"
+  [[ -n $patch ]] || fail "not changed"
+  same places "${1//, /$'\n'}" "$places"
+}
+
+# rejected MESSAGE
+rejected() {
+  [[ $allowed == false ]] || fail "accepted"
+  same messages "$1" "$message"
+}
+
+# warned [WARNING...]: exactly these.
+warned() {
+  local IFS=$'\n'
+  same warnings "$*" "$warnings"
+}
+
+# patched OPERATIONS: exactly these, in any order; the record of changes is left out.
+patched() {
+  in_jq -n -e --argjson expected "$1" --argjson actual "$patch" '
+    def settled: map(if .path == "/metadata/annotations" then del(.value["consistent-pull-policy/changes"]) else . end
+      | select(.path != "/metadata/annotations/consistent-pull-policy~1changes" and .value != {})) | sort_by(.path);
+    ($expected | settled) == ($actual | settled)' >/dev/null || fail "the patch is $patch"
+}
+
+# found JSON: exactly these findings in the audit annotation.
+found() {
+  same findings "$(jq -c . <<<"$1")" "$findings"
+}
+
+# changed JSON: exactly these changes in the audit annotation.
+changed() {
+  same changes "$(jq -c . <<<"$1")" "$changes"
+}
+
+# after FILTER [JQ-ARGUMENT...]: true of the repaired object.
+after() {
+  [[ -e $request.second && -n $patch ]] || fail "not changed"
+  in_jq -e "${@:2}" "include \"lib\"; .object | $1" "$request.second" >/dev/null ||
+    fail "not true of the repaired object: $1" "$(jq -c .object "$request.second")"
+}
+
+# invalid SETTINGS PROBLEM...: the settings are refused with exactly these problems.
+invalid() {
+  local problems
+  problems=$(printf '; %s' "${@:2}")
+  refuse "$1"
+  same problems "${problems#; }" "$told"
+}
+
+# invalid_like SETTINGS START: they are refused with a problem that starts like this.
+invalid_like() {
+  refuse "$1"
+  [[ $told == "$2"* ]] || fail "another problem: $told"
+}
+
+# refuse SETTINGS: sets `told`.
+refuse() {
+  local status=0
+  settings=$1
+  [[ -e $request ]] || review pod-create
+  ask "$request" "$settings" "$BATS_TEST_TMPDIR/answer.json" || status=$?
+  [[ $status == 1 ]] || fail "the exit status is $status"
+  [[ ! -s $BATS_TEST_TMPDIR/answer.json ]] || fail "there is an answer"
+  told=$(sed -n 's/^Error: Provided settings are not valid: //p' "$BATS_TEST_TMPDIR/stderr")
+}

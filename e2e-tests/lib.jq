@@ -1,0 +1,191 @@
+# What the end-to-end tests know about requests, answers and JSON patches. lib.bash calls it.
+
+# The keys that lead from an object of this kind to its Pod spec.
+def spec_path:
+  if . == "Pod" then ["spec"]
+  elif . == "PodTemplate" then ["template", "spec"]
+  elif . == "CronJob" then ["spec", "jobTemplate", "spec", "template", "spec"]
+  else ["spec", "template", "spec"]
+  end;
+
+# The four lists in which images stand, with the short name that the tests give to their elements.
+def lists:
+  {init: "initContainers", sidecar: "initContainers", app: "containers",
+   ephemeral: "ephemeralContainers", volume: "volumes"};
+
+# "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. Without a policy none is set.
+# Every container carries fields of its own: they have to survive, and the value of its variable
+# must never be seen in an answer.
+def spec_of_places:
+  reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
+    .[lists[$kind]] += [
+      if $kind == "volume" then
+        {name: $name, image: ({reference: $image} + if $policy then {pullPolicy: $policy} else {} end)}
+      else
+        {name: $name, image: $image, env: [{name: "TOKEN", value: "s3cr3t"}], unknownField: {of: $name}}
+        + (if $policy then {imagePullPolicy: $policy} else {} end)
+        + (if $kind == "sidecar" then {restartPolicy: "Always"} else {} end)
+      end]);
+
+# A Pod spec -> the same notation, one place a line.
+def places_of_spec:
+  [ (.initContainers // [] | .[]
+      | [(if .restartPolicy == "Always" then "sidecar" else "init" end), .name, .image, .imagePullPolicy]),
+    (.containers // [] | .[] | ["app", .name, .image, .imagePullPolicy]),
+    (.ephemeralContainers // [] | .[] | ["ephemeral", .name, .image, .imagePullPolicy]),
+    (.volumes // [] | .[] | select(.image) | ["volume", .name, .image.reference, .image.pullPolicy])
+  ];
+def lines: map(map(select(. != null)) | join(" ")) | join("\n");
+
+# A request to create an object of this kind with this Pod spec.
+def request($kind; $spec):
+  ({Pod: ["", "pods"], PodTemplate: ["", "podtemplates"],
+    ReplicationController: ["", "replicationcontrollers"],
+    Deployment: ["apps", "deployments"], StatefulSet: ["apps", "statefulsets"],
+    DaemonSet: ["apps", "daemonsets"], ReplicaSet: ["apps", "replicasets"],
+    Job: ["batch", "jobs"], CronJob: ["batch", "cronjobs"]}[$kind]) as [$group, $resource]
+  | {group: $group, version: "v1", kind: $kind} as $gvk
+  | {group: $group, version: "v1", resource: $resource} as $gvr
+  | ({apiVersion: (if $group == "" then "v1" else $group + "/v1" end), kind: $kind,
+      metadata: {name: "test", namespace: "default"}}
+     | setpath($kind | spec_path; $spec)) as $object
+  | {uid: "1299d386-525b-4032-98ae-1949f69f9cfc", kind: $gvk, resource: $gvr, requestKind: $gvk,
+     requestResource: $gvr, name: "test", namespace: "default", operation: "CREATE",
+     userInfo: {username: "admin", groups: ["system:authenticated"]},
+     object: $object, oldObject: null, dryRun: false, options: null};
+
+# RFC 6902, as much of it as hosts write.
+def pointer($document):
+  split("/")[1:]
+  | map(split("~1") | join("/") | split("~0") | join("~"))
+  | reduce .[] as $key ({path: [], at: $document};
+      (if (.at | type) != "array" then $key elif $key == "-" then (.at | length) else ($key | tonumber) end) as $step
+      | {path: (.path + [$step]), at: (try .at[$step] catch null)})
+  | .path;
+def apply_patch($operations):
+  reduce $operations[] as $operation (.;
+    . as $document
+    | ($operation.path | pointer($document)) as $path
+    | if $operation.op == "remove" then delpaths([$path])
+      elif $operation.op == "replace" then
+        if getpath($path[:-1]) | has($path[-1]) then . else error("nothing to replace at " + $operation.path) end
+        | setpath($path; $operation.value)
+      elif $operation.op == "add" and ($path[-1] | type) == "number" then
+        setpath($path[:-1]; getpath($path[:-1]) | .[:$path[-1]] + [$operation.value] + .[$path[-1]:])
+      elif $operation.op == "add" then setpath($path; $operation.value)
+      else error("unexpected operation " + $operation.op)
+      end);
+
+# "spec.containers[0].image" -> ["spec", "containers", 0, "image"]
+def field_path:
+  split("]") | join("") | split("[") | join(".") | split(".") | map(. as $key | try tonumber catch $key);
+
+def record: "consistent-pull-policy/changes";
+
+# What no repair may touch: all of an object but its pull policies, its record of changes and the
+# checks that were added.
+def rest($kind; $added; $pinned):
+  ($kind | spec_path) as $spec
+  | if getpath($spec + ["initContainers"]) then
+      setpath($spec + ["initContainers"];
+        getpath($spec + ["initContainers"]) | map(select(.name as $name | $added | index($name) | not)))
+    else . end
+  | delpaths([paths | select(.[:($spec | length)] == $spec)
+      | select((length == ($spec | length) + 3 and .[-1] == "imagePullPolicy")
+        or .[-2:] == ["image", "pullPolicy"]
+        or ($pinned and (.[-2:] == ["image", "reference"]
+          or (length == ($spec | length) + 3 and .[-1] == "image" and .[-3] != "volumes"))))])
+  | if (getpath($spec + ["initContainers"]) // []) == [] then delpaths([$spec + ["initContainers"]]) else . end
+  | if .metadata.annotations then del(.metadata.annotations[record]) else . end
+  | if (.metadata.annotations // {}) == {} then del(.metadata.annotations) else . end
+  | if (.metadata // {}) == {} then del(.metadata) else . end;
+
+def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson;
+def advice: select(.rule == "missing-check" and .expected == "an image check");
+
+# What is wrong with any answer, whatever the request: one line a promise that is not kept.
+def broken_promises($request; $settings):
+  . as $answer
+  | (.warnings // []) as $warnings
+  | [ (if .uid != $request.uid then "the answer has another uid" else empty end),
+      ($warnings[] | select(length > 120) | "a warning is longer than 120 characters: " + .),
+      ($warnings[], .status.message // "" | select(any(explode[]; . < 32 or . == 127)) | "not one line: " + .),
+      (if ($warnings | length) > 10 then "there are more than 10 warnings" else empty end),
+      (if .allowed and .status != null then "an accepted request has a status" else empty end),
+      (if .allowed | not then
+         (if .status.code != 400 then "the code of a rejection is \(.status.code)" else empty end),
+         (if (.status.message // "") == "" then "a rejection has no message" else empty end),
+         (if .patch then "a rejected request is changed" else empty end)
+       else empty end),
+      ((.auditAnnotations // {}) | to_entries[] | (.value | fromjson) as $list
+        | (if $list == [] then .key + " is an empty annotation" else empty end),
+          (if .key == "lookups" then empty elif ($list | map(.path | field_path) | . != sort) then .key + " is not sorted" else empty end)),
+      (if (.patch != null) != ((.auditAnnotations.changes) != null) then "patch and audit annotation differ" else empty end),
+      (if del(.patch) | tostring | contains("s3cr3t") then "a secret of the Pod is in the answer" else empty end)
+    ];
+
+# What is wrong with the object that a patch makes.
+def broken_repair($request; $settings; $after):
+  (.auditAnnotations.changes) as $audited |
+  ($request.kind.kind) as $kind
+  | audit("changes") as $changes
+  | ($changes | map(select(.to | type == "object"))) as $added
+  | ($added | map(.to.name)) as $names
+  | ($changes | any(.path | endswith(".image") or endswith(".reference"))) as $pinned
+  | ($request.object | getpath($kind | spec_path) | places_of_spec) as $before_places
+  | ($after | getpath($kind | spec_path) | places_of_spec | map(select(.[1] as $name | .[0] != "init" or ($names | index($name) | not)))) as $after_places
+  | [ (if ($request.object | rest($kind; []; $pinned)) != ($after | rest($kind; $names; $pinned))
+       then "the repair changed something else" else empty end),
+      ($changes[] | . as $change | ($after | getpath($change.path | field_path)) as $value
+        | if ($change.to | type) == "object" then $value | {name, image, imagePullPolicy} else $value end
+        | select(. != $change.to) | "the record says \($change | tojson), but it is \(tojson)"),
+      ([$before_places, $after_places] | transpose | map(select(.[0][3] != .[1][3]))) as $changed
+        | (if ($changed | length) != ($changes | map(select(.path | endswith("ullPolicy"))) | length)
+           then "not every change is recorded, or more than there are" else empty end),
+          (if ($changed | map([(.[0][3] | if . == "" then null else . end), .[1][3]]) | sort)
+            != ($changes | map(select(.path | endswith("ullPolicy")) | [.from, .to]) | sort)
+           then "the record tells other values" else empty end),
+      (($after.metadata.annotations // {})[record]) as $record
+        | (($request.object.metadata.annotations // {})[record]) as $earlier
+        | if $request.operation != "CREATE" or $settings.recordChanges == false then
+            if $record != $earlier then "there is a record where none belongs" else empty end
+          elif $record == null then "there is no record"
+          elif $earlier == null and $record != $audited
+            and ($record | fromjson | .[-1] | has("more") | not) then "record and audit annotation differ"
+          elif ($record | utf8bytelength) > 16384 then "the record is longer than 16 KiB"
+          else empty end
+    ];
+
+# What is wrong with the answers to the repaired object.
+def broken_stability($first; $again; $rejecting; $settings):
+  # An image may have been pinned in between.
+  ($first | audit("findings") | map(advice | del(.image))) as $advice
+  | ((try $settings.registry.lookup catch null) // "Off" | . == "Off") as $offline
+  | [ ({"its own output": $again, "its own output in mode Reject": $rejecting} | to_entries[]
+        | .key as $which | .value
+        | (if .allowed | not then "\($which) is rejected: \(.status.message)" else empty end),
+          (if .patch then "\($which) is changed: \(.patch | @base64d)" else empty end),
+          (if audit("findings") | map(del(.image)) != $advice then "\($which) has findings: \(.auditAnnotations.findings)" else empty end),
+          (if $offline and ((.warnings // []) | length) != ([($advice | length), 10] | min)
+           then "\($which) has warnings: \(.warnings)" else empty end))
+    ];
+
+# An answer -> what lib.bash has to know of it, as assignments of the shell.
+def assignments($broken):
+  @sh "broken=\($broken | join("\n"))",
+  @sh "allowed=\(.allowed)",
+  @sh "message=\(.status.message // "")",
+  @sh "warnings=\(.warnings // [] | join("\n"))",
+  @sh "findings=\(audit("findings") | tojson)",
+  @sh "changes=\(audit("changes") | tojson)";
+# Two, since jq takes its time to compile what the second one needs.
+def summary_of_unchanged($request; $settings):
+  assignments(broken_promises($request; $settings)), "patch= places= second= rejecting=";
+def summary_of_changed($request; $settings):
+  (.patch | @base64d | fromjson) as $patch
+  | ($request.object | apply_patch($patch)) as $after
+  | assignments(broken_promises($request; $settings) + broken_repair($request; $settings; $after)),
+    @sh "patch=\($patch | tojson)",
+    @sh "places=\($after | getpath($request.kind.kind | spec_path) | places_of_spec | lines)",
+    @sh "second=\($request | .object = $after | tojson)",
+    @sh "rejecting=\($settings // {} | .mode = "Reject" | tojson)";

@@ -1,0 +1,152 @@
+# mode: what happens to a finding. One engine finds, the mode only decides what becomes of it.
+
+load lib
+
+weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
+
+@test "Fix repairs, Reject says what to do, Warn says it and lets it pass" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+  for settings_fix in '{}' '{"mode":"Fix"}' null; do
+    evaluate "$settings_fix"
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+    warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
+  done
+  evaluate '{"mode":"Reject"}'
+  rejected "$weak"
+  warned
+  evaluate '{"mode":"Warn"}'
+  accepted "$weak"
+}
+
+@test "the three modes find the same" {
+  while fields settings_row before; do
+    pod "$before"
+    evaluate "$settings_row"
+    expected=$findings
+    [[ $expected != '[]' ]] || fail "nothing was found"
+    [[ $changes != '[]' || $allowed == false ]] || fail "nothing was changed"
+    for mode in Reject Warn; do
+      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      same findings "$expected" "$findings"
+      [[ $changes == '[]' && -z $patch ]] || fail "$mode changes the Pod"
+      if [[ $mode == Warn ]]; then
+        [[ $allowed == true && -n $warnings ]] || fail "Warn does not warn"
+      else
+        [[ $allowed == false ]] || fail "Reject does not reject"
+      fi
+    done
+  done <<'ROWS'
+    {}                                                   | init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b other:1 Always
+    {"pullOnce":false}                                   | init imagecheck-0 app:1 Never, app a app:1 IfNotPresent
+    {"imageChecks":{"coverage":"Fix"}}                   | init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b other:1 Always, init z z:1 Never
+    {"imageChecks":{"coverage":"Reject"}}                | init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b other:1 Always
+    {"defaults":{"imagePullPolicy":"Always"}}            | init imagecheck-0 app:1, app a app:1, app b other:1 Never, volume v data:1
+    {"defaults":{"imagePullPolicy":"IfNotPresent"}}      | app a app, app b nginx Always
+    {"images":{"requireAlways":["app"]}}                 | app a app:1 IfNotPresent, volume v app:2 Never
+    {"images":{"forbidAlways":["app"]}}                  | init imagecheck-0 app:1 Always, app a app:1 Always
+    {"images":{"requireAlways":["a*"],"forbidAlways":["ap*"]}} | app a app:1 Always
+    {}                                                   | app a NGINX IfNotPresent, init imagecheck-0 b:1 Never, app b b:1 Always
+ROWS
+}
+
+@test "a default that pull-once takes back is no finding" {
+  pod 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+  for mode in Fix Reject Warn; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\",\"defaults\":{\"imagePullPolicy\":\"Always\"}}"
+    untouched
+  done
+}
+
+@test "a rejection tells the most important finding first, one sentence each" {
+  pod 'init imagecheck-0 app:1 Never, init imagecheck-1 dull:1, app a app:1 Always, app b other:1 Always, app c Bad IfNotPresent, app d forbidden:1 Always'
+  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  sentences=(
+    'c has no valid image in spec.containers[2].image: "Bad" can'"'"'t be pulled, its repository has upper-case letters'
+    'd pulls forbidden:1 with Always but images.forbidAlways has forbidden: set d to IfNotPresent'
+    'imagecheck-0 pulls app:1 with Never but a pulls it with Always: set imagecheck-0 to Always'
+    'b pulls other:1 but no image check pulls it first: add one with Always'
+    'd pulls forbidden:1 but no image check pulls it first: add one with IfNotPresent'
+    'imagecheck-1 pulls dull:1 with IfNotPresent, which nobody chose: set imagecheck-1 to Never (defaults.imageCheckPullPolicy)'
+  )
+  rejected "$(printf '; %s' "${sentences[@]}" | cut -c 3-)"
+}
+
+@test "what Fix can't repair is rejected, and only that is told" {
+  pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app c Bad IfNotPresent'
+  evaluate
+  rejected 'c has no valid image in spec.containers[1].image: "Bad" can'"'"'t be pulled, its repository has upper-case letters'
+  warned
+}
+
+@test "a rejection tells 20 findings and counts the rest, the audit annotation has all" {
+  pod "$(series 25 'app c# Bad#')"
+  evaluate '{"mode":"Reject"}'
+  [[ $message == *'c20 has no valid image in spec.containers[19].image: "Bad20" '*'; and 5 more findings' ]] || fail "$message"
+  [[ $message != *c21* ]] || fail "$message"
+  [[ $(jq length <<<"$findings") == 25 ]] || fail "$findings"
+  pod "$(series 20 'app c# Bad#')"
+  evaluate '{"mode":"Reject"}'
+  [[ $message != *more* ]] || fail "$message"
+}
+
+@test "at most 10 warnings, the last says how many more" {
+  pod "$(series 12 'app c# app:# Always')"
+  evaluate '{"mode":"Warn","images":{"forbidAlways":["*"]}}'
+  [[ $(wc -l <<<"$warnings") == 10 ]] || fail "$warnings"
+  [[ $(tail -n 1 <<<"$warnings") == "and 3 more warnings" ]] || fail "$warnings"
+  pod "$(series 10 'app c# app:# Always')"
+  evaluate '{"mode":"Warn","images":{"forbidAlways":["*"]}}'
+  [[ $(wc -l <<<"$warnings") == 10 && $warnings != *more* ]] || fail "$warnings"
+}
+
+# That a warning has at most 120 characters is checked for every answer.
+@test "long names are cut in the middle of a warning, and whole in a rejection" {
+  name=container-with-a-name-of-sixty-three-characters-which-is-the-most
+  image=registry.example.com/team/$(printf 'x%.0s' {1..150})/app:1
+  pod "init imagecheck-0 $image IfNotPresent, app $name $image Always"
+  evaluate '{"mode":"Warn"}'
+  accepted 'imagecheck-0 pulls regist...app:1 with IfNotPresent but contai...-most pulls it with Always: set imagecheck-0 to Always'
+  evaluate '{"mode":"Reject"}'
+  rejected "imagecheck-0 pulls $image with IfNotPresent but $name pulls it with Always: set imagecheck-0 to Always"
+  evaluate
+  warned 'imagecheck-0 now pulls registry.ex...xxxx/app:1 with Always instead of IfNotPresent, as container-w...s-the-most needs'
+}
+
+@test "a name can't break a line or forge another sentence's line" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always' '.object.spec.containers[0].name = "a\nb\u0007\u001b[31m"'
+  for mode in Fix Reject Warn; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\"}"
+    [[ $message$warnings == *'a?b??[31m'* ]] || fail "the name is not shown"
+  done
+}
+
+@test "no value of the environment and no argument is ever told" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b Bad Always, app c other:1 Always' '
+    .object.spec.containers[].args = ["--password=s3cr3t"] | .object.spec.containers[].command = ["s3cr3t"]
+    | .object.metadata.annotations.token = "s3cr3t" | .object.metadata.labels.token = "s3cr3t"'
+  for mode in Fix Reject Warn; do
+    for coverage in Warn Reject Fix; do
+      row="$mode $coverage"
+      # Nor in the host's log: evaluate looks for it in both.
+      evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"$coverage\"},\"images\":{\"forbidAlways\":[\"other\"]}}"
+      [[ $findings != '[]' ]] || fail "nothing was found"
+      [[ $(cat "$BATS_TEST_TMPDIR/answer.json") != *s3cr3t* ]] || fail "told"
+    done
+  done
+  edit '.object.spec.containers[1].image = "good"'
+  for coverage in Warn Fix; do
+    row="Fix $coverage"
+    evaluate "{\"imageChecks\":{\"coverage\":\"$coverage\"}}"
+    [[ -n $patch ]] || fail "nothing was changed"
+    after '.metadata.annotations[record] | contains("s3cr3t") | not'
+  done
+}
+
+@test "an empty list of findings: nothing is annotated" {
+  pod 'app a app:1'
+  evaluate '{"mode":"Warn"}'
+  untouched
+  jq -e '.auditAnnotations == null and .warnings == null' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "annotated"
+}

@@ -1,0 +1,63 @@
+# Patterns: globs over normalised image names, and over container names.
+
+load lib
+
+sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+
+# match PATTERN EXPECTED: the images of the Pod that it matches, found with images.forbidAlways.
+match() {
+  evaluate "$(jq -c -n --arg pattern "$1" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+  same "images that $1 matches" "$2" "$(jq -r '[.[].image] | join(", ")' <<<"$findings")"
+}
+
+@test "a pattern is matched against the normalised registry/repository and registry/repository:tag" {
+  pod "app a nginx Always, app b docker.io/library/nginx:1.25 Always, app c buildkite/agent:3 Always, app d ghcr.io/buildkite/agent:3 Always, app e localhost:5000/nginx:1 Always, app f nginx@$sha Always"
+  while fields pattern expected; do
+    match "$pattern" "$expected"
+  done <<ROWS
+    nginx                      | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    nginx:latest               | nginx
+    nginx:1.25                 | docker.io/library/nginx:1.25
+    nginx:1.2?                 | docker.io/library/nginx:1.25
+    nginx:*                    | nginx, docker.io/library/nginx:1.25
+    ngin?                      | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    ngin                       |
+    ngin??                     |
+    NGINX                      |
+    docker.io/nginx            | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    docker.io/library/nginx    | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    index.docker.io/library/nginx | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    docker.io/*                | nginx, docker.io/library/nginx:1.25, buildkite/agent:3, nginx@$sha
+    docker.io/library/*        | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    library/*                  | nginx, docker.io/library/nginx:1.25, nginx@$sha
+    buildkite/*                | buildkite/agent:3
+    buildkite/agent            | buildkite/agent:3
+    ghcr.io/*                  | ghcr.io/buildkite/agent:3
+    ghcr.io/buildkite/agent:*  | ghcr.io/buildkite/agent:3
+    ghcr.io/buildkite          |
+    gh*/agent                  |
+    *.io/*/agent               | buildkite/agent:3, ghcr.io/buildkite/agent:3
+    localhost:5000/*           | localhost:5000/nginx:1
+    localhost:5000/nginx       | localhost:5000/nginx:1
+    */nginx                    | nginx, docker.io/library/nginx:1.25, localhost:5000/nginx:1, nginx@$sha
+    *:3                        | buildkite/agent:3, ghcr.io/buildkite/agent:3
+    *                          | nginx, docker.io/library/nginx:1.25, buildkite/agent:3, ghcr.io/buildkite/agent:3, localhost:5000/nginx:1, nginx@$sha
+ROWS
+}
+
+@test "a pattern for containers is matched against their whole names" {
+  pod 'init setup app:1 Always, app main app:1 Always, app main-2 app:1 Always, volume data app:1 Always'
+  while fields pattern expected; do
+    evaluate "$(jq -c -n --arg pattern "$pattern" \
+      '{mode: "Reject", images: {forbidAlways: ["*"]}, exempt: {containers: [$pattern]}}')"
+    same "containers that $pattern leaves" "$expected" "$(jq -r '[.[].container] | join(", ")' <<<"$findings")"
+  done <<'ROWS'
+    main   | main-2, setup, data
+    main*  | setup, data
+    main-? | main, setup, data
+    ?ain   | main-2, setup, data
+    *a*    | setup
+    mai    | main, main-2, setup, data
+    *      |
+ROWS
+}

@@ -1,0 +1,75 @@
+# pull-once: what an init container has pulled with Always, the containers need not pull again.
+
+load lib
+
+@test "Always becomes IfNotPresent where an init container has pulled with Always" {
+  while fields before after; do
+    pod "$before"
+    evaluate '{"imageChecks":{"coverage":"Off"}}'
+    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
+  done <<'ROWS'
+    init imagecheck-0 app:1 Always, app a app:1 Always                        | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
+    init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always    | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b app:1 IfNotPresent
+    init imagecheck-0 app Always, app a app                                   | init imagecheck-0 app Always, app a app IfNotPresent
+    init imagecheck-0 app:1 IfNotPresent, app a app:1 Always                  | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
+    init imagecheck-0 app:1 Always, app a app:1 Never                         | same
+    init imagecheck-0 app:1 Always, app a app:1 IfNotPresent                  | same
+    init imagecheck-0 app:1 Always, app a app:2 Always                        | same
+    init imagecheck-0 app:1 IfNotPresent, init copy tool:1 Always, app a app:1 IfNotPresent, app t tool:1 Always       | init imagecheck-0 app:1 IfNotPresent, init copy tool:1 Always, app a app:1 IfNotPresent, app t tool:1 IfNotPresent
+    init imagecheck-0 app:1 IfNotPresent, init copy tool:1 IfNotPresent, app a app:1 IfNotPresent, app t tool:1 Always | same
+    init imagecheck-0 app:1 IfNotPresent, sidecar s tool:1 Always, app a app:1 IfNotPresent, app t tool:1 Always       | same
+    init imagecheck-0 app:1 Always, app a other:1 Always, volume v app:1 Always     | same
+    init imagecheck-0 app:1 Always, app a other:1 Always, sidecar s app:1 Always    | same
+    init imagecheck-0 app:1 Always, app a other:1 Always, init later app:1 Always   | same
+    init copy app:1 Always, app a app:1 Always                                      | same
+    sidecar imagecheck-0 app:1 Always, app a app:1 Always                           | same
+ROWS
+}
+
+@test "it is a saving, not a finding: no mode reports it, and it gives no warning" {
+  pod 'init imagecheck-0 app:1 Always, app a app:1 Always'
+  for mode in Reject Warn; do
+    evaluate "{\"mode\":\"$mode\"}"
+    untouched
+  done
+  evaluate
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+  warned
+  found '[]'
+  changed '[{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
+}
+
+@test "pullOnce false leaves the containers at Always" {
+  pod 'init imagecheck-0 app:1 Always, app a app:1 Always'
+  evaluate '{"pullOnce":false}'
+  untouched
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+  evaluate '{"pullOnce":false}'
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 Always'
+}
+
+@test "images that images.requireAlways names are left alone" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, init imagecheck-1 free:1 Always, app a app:1 Always, app b free:1 Always'
+  evaluate '{"images":{"requireAlways":["app"]}}'
+  repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 free:1 Always, app a app:1 Always, app b free:1 IfNotPresent'
+}
+
+@test "exempt containers and images are left alone" {
+  pod 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always'
+  evaluate '{"exempt":{"containers":["a"]}}'
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 IfNotPresent'
+  evaluate '{"exempt":{"images":["app"]}}'
+  untouched
+}
+
+@test "alone it never changes a pod template, which would roll its Pods" {
+  workload Deployment 'init imagecheck-0 app:1 Always, app a app:1 Always'
+  for templates in Off Warn Fix; do
+    row=$templates
+    evaluate "{\"templates\":\"$templates\"}"
+    untouched
+  done
+  workload Deployment 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+  evaluate '{"templates":"Fix"}'
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+}

@@ -1,0 +1,148 @@
+# recordChanges: a repaired object carries the list of its changes, for a person who looks at it.
+
+load lib
+
+annotation=consistent-pull-policy/changes
+weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+weak_record='[{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+
+# records JSON: the annotation is exactly this text.
+records() {
+  after '.metadata.annotations[$key] == $expected' --arg key "$annotation" --arg expected "$1"
+}
+
+# earlier VALUE: repairs a Pod that comes with this record.
+earlier() {
+  pod "$weak" '.object.metadata.annotations = {($key): $value, other: "kept"}' --arg key "$annotation" --arg value "$1"
+  evaluate
+  after '.metadata.annotations.other == "kept" and (.metadata.annotations | length == 2)'
+}
+
+@test "what changed, where, from what to what, and by which rule" {
+  pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app b b, app c free:1 Always, volume v vol:1 IfNotPresent'
+  evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"forbidAlways":["free"]},"defaults":{"imagePullPolicy":"Always"}}'
+  repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 b Always, init imagecheck-2 free:1 IfNotPresent, app a app:1 IfNotPresent, app b b IfNotPresent, app c free:1 IfNotPresent, volume v vol:1 Always'
+  records "$(jq -c . <<'JSON'
+    [{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+     {"path":"spec.containers[1].imagePullPolicy","from":null,"to":"IfNotPresent","rule":"pull-once"},
+     {"path":"spec.containers[2].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
+     {"path":"spec.initContainers[0].imagePullPolicy","from":"Never","to":"Always","rule":"weak-check"},
+     {"path":"spec.initContainers[1]","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"},
+     {"path":"spec.initContainers[2]","from":null,"to":{"name":"imagecheck-2","image":"free:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+     {"path":"spec.volumes[0].image.pullPolicy","from":"IfNotPresent","to":"Always","rule":"default"}]
+JSON
+)"
+}
+
+@test "paths are those of the repaired object: behind a new check they move" {
+  pod 'init imagecheck-0 a:1, init later z:1 Never, app b b:1'
+  evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["z"]}}'
+  repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, init later z:1 Always, app b b:1'
+  changed '[
+    {"path":"spec.initContainers[1]","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+    {"path":"spec.initContainers[2].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"}]'
+  # Those of findings are of the object that came in.
+  [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
+}
+
+@test "where the metadata or the annotations are empty, null or not there" {
+  while IFS='|' read -r filter rest; do
+    row=$filter
+    pod "$weak" "$filter"
+    evaluate
+    records "$weak_record"
+    after "(.metadata | del(.annotations)) == $rest"
+  done <<'ROWS'
+.|{name: "test", namespace: "default"}
+.object.metadata.annotations = {}|{name: "test", namespace: "default"}
+.object.metadata.annotations = null|{name: "test", namespace: "default"}
+.object.metadata = {}|{}
+.object.metadata = null|{}
+del(.object.metadata)|{}
+ROWS
+}
+
+@test "other annotations stay" {
+  pod "$weak" '.object.metadata.annotations = {a: "b", "consistent-pull-policy/other": "c", "": "d"}'
+  evaluate
+  records "$weak_record"
+  after '.metadata.annotations | del(.[$key]) == {a: "b", "consistent-pull-policy/other": "c", "": "d"}' --arg key "$annotation"
+}
+
+@test "an earlier record stays in front" {
+  first='{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}'
+  earlier "[$first]"
+  records "[$first,${weak_record#[}"
+  # The form of each entry is kept, spaces are not.
+  earlier " [ $first ] "
+  records "[$first,${weak_record#[}"
+  earlier '[]'
+  records "$weak_record"
+}
+
+@test "a value that is no record was not written by the policy, and is replaced" {
+  for value in '' x '{}' null 5 true '"[]"' '[' '[1]' '["a"]' '[[]]' '[{}]x' '[null]'; do
+    row=$value
+    earlier "$value"
+    records "$weak_record"
+  done
+  row='not a string'
+  pod "$weak" '.object.metadata.annotations = {($key): {a: 1}}' --arg key "$annotation"
+  evaluate
+  records "$weak_record"
+}
+
+@test "at most 16 KiB, and what doesn't fit is counted" {
+  pod "$(series 300 'app c# app:#')"
+  evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
+  [[ $(jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
+  after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
+    and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
+  # A record that is full already only counts on.
+  jq '.object.spec.containers[].imagePullPolicy = "Never"' "$request.second" >"$request"
+  full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
+  evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
+  after '.metadata.annotations[$key] | fromjson | .[-1] == {more: ($full + 2)}' --arg key "$annotation" --argjson full "$full"
+  # A forged one that is too long doesn't stay that long.
+  earlier "$(jq -c -n '[range(2000) | {path: "x", rule: "forged"}]')"
+  after '.metadata.annotations[$key] | utf8bytelength <= 16384 and (fromjson | .[-1].more > 0)' --arg key "$annotation"
+}
+
+@test "recordChanges false: no annotation, but the audit annotation is there" {
+  pod "$weak"
+  evaluate '{"recordChanges":false}'
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+  after '.metadata | has("annotations") | not'
+  changed "$weak_record"
+  pod "$weak" '.object.metadata.annotations = {($key): "x"}' --arg key "$annotation"
+  evaluate '{"recordChanges":false}'
+  records x
+}
+
+@test "a Pod that is not changed gets none, and keeps the one it has" {
+  pod 'app a app:1' '.object.metadata.annotations = {($key): "forged"}' --arg key "$annotation"
+  for mode in Fix Reject Warn; do
+    evaluate "{\"mode\":\"$mode\"}"
+    untouched
+  done
+}
+
+@test "never on an UPDATE, never through a subresource" {
+  review pod-ephemeralcontainers-update
+  evaluate '{"images":{"forbidAlways":["busybox"]}}'
+  after '.metadata.annotations // {} | has($key) | not' --arg key "$annotation"
+  patched '[{"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"IfNotPresent"}]'
+  workload Deployment "$weak" '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.template.spec.containers[0].image = "app:0"
+    | .object.metadata.annotations = {($key): "kept"}' --arg key "$annotation"
+  evaluate '{"templates":"Fix"}'
+  records kept
+}
+
+@test "a template's record is on the workload, not on its Pods" {
+  for kind in Deployment CronJob PodTemplate; do
+    row=$kind
+    workload $kind "$weak"
+    evaluate '{"templates":"Fix"}'
+    after '(.metadata.annotations | keys == [$key]) and ([paths | select(.[-1] == "annotations")] | length == 1)' --arg key "$annotation"
+  done
+}

@@ -1,0 +1,326 @@
+# The table "Requests": what is examined, what may be changed, what passes untouched.
+
+load lib
+
+# With these nearly everything that is examined has a finding.
+strict='{"mode":"Reject","images":{"requireAlways":["*"]}}'
+lenient='{"images":{"requireAlways":["*"]}}'
+update='.operation = "UPDATE" | .oldObject = .object'
+
+passes() {
+  evaluate "$strict"
+  untouched
+  evaluate "$lenient"
+  untouched
+  evaluate '{"mode":"Warn","images":{"requireAlways":["*"]}}'
+  untouched
+}
+
+examined() {
+  evaluate "$strict"
+  [[ $allowed == false ]] || fail "not examined"
+}
+
+# ---- Pods -----------------------------------------------------------------------------------
+
+@test "Pod UPDATE: nothing, unless an image changes" {
+  while read -r filter; do
+    row=$filter
+    pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, ephemeral e app:1 Never, volume v app:1 Never' "$update | $filter"
+    passes
+  done <<'ROWS'
+.
+.object.metadata.labels.team = "a"
+.object.metadata.annotations.x = "y"
+.object.metadata.finalizers = ["x/y"]
+.object.spec.activeDeadlineSeconds = 5
+.object.spec.tolerations = [{operator: "Exists"}]
+.oldObject.metadata.finalizers = ["batch.kubernetes.io/job-tracking"]
+.object.spec.containers[0].resources.limits.cpu = "1"
+.object.status.phase = "Running"
+ROWS
+}
+
+@test "Pod UPDATE of an image: what the rules say of that image, and never a changed policy" {
+  pod 'init i app:1 IfNotPresent, app a app:2 IfNotPresent, app b app:1 IfNotPresent' "$update | .oldObject.spec.containers[0].image = \"app:1\""
+  for mode in Fix Reject; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\",\"images\":{\"requireAlways\":[\"app\"]}}"
+    rejected "a pulls app:2 with IfNotPresent but images.requireAlways has app: a running Pod's policy can't change, recreate it with Always"
+    found '[{"rule":"disallowed-policy","path":"spec.containers[0].imagePullPolicy","container":"a","image":"app:2","found":"IfNotPresent","expected":"Always"}]'
+  done
+  row=
+  evaluate '{"mode":"Warn","images":{"requireAlways":["app"]}}'
+  [[ $allowed == true && $(wc -l <<<"$warnings") == 1 ]] || fail "no warning"
+  # Not default, weak-check, pull-once or missing-check: policies are immutable, and checks have run.
+  pod 'init imagecheck-0 app:1 Never, app a app:2 Always, app b app:1 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
+  for mode in Fix Reject Warn; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"Fix\"},\"defaults\":{\"imagePullPolicy\":\"Never\",\"imageCheckPullPolicy\":\"Always\"}}"
+    untouched
+  done
+}
+
+@test "Pod UPDATE of an image: forbidAlways, both, and references that can't be parsed" {
+  pod 'app a app:2 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
+  evaluate '{"images":{"forbidAlways":["app"]}}'
+  rejected "a pulls app:2 with Always but images.forbidAlways has app: a running Pod's policy can't change, recreate it with IfNotPresent"
+  evaluate '{"images":{"forbidAlways":["app:1"]}}'
+  untouched
+  evaluate '{"images":{"forbidAlways":["app"],"requireAlways":["app"]}}'
+  [[ $allowed == false ]] || fail "accepted"
+  pod 'init i BAD, app a NGINX, app b BAD' "$update | .oldObject.spec.containers[0].image = \"nginx\""
+  evaluate
+  rejected 'a has no valid image in spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
+  pod 'init i BAD, app a nginx' "$update | .oldObject.spec.initContainers[0].image = \"good\""
+  evaluate
+  [[ $allowed == false ]] || fail "accepted"
+}
+
+@test "Pod UPDATE of an image: another spelling is a changed image, an exempt one is not examined" {
+  review pod-update-image
+  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]}}'
+  rejected "a pulls nginx:1.27 with Always but images.forbidAlways has nginx: a running Pod's policy can't change, recreate it with IfNotPresent"
+  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]},"exempt":{"containers":["a"]}}'
+  untouched
+  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]},"exempt":{"images":["nginx:1.27"]}}'
+  untouched
+}
+
+@test "pods/ephemeralcontainers: what is new is examined and repaired, the rest is immutable" {
+  review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
+      {name: "old", image: "app:1", imagePullPolicy: "Never"}, {name: "new", image: "app:1", imagePullPolicy: "Never"}]
+    | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers[:1]'
+  evaluate "$lenient"
+  patched '[{"op":"replace","path":"/spec/ephemeralContainers/1/imagePullPolicy","value":"Always"}]'
+  warned 'new now pulls app:1 with Always instead of Never (images.requireAlways)'
+  evaluate "$strict"
+  rejected 'new pulls app:1 with Never but images.requireAlways has *: set new to Always'
+  edit '.object.spec.ephemeralContainers[1].image = "BAD"'
+  evaluate
+  rejected 'new has no valid image in spec.ephemeralContainers[1].image: "BAD" can'"'"'t be pulled, its repository has upper-case letters'
+  # The first that a Pod ever gets.
+  edit '.object.spec.ephemeralContainers = [{name: "dbg", image: "app:1"}] | del(.oldObject.spec.ephemeralContainers)'
+  evaluate "$lenient"
+  patched '[{"op":"add","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"Always"}]'
+  # None is new.
+  edit '.object.spec.ephemeralContainers = [{name: "dbg", image: "BAD"}] | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers'
+  passes
+}
+
+@test "other subresources of a Pod, DELETE and CONNECT pass" {
+  while IFS='|' read -r filter; do
+    row=$filter
+    pod 'init imagecheck-0 app:1 Never, app a BAD IfNotPresent' "$filter"
+    passes
+  done <<'ROWS'
+.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object | .oldObject.spec.containers[0].image = "app:1"
+.operation = "UPDATE" | .subResource = "status" | .oldObject = .object | .oldObject.spec.containers[0].image = "app:1"
+.operation = "CREATE" | .subResource = "binding"
+.operation = "CREATE" | .subResource = "eviction"
+.operation = "CREATE" | .subResource = "ephemeralcontainers"
+.operation = "DELETE" | .oldObject = .object | .object = null
+.operation = "DELETE" | .oldObject = .object | del(.object)
+.operation = "DELETE" | del(.object, .oldObject)
+.operation = "DELETE"
+.operation = "CONNECT" | .subResource = "exec" | .object = {kind: "PodExecOptions", apiVersion: "v1"}
+.operation = "CONNECT" | del(.object)
+ROWS
+}
+
+@test "an object that is being deleted is never held up" {
+  deleted='.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  pod 'app a BAD' "$update | .oldObject.spec.containers[0].image = \"app:1\" | $deleted"
+  passes
+  pod 'app a BAD' "$update | .oldObject.spec.containers[0].image = \"app:1\""
+  examined
+  workload Deployment 'app a app:1' "$update | .oldObject.spec.template.spec.containers[0].image = \"app:0\" | $deleted"
+  passes
+  edit 'del(.object.metadata.deletionTimestamp)'
+  examined
+  edit '.object.metadata.deletionTimestamp = null'
+  examined
+}
+
+@test "at CREATE anyone can write a deletionTimestamp, so it means nothing" {
+  pod 'app a app:1' '.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  examined
+  evaluate "$lenient"
+  repaired 'app a app:1 Always'
+  workload Deployment 'app a app:1' '.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  examined
+}
+
+@test "mirror Pods pass when a node made them; the annotation alone is not enough" {
+  mirror='.object.metadata.annotations["kubernetes.io/config.mirror"] = "0123"'
+  node='.userInfo = {username: "system:node:n1", groups: ["system:nodes", "system:authenticated"]}'
+  pod 'init imagecheck-0 app:1 Never, app a BAD' "$mirror | $node"
+  passes
+  while IFS='|' read -r filter; do
+    row=$filter
+    pod 'app a app:1' "$filter"
+    examined
+  done <<ROWS
+$mirror
+$node
+$mirror | .userInfo = {username: "system:node:n1", groups: ["system:authenticated"]}
+$mirror | .userInfo = {username: "system:nodes"}
+$mirror | .userInfo = {username: "x", groups: null}
+$mirror | .userInfo = {username: "x", groups: []}
+$mirror | .userInfo = {username: "x", groups: ["system:nodes2", "my:system:nodes"]}
+$mirror | .userInfo = {username: "x", groups: ["a"], extra: {groups: ["system:nodes"]}}
+$node | .object.metadata.labels["kubernetes.io/config.mirror"] = "0123"
+$node | .object.metadata.annotations["kubernetes.io/config.mirror2"] = "0123"
+$node | .object.spec.annotations = {"kubernetes.io/config.mirror": "x"}
+ROWS
+}
+
+@test "a Pod with an owner is examined, genuine or forged; anything else with a controller passes" {
+  owner='.object.metadata.ownerReferences = [{apiVersion: "apps/v1", kind: "ReplicaSet", name: "x", uid: "1", controller: true}]'
+  pod 'app a app:1' "$owner"
+  examined
+  for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate; do
+    row=$kind
+    workload $kind 'app a BAD' "$owner"
+    passes
+    workload $kind 'app a BAD' '.object.metadata.ownerReferences = [{kind: "X", name: "x", uid: "1", controller: false}, {kind: "Y", name: "y", uid: "2"}, {controller: null}]'
+    examined
+  done
+  row=
+  # One of several is enough.
+  workload ReplicaSet 'app a BAD' '.object.metadata.ownerReferences = [{kind: "X", name: "x", uid: "1"}, {kind: "Y", name: "y", uid: "2", controller: true}]'
+  passes
+}
+
+# ---- everything else ------------------------------------------------------------------------
+
+@test "CREATE and UPDATE of every kind with a pod template" {
+  for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate; do
+    row=$kind
+    workload $kind 'app a app:1'
+    evaluate "$strict"
+    rejected 'a pulls app:1 with IfNotPresent but images.requireAlways has *: set a to Always'
+    edit "$update"'
+      | .kind.kind as $kind | .oldObject |= setpath($kind | spec_path + ["containers", 0, "image"]; "app:0")'
+    if [[ $kind == Job ]]; then passes; else examined; fi
+  done
+}
+
+@test "UPDATE with an unchanged template passes: labels, scaling, finalizers" {
+  for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController CronJob PodTemplate; do
+    for filter in . '.object.metadata.labels.a = "b"' '.object.metadata.finalizers = ["a/b"]' \
+      '.object.metadata.generation = 2' '.object.status = {replicas: 1}'; do
+      row="$kind $filter"
+      workload $kind 'app a BAD' "$update | $filter"
+      evaluate "$strict"
+      untouched
+    done
+  done
+  for filter in '.object.spec.replicas = 3' '.object.spec.paused = true' '.object.spec.strategy.type = "Recreate"'; do
+    row=$filter
+    workload Deployment 'app a BAD' "$update | $filter"
+    evaluate "$strict"
+    untouched
+  done
+  row=CronJob
+  workload CronJob 'app a BAD' "$update | .object.spec.suspend = true | .object.spec.jobTemplate.metadata.labels.a = \"b\""
+  evaluate "$strict"
+  untouched
+}
+
+@test "UPDATE with another template is examined whole" {
+  for filter in '.oldObject.spec.template.spec.containers[0].image = "other:1"' \
+    '.object.spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"] = "now"' \
+    '.object.spec.template.spec.containers[0].env = []' 'del(.oldObject)' '.oldObject = null' \
+    'del(.oldObject.spec)' '.oldObject.spec.template = []'; do
+    row=$filter
+    workload Deployment 'app a app:1, app b app:2' "$update | $filter"
+    evaluate "$strict"
+    rejected 'a pulls app:1 with IfNotPresent but images.requireAlways has *: set a to Always; b pulls app:2 with IfNotPresent but images.requireAlways has *: set b to Always'
+  done
+}
+
+@test "subresources, DELETE and CONNECT of workloads pass" {
+  while read -r filter; do
+    row=$filter
+    workload Deployment 'app a BAD' "$filter"
+    passes
+  done <<'ROWS'
+.operation = "UPDATE" | .subResource = "scale" | .object = {kind: "Scale", apiVersion: "autoscaling/v1", spec: {replicas: 2}}
+.operation = "UPDATE" | .subResource = "status"
+.operation = "DELETE" | .oldObject = .object | .object = null
+.operation = "DELETE" | del(.object)
+.operation = "CONNECT"
+ROWS
+}
+
+@test "the group decides together with the kind" {
+  while fields group kind; do
+    pod 'app a BAD' '.kind = {group: $group, version: "v1", kind: $kind} | .requestKind = .kind
+      | .object.spec.template.spec = .object.spec | .object.spec.jobTemplate.spec.template.spec = .object.spec' \
+      --arg group "$group" --arg kind "$kind"
+    passes
+  done <<'ROWS'
+    batch.volcano.sh              | Job
+    batch                         | Deployment
+    apps                          | Job
+    apps                          | Pod
+    core                          | Pod
+    metrics.k8s.io                | Pod
+    extensions                    | Deployment
+                                  | Deployment
+                                  | Job
+    apps.openshift.io             | DeploymentConfig
+    argoproj.io                   | Rollout
+    serving.knative.dev           | Service
+                                  | ConfigMap
+                                  | pod
+                                  | PodList
+ROWS
+}
+
+@test "the version doesn't matter" {
+  workload Deployment 'app a app:1' '.kind.version = "v1beta2"'
+  examined
+  workload CronJob 'app a app:1' '.kind.version = "v1beta1"'
+  examined
+}
+
+@test "kind decides, not requestKind or what the object says of itself" {
+  pod 'app a app:1' '.requestKind = {group: "x", version: "v1", kind: "Y"} | .object.kind = "ConfigMap" | del(.object.apiVersion)'
+  examined
+  pod 'app a app:1' '.kind = {group: "", version: "v1", kind: "ConfigMap"}'
+  passes
+}
+
+@test "a Pod made from generateName has no name yet" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always' 'del(.name, .object.metadata.name) | .object.metadata.generateName = "test-"'
+  evaluate
+  repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+}
+
+@test "without an object there is nothing to accept at CREATE and UPDATE" {
+  for kind in Pod Deployment CronJob PodTemplate; do
+    for filter in 'del(.object)' '.object = null' '.operation = "UPDATE" | del(.object)'; do
+      row="$kind $filter"
+      workload $kind 'app a app:1' "$filter"
+      for mode in Fix Reject Warn; do
+        evaluate "{\"mode\":\"$mode\"}"
+        rejected 'object is missing'
+      done
+    done
+  done
+  row=Job
+  workload Job 'app a app:1' '.operation = "UPDATE" | del(.object)'
+  evaluate
+  untouched
+}
+
+@test "a bare request is taken as well as a review" {
+  review agent-stack-pod-create
+  evaluate
+  expected=$patch
+  jq .request "$REVIEWS/agent-stack-pod-create.json" >"$request"
+  evaluate
+  same patches "$expected" "$patch"
+}

@@ -1,0 +1,165 @@
+# Every captured review in test_data/reviews, with the answers that a user gets without settings
+# and in the modes Reject and Warn.
+
+load lib
+
+weak_app='imagecheck-0 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
+weak_postgres='imagecheck-0 pulls postgres:16 with IfNotPresent but postgres pulls it with Always: set imagecheck-0 to Always'
+exporter=quay.io/prometheuscommunity/postgres-exporter@sha256:8c10f21bec412f08f73aa7b97ca5ac5f28a39d8a88030ad8a339fd0a781d72b4
+unchecked_exporter='metrics pulls quay.io/prometheu...a339fd0a781d72b4 but no image check pulls it first: add one with IfNotPresent'
+
+# Nothing is wrong with these, or they are not the policy's business.
+inconspicuous='
+  cronjob-create
+  daemonset-create
+  deployment-create
+  job-create
+  job-create-by-cronjob
+  pod-create
+  pod-create-by-job
+  pod-create-by-replicaset
+  pod-create-client-side-apply
+  pod-create-server-side-apply
+  pod-create-validating
+  pod-ephemeralcontainers-update
+  pod-resize-update
+  pod-update-image
+  pod-update-label
+  replicaset-create-by-deployment
+  replicationcontroller-create
+'
+
+@test "every captured review has its test here" {
+  for file in "$REVIEWS"/*.json; do
+    name=$(basename "$file" .json)
+    # A table's row, or a test's name: a comment alone would not do.
+    grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
+  done
+}
+
+@test "nothing to repair: accepted as they came, in every mode" {
+  for name in $inconspicuous; do
+    row=$name
+    review "$name"
+    for mode in Fix Reject Warn; do
+      evaluate "{\"mode\":\"$mode\"}"
+      untouched
+    done
+  done
+}
+
+@test "agent-stack-pod-create: the weak check is raised, and the container need not pull again" {
+  review agent-stack-pod-create
+  evaluate
+  patched '[
+    {"op":"replace","path":"/spec/initContainers/1/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"}]'
+  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
+  warned 'imagecheck-0 now pulls my-app:v1.2.3 with Always instead of IfNotPresent, as container-0 needs'
+  found '[{"rule":"weak-check","path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  changed '[
+    {"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.initContainers[1].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+  evaluate '{"mode":"Reject"}'
+  rejected "$weak_app"
+  warned
+  evaluate '{"mode":"Warn"}'
+  accepted "$weak_app"
+}
+
+@test "agent-stack-job-create: a warning, since its Pods are repaired when they are created" {
+  review agent-stack-job-create
+  evaluate
+  accepted "$weak_app"
+  found '[{"rule":"weak-check","path":"spec.template.spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  evaluate '{"mode":"Reject"}'
+  rejected "$weak_app"
+  evaluate '{"mode":"Warn"}'
+  accepted "$weak_app"
+}
+
+@test "pod-create-new-fields: every field that is no pull policy survives" {
+  review pod-create-new-fields
+  evaluate
+  patched '[
+    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"},
+    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"}]'
+  evaluate '{"mode":"Reject"}'
+  rejected 'imagecheck-0 pulls my-app:v1.2.3 with IfNotPresent but app pulls it with Always: set imagecheck-0 to Always'
+}
+
+@test "pod-create-by-statefulset: a weak check is raised, an image without one is pointed out" {
+  review pod-create-by-statefulset
+  evaluate
+  repaired "init imagecheck-0 postgres:16 Always, sidecar log-shipper fluent/fluent-bit:3.1 IfNotPresent, app postgres postgres:16 IfNotPresent, app metrics $exporter IfNotPresent, volume model ghcr.io/example/model:v3 Always"
+  warned 'imagecheck-0 now pulls postgres:16 with Always instead of IfNotPresent, as postgres needs' "$unchecked_exporter"
+  evaluate '{"mode":"Reject"}'
+  rejected "$weak_postgres"
+  warned "$unchecked_exporter"
+  evaluate '{"mode":"Warn"}'
+  accepted "$weak_postgres" "$unchecked_exporter"
+}
+
+@test "statefulset-create: the same as warnings" {
+  review statefulset-create
+  evaluate
+  accepted "$weak_postgres" "$unchecked_exporter"
+  evaluate '{"mode":"Reject"}'
+  rejected "$weak_postgres"
+  warned "$unchecked_exporter"
+  evaluate '{"mode":"Warn"}'
+  accepted "$weak_postgres" "$unchecked_exporter"
+}
+
+# A setting that nearly every container breaks shows what is examined at all.
+@test "what is examined is rejected for a broken rule, what is not passes" {
+  while fields name expected; do
+    review "$name"
+    evaluate '{"mode":"Reject","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
+    if [[ $expected == none ]]; then
+      untouched
+    else
+      [[ $allowed == false ]] || fail "accepted"
+      same paths "${expected//, /$'\n'}" \
+        "$(jq -r '.[] | .path | sub("[.]imagePullPolicy$"; "") | sub("[.]pullPolicy$"; "")' <<<"$findings")"
+    fi
+  done <<'ROWS'
+    agent-stack-job-create          | spec.template.spec.containers[1], spec.template.spec.containers[2], spec.template.spec.containers[3], spec.template.spec.initContainers[1], spec.template.spec.initContainers[2]
+    agent-stack-pod-create          | spec.containers[1], spec.containers[2], spec.containers[3], spec.initContainers[1], spec.initContainers[2]
+    cronjob-create                  | spec.jobTemplate.spec.template.spec.containers[1]
+    daemonset-create                | none
+    deployment-create               | spec.template.spec.containers[1]
+    job-create                      | spec.template.spec.containers[1]
+    job-create-by-cronjob           | none
+    pod-create                      | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create-by-job               | spec.containers[1]
+    pod-create-by-replicaset        | spec.containers[1]
+    pod-create-by-statefulset       | spec.containers[1], spec.initContainers[0], spec.initContainers[1]
+    pod-create-client-side-apply    | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create-new-fields           | spec.initContainers[0]
+    pod-create-server-side-apply    | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create-validating           | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-ephemeralcontainers-update  | none
+    pod-resize-update               | none
+    pod-update-image                | none
+    pod-update-label                | none
+    replicaset-create-by-deployment | none
+    replicationcontroller-create    | none
+    statefulset-create              | spec.template.spec.containers[1], spec.template.spec.initContainers[0], spec.template.spec.initContainers[1]
+ROWS
+}
+
+# The other way round: what has `Always` everywhere, or is new and has it.
+@test "what brings a new image or container with Always is examined, and only that" {
+  while fields name expected; do
+    review "$name"
+    evaluate '{"mode":"Reject","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
+    [[ $allowed == false ]] || fail "accepted"
+    same paths "$expected" "$(jq -r '.[].path' <<<"$findings")"
+  done <<'ROWS'
+    daemonset-create               | spec.template.spec.containers[0].imagePullPolicy
+    replicationcontroller-create   | spec.template.spec.containers[0].imagePullPolicy
+    pod-ephemeralcontainers-update | spec.ephemeralContainers[0].imagePullPolicy
+    pod-update-image               | spec.containers[0].imagePullPolicy
+ROWS
+}

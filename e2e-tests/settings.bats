@@ -1,0 +1,274 @@
+# The settings: what is wrong is told with its path and what is allowed, all of it at once.
+
+load lib
+
+keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, recordChanges'
+
+@test "no settings, and every way to leave one out" {
+  review agent-stack-pod-create
+  for unset in '{}' null '{"mode":null}' \
+    '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null}' \
+    '{"mode":{},"imageChecks":{},"pullOnce":{},"defaults":{},"images":{},"registry":{},"templates":{},"exempt":{},"recordChanges":{}}' \
+    '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[]}' \
+    '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"template":null,"after":null}}' \
+    '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{}}}' \
+    '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{},"replaceServerDefaults":[]},"exempt":{"containers":[],"images":null}}' \
+    '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null}}'; do
+    row=$unset
+    evaluate "$unset"
+    [[ -n $patch && $(jq length <<<"$changes") == 2 ]] || fail "not as without settings"
+  done
+}
+
+@test "every value that is allowed" {
+  review agent-stack-pod-create
+  for given in \
+    '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
+    '{"mode":"Fix","pullOnce":false,"templates":"Warn","recordChanges":false}' \
+    '{"templates":"Fix","imageChecks":{"namePrefixes":["imagecheck-"],"coverage":"Off","everyPod":false,"after":["copy-*","a?"]}}' \
+    '{"imageChecks":{"coverage":"Warn"}}' '{"imageChecks":{"coverage":"Reject"}}' '{"imageChecks":{"coverage":"Fix"}}' \
+    '{"imageChecks":{"coverage":false},"templates":false}' \
+    '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}' \
+    '{"registry":{"lookup":"Off","images":["*"],"skipImages":["nginx"],"onNotFound":"Reject","onDenied":"KeepTag","onRateLimited":"UseCached","onUnreachable":"Reject","onUnknown":"KeepTag","maxLookups":1}}' \
+    '{"registry":{"lookup":false,"maxLookups":100}}' \
+    '{"defaults":{"replaceServerDefaults":false}}' \
+    '{"exempt":{"containers":["x*"],"images":["quay.io/*","nginx:1.25","localhost:5000/a"]}}'; do
+    row=$given
+    evaluate "$given"
+    [[ -n $patch ]] || fail "not repaired"
+  done
+}
+
+@test "unknown keys are named, at every level" {
+  invalid '{"Mode":"Fix"}' "Mode is not a setting: the settings have $keys"
+  invalid '{"mode ":"Fix"}' "mode  is not a setting: the settings have $keys"
+  invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, template, after'
+  invalid '{"defaults":{"pullPolicy":"Always"}}' 'defaults.pullPolicy is not a setting: it holds imagePullPolicy, imageCheckPullPolicy, replaceServerDefaults'
+  invalid '{"images":{"require":[]}}' 'images.require is not a setting: it holds requireAlways, forbidAlways'
+  invalid '{"registry":{"onError":"Reject"}}' 'registry.onError is not a setting: it holds lookup, images, skipImages, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown, maxLookups'
+  invalid '{"exempt":{"namespaces":["a"]}}' 'exempt.namespaces is not a setting: it holds containers, images'
+}
+
+@test "words: the values that are allowed, and the one that was found" {
+  while fields path found allowed; do
+    invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
+      "$path must be one of $allowed, not $found"
+  done <<'ROWS'
+    mode                          | "fix"       | Fix, Reject, Warn
+    mode                          | ""          | Fix, Reject, Warn
+    mode                          | 5           | Fix, Reject, Warn
+    mode                          | true        | Fix, Reject, Warn
+    mode                          | false       | Fix, Reject, Warn
+    imageChecks.coverage          | "On"        | Off, Warn, Reject, Fix
+    imageChecks.coverage          | true        | Off, Warn, Reject, Fix
+    templates                     | "Reject"    | Off, Warn, Fix
+    defaults.imagePullPolicy      | "always"    | Always, IfNotPresent, Never, AlwaysUnlessDigest
+    defaults.imagePullPolicy      | false       | Always, IfNotPresent, Never, AlwaysUnlessDigest
+    defaults.imageCheckPullPolicy | "Sometimes" | Always, IfNotPresent, Never, AlwaysUnlessDigest
+    registry.lookup               | "On"        | Off, Verify, Pin
+    registry.onNotFound           | "Warn"      | Reject, KeepTag, UseCached
+    registry.onDenied             | "keepTag"   | Reject, KeepTag, UseCached
+    registry.onRateLimited        | 1           | Reject, KeepTag, UseCached
+    registry.onUnreachable        | "Off"       | Reject, KeepTag, UseCached
+    registry.onUnknown            | "Accept"    | Reject, KeepTag, UseCached
+ROWS
+  invalid '{"mode":["Fix"]}' 'mode must be one of Fix, Reject, Warn, not a list'
+  invalid '{"templates":{"a":"Fix"}}' 'templates must be one of Off, Warn, Fix, not an object'
+}
+
+@test "true and false are no words, no numbers and no text" {
+  for path in pullOnce recordChanges imageChecks.everyPod defaults.replaceServerDefaults; do
+    for found in '"true"' '"yes"' 1 0 '""'; do
+      row="$path $found"
+      invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
+        "$path must be true or false, not $found"
+    done
+  done
+  invalid '{"pullOnce":[true]}' 'pullOnce must be true or false, not a list'
+}
+
+@test "sections and lists" {
+  for section in imageChecks defaults images registry exempt; do
+    invalid "{\"$section\":\"x\"}" "$section must be an object, not a string"
+    invalid "{\"$section\":[1]}" "$section must be an object, not a list"
+    invalid "{\"$section\":true}" "$section must be an object, not a boolean"
+  done
+  for path in imageChecks.namePrefixes imageChecks.after images.requireAlways images.forbidAlways registry.images \
+    registry.skipImages exempt.containers exempt.images; do
+    row=$path
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); "nginx")')" "$path must be a list of strings, not \"nginx\""
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path must be a list of strings, not an object"
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
+      "${path}[1] must be a string, not 5" "${path}[2] must be a string, not null" "${path}[3] must be a string, not a list"
+  done
+}
+
+@test "patterns that can match nothing" {
+  for path in images.requireAlways images.forbidAlways registry.images registry.skipImages exempt.images; do
+    row=$path
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*"])')" \
+      "${path}[0] \"\" is empty, which matches nothing" \
+      "${path}[1] \"a@sha256:b\" has a digest, but patterns match registry/repository[:tag]" \
+      "${path}[2] \"https://x/y\" has a URL scheme, but image names have none" \
+      "${path}[3] \"a b\" has white space, but image names have none"
+  done
+  for path in imageChecks.after exempt.containers; do
+    row=$path
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?"])')" \
+      "${path}[0] \"\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
+      "${path}[1] \"Copy\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
+      "${path}[2] \"a_b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
+      "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?"
+  done
+}
+
+@test "name prefixes start a container's name and leave room for a number" {
+  for prefix in '' A- -a a_b 'a b' a. 'a*'; do
+    row=$prefix
+    invalid "{\"imageChecks\":{\"namePrefixes\":[\"$prefix\"]}}" \
+      "imageChecks.namePrefixes[0] \"$prefix\" can't start a container's name: it takes lower-case letters, digits and -"
+  done
+  row=
+  long=$(printf 'x%.0s' {1..58})
+  review agent-stack-pod-create
+  evaluate "{\"imageChecks\":{\"namePrefixes\":[\"imagecheck-\",\"$long\"]}}"
+  [[ -n $patch ]] || fail "not repaired"
+  invalid "{\"imageChecks\":{\"namePrefixes\":[\"${long}x\"]}}" \
+    'imageChecks.namePrefixes[0] "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" leaves no room for a number: it takes at most 58 characters'
+}
+
+@test "registry.maxLookups is a whole number from 1 to 100" {
+  for found in 0 101 -1 1.5 '"10"' true 1000000000000000000000; do
+    row=$found
+    problem="registry.maxLookups must be a whole number from 1 to 100, not "
+    settings_row="{\"registry\":{\"maxLookups\":$found}}"
+    # A host may write a number that is too large for it in its own way.
+    if [[ $found == 1000* ]]; then
+      invalid_like "$settings_row" "$problem"
+    else
+      invalid "$settings_row" "$problem$found"
+    fi
+  done
+}
+
+@test "imageChecks.template: the three fields that are each check's own" {
+  invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
+    "imageChecks.template.image can't be set: every added check has its own" \
+    "imageChecks.template.imagePullPolicy can't be set: every added check has its own" \
+    "imageChecks.template.name can't be set: every added check has its own"
+}
+
+@test "imageChecks.template: what an init container that ends can't have" {
+  for field in lifecycle livenessProbe readinessProbe startupProbe; do
+    invalid "{\"imageChecks\":{\"template\":{\"command\":[\"/x\"],\"$field\":{\"exec\":{}}}}}" \
+      "imageChecks.template.$field can't be set: init containers have no probes and no lifecycle"
+  done
+  invalid '{"imageChecks":{"template":{"command":["/x"],"restartPolicy":"Always"}}}' \
+    "imageChecks.template.restartPolicy can't be set: a check has to run once and end"
+  invalid '{"imageChecks":{"template":{"command":["/x"],"restartPolicyRules":[{"action":"Restart"}]}}}' \
+    "imageChecks.template.restartPolicyRules can't be set: a check has to run once and end"
+}
+
+@test "imageChecks.template: unknown and mistyped fields, with their paths" {
+  while fields given problem; do
+    invalid "$(jq -c '{imageChecks: {template: ({command: ["/x"]} + .)}}' <<<"$given")" "imageChecks.template.$problem"
+  done <<'ROWS'
+    {"volumeMount":[]}                                       | volumeMount is not a field of a container
+    {"Command":["/x"]}                                       | Command is not a field of a container
+    {"args":"x"}                                             | args must be a list, not a string
+    {"args":["a",5]}                                         | args[1] must be a string, not a number
+    {"env":[{"name":"a","valu":"b"}]}                        | env[0].valu is not a field of a container
+    {"env":[{"name":"a","value":5}]}                         | env[0].value must be a string, not a number
+    {"env":{"a":"b"}}                                        | env must be a list, not an object
+    {"env":[{"name":"a","valueFrom":{"secretKeyRef":{"nam":"x"}}}]} | env[0].valueFrom.secretKeyRef.nam is not a field of a container
+    {"resources":{"limits":{"cpu":true}}}                    | resources.limits.cpu must be a quantity such as 100m or 64Mi, not a boolean
+    {"resources":{"limit":{"cpu":"1"}}}                      | resources.limit is not a field of a container
+    {"volumeMounts":[{"name":"v","mountpath":"/x"}]}         | volumeMounts[0].mountpath is not a field of a container
+    {"volumeMounts":[{"name":"v","readOnly":"true"}]}        | volumeMounts[0].readOnly must be true or false, not a string
+    {"securityContext":{"runAsUser":"0"}}                    | securityContext.runAsUser must be a whole number, not a string
+    {"securityContext":{"runAsUser":1.5}}                    | securityContext.runAsUser must be a whole number, not a number
+    {"securityContext":{"capabilities":{"drop":"ALL"}}}      | securityContext.capabilities.drop must be a list, not a string
+    {"tty":"yes"}                                            | tty must be true or false, not a string
+    {"workingDir":5}                                         | workingDir must be a string, not a number
+ROWS
+  invalid '{"imageChecks":{"template":"x"}}' 'imageChecks.template must be a container, not a string'
+  invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template must be a container, not a list'
+}
+
+@test "imageChecks.template: a command that is not there" {
+  for template in '{"args":["x"]}' '{"command":null,"args":["x"]}' '{"command":[],"args":["x"]}'; do
+    row=$template
+    invalid "{\"imageChecks\":{\"template\":$template}}" \
+      "imageChecks.template.command is missing: without it a check would run the image's own program"
+  done
+}
+
+@test "imageChecks.template: a command of another type is one problem, not two" {
+  invalid '{"imageChecks":{"template":{"command":"/x"}}}' 'imageChecks.template.command must be a list, not a string'
+}
+
+@test "imageChecks.template: all that a container may have" {
+  review pod-create
+  evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{
+    "command":["/x"],"args":["y"],"workingDir":"/","tty":false,"stdin":true,"stdinOnce":false,
+    "env":[{"name":"a","value":"b"},{"name":"c","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],
+    "envFrom":[{"configMapRef":{"name":"x","optional":true},"prefix":"P_"}],
+    "resources":{"limits":{"cpu":"100m","memory":1048576},"requests":{"cpu":0.1}},
+    "securityContext":{"runAsUser":65534,"runAsNonRoot":true,"readOnlyRootFilesystem":true,"capabilities":{"drop":["ALL"]},"seccompProfile":{"type":"RuntimeDefault"}},
+    "terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File",
+    "volumeMounts":[{"name":"v","mountPath":"/v","readOnly":true,"subPath":"s"}]}}}'
+  after '.spec.initContainers[0] | .name == "imagecheck-0" and .command == ["/x"] and .resources.limits.memory == 1048576
+    and .securityContext.capabilities.drop == ["ALL"] and .volumeMounts[0].subPath == "s"'
+}
+
+@test "settings that don't go together" {
+  invalid '{"imageChecks":{"coverage":"Fix","everyPod":true}}' \
+    'imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy'
+  for glob in '*' 'imagecheck-*' imagecheck-0 'image*0'; do
+    row=$glob
+    invalid "{\"imageChecks\":{\"coverage\":\"Fix\"},\"exempt\":{\"containers\":[\"a\",\"$glob\"]}}" \
+      "exempt.containers \"$glob\" matches the checks that imageChecks.coverage Fix adds: name containers that it does not"
+  done
+}
+
+@test "every problem is reported at once" {
+  # In the order of the keys, as hosts pass them on.
+  invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":0},"templates":5,"pullOnce":"no"}' \
+    'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
+    "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \
+    'imageChecks.namePrefixes[1] must be a string, not 5' \
+    'mode must be one of Fix, Reject, Warn, not "fix"' \
+    'pullOnce must be true or false, not "no"' \
+    'registry.maxLookups must be a whole number from 1 to 100, not 0' \
+    'templates must be one of Off, Warn, Fix, not 5' \
+    "typo is not a setting: the settings have $keys" \
+    "imageChecks.template.image can't be set: every added check has its own" \
+    "imageChecks.template.command is missing: without it a check would run the image's own program"
+}
+
+@test "long and strange values are cut to one line, and the settings are never repeated" {
+  long=$(printf 'x%.0s' {1..200})
+  cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+  invalid "{\"$long\":1}" "${cut}...${cut:1} is not a setting: the settings have $keys"
+  invalid "{\"mode\":\"$long\"}" "mode must be one of Fix, Reject, Warn, not \"${cut:1}...${cut:2}\""
+  invalid '{"a\nb\u001b":1}' "a?b? is not a setting: the settings have $keys"
+  invalid '{"credentials":{"password":"s3cr3t"},"mode":{"token":"s3cr3t"},"images":{"requireAlways":[["s3cr3t"]]},"imageChecks":{"template":{"env":[{"name":"a","value":"s3cr3t","x":"s3cr3t"}],"command":["s3cr3t"]}}}' \
+    "credentials is not a setting: the settings have $keys" \
+    'images.requireAlways[0] must be a string, not a list' \
+    'mode must be one of Fix, Reject, Warn, not an object' \
+    'imageChecks.template.env[0].x is not a field of a container'
+  ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "the settings are repeated"
+}
+
+@test "a file with the settings, in YAML" {
+  review agent-stack-pod-create
+  printf 'mode: Reject\nimageChecks:\n  coverage: Off\n' >"$BATS_TEST_TMPDIR/settings.yml"
+  "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
+    >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr"
+  jq -e '.allowed == false and .status.code == 400' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "not rejected"
+  printf 'mode: reject\n' >"$BATS_TEST_TMPDIR/settings.yml"
+  ! "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
+    >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr" || fail "accepted"
+  grep -q '^Error: Provided settings are not valid: mode must be one of Fix, Reject, Warn, not "reject"$' "$BATS_TEST_TMPDIR/stderr" ||
+    fail "another problem"
+}

@@ -1,0 +1,137 @@
+# templates: in mode Fix, what happens to a pod template with a finding; and where it stands in
+# each kind.
+
+load lib
+
+kinds='Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate'
+before='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
+
+# path_of KIND: the path to its Pod spec.
+path_of() {
+  case $1 in
+    PodTemplate) echo template.spec ;;
+    CronJob) echo spec.jobTemplate.spec.template.spec ;;
+    *) echo spec.template.spec ;;
+  esac
+}
+
+@test "Warn, the default: accepted with warnings, its Pods are repaired when they are created" {
+  for kind in $kinds; do
+    row=$kind
+    workload $kind "$before"
+    evaluate
+    accepted "$weak"
+    path=$(path_of $kind)
+    found "[{\"rule\":\"weak-check\",\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"image\":\"app:1\",\"found\":\"IfNotPresent\",\"expected\":\"Always\"}]"
+    changed '[]'
+  done
+}
+
+@test "Fix: repaired, and recorded on the object's own metadata" {
+  for kind in $kinds; do
+    row=$kind
+    workload $kind "$before"
+    evaluate '{"templates":"Fix"}'
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+    warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
+    path=$(path_of $kind)
+    pointer=/${path//.//}
+    patched "[
+      {\"op\":\"replace\",\"path\":\"$pointer/containers/0/imagePullPolicy\",\"value\":\"IfNotPresent\"},
+      {\"op\":\"replace\",\"path\":\"$pointer/initContainers/0/imagePullPolicy\",\"value\":\"Always\"}]"
+    changed "[
+      {\"path\":\"$path.containers[0].imagePullPolicy\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"},
+      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"}]"
+    after '.metadata.annotations[record] | fromjson | length == 2'
+  done
+}
+
+@test "Off: accepted without a word" {
+  for kind in $kinds; do
+    row=$kind
+    workload $kind "$before"
+    evaluate '{"templates":"Off"}'
+    untouched
+  done
+}
+
+@test "the modes Reject and Warn don't ask templates" {
+  for kind in $kinds; do
+    for templates in Off Warn Fix; do
+      row="$kind $templates"
+      workload $kind "$before"
+      evaluate "{\"mode\":\"Reject\",\"templates\":\"$templates\"}"
+      rejected "$weak"
+    done
+    evaluate '{"mode":"Warn","templates":"Off"}'
+    accepted "$weak"
+  done
+}
+
+@test "a Pod is no template: it is repaired whatever templates says" {
+  pod "$before"
+  for templates in Off Warn Fix; do
+    row=$templates
+    evaluate "{\"templates\":\"$templates\"}"
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+  done
+}
+
+@test "every rule works on templates" {
+  while fields settings_row places_before after_places; do
+    for kind in Deployment CronJob PodTemplate; do
+      workload $kind "$places_before"
+      evaluate "$(jq -c '.templates = "Fix"' <<<"$settings_row")"
+      repaired "$after_places"
+      evaluate "$settings_row"
+      [[ $allowed == true && -z $patch && -n $warnings ]] || fail "no warning alone"
+    done
+  done <<'ROWS'
+    {"defaults":{"imagePullPolicy":"Always"}}  | init i app:1, app a app:1, volume v data:1 | init i app:1 Always, app a app:1 Always, volume v data:1 Always
+    {"images":{"requireAlways":["app"]}}       | app a app:1                                | app a app:1 Always
+    {"images":{"forbidAlways":["app"]}}        | app a app                                  | app a app IfNotPresent
+    {"imageChecks":{"coverage":"Fix"}}         | init imagecheck-0 app:1, app b b:1         | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app b b:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | app b b | init imagecheck-0 b Always, app b b IfNotPresent
+ROWS
+}
+
+@test "what can't be repaired: a warning under Warn, a rejection under Fix" {
+  workload StatefulSet 'app a NGINX, app b app:1 Always'
+  settings_row='{"images":{"requireAlways":["app"],"forbidAlways":["app"]}}'
+  evaluate "$settings_row"
+  [[ $allowed == true && $(wc -l <<<"$warnings") == 2 ]] || fail "not two warnings"
+  evaluate "$(jq -c '.templates = "Fix"' <<<"$settings_row")"
+  [[ $allowed == false && $message == 'a has no valid image'*'; b pulls app:1, but '* ]] || fail "$message"
+  evaluate "$(jq -c '.templates = "Off"' <<<"$settings_row")"
+  untouched
+}
+
+@test "an UPDATE of the template is repaired under Fix, and not recorded" {
+  for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController CronJob PodTemplate; do
+    row=$kind
+    workload $kind "$before" '.operation = "UPDATE" | .oldObject = .object
+      | .kind.kind as $kind | .oldObject |= setpath($kind | spec_path + ["containers", 0, "image"]; "app:0")'
+    evaluate '{"templates":"Fix"}'
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+    after '.metadata | has("annotations") | not'
+    evaluate
+    accepted "$weak"
+    evaluate '{"mode":"Reject"}'
+    rejected "$weak"
+  done
+}
+
+@test "captured reviews under Fix: only the template's pull policies change" {
+  for name in agent-stack-job-create statefulset-create; do
+    row=$name
+    review $name
+    evaluate '{"templates":"Fix"}'
+    [[ -n $patch ]] || fail "not changed"
+    jq -e 'map(.path | select(endswith("/imagePullPolicy") or startswith("/metadata/annotations") | not)) == []
+      and length == 3' <<<"$patch" >/dev/null || fail "$patch"
+  done
+  review cronjob-create
+  evaluate '{"templates":"Fix","defaults":{"imagePullPolicy":"Always"}}'
+  patched '[{"op":"replace","path":"/spec/jobTemplate/spec/template/spec/containers/1/imagePullPolicy","value":"Always"}]'
+}

@@ -1,0 +1,154 @@
+# weak-check: an image check pulls at least as strongly as the containers that it guards.
+
+load lib
+
+sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
+
+# Without pullOnce, so that each row shows this rule alone.
+alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
+
+@test "the strongest check of an image is as strong as the strongest container of it" {
+  while fields before after; do
+    pod "$before"
+    evaluate "$alone"
+    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
+  done <<ROWS
+    init imagecheck-0 app:1 Never, app a app:1 Always               | init imagecheck-0 app:1 Always, app a app:1 Always
+    init imagecheck-0 app:1 Never, app a app:1 IfNotPresent         | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
+    init imagecheck-0 app:1 IfNotPresent, app a app:1 Always        | init imagecheck-0 app:1 Always, app a app:1 Always
+    init imagecheck-0 app:1 Never, app a app:1 Never                | same
+    init imagecheck-0 app:1 IfNotPresent, app a app:1 Never         | same
+    init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent  | same
+    init imagecheck-0 app:1 Always, app a app:1 Never               | same
+    init imagecheck-0 app:1 Always, app a app:1 IfNotPresent        | same
+    init imagecheck-0 app:1 Always, app a app:1 Always              | same
+    init imagecheck-0 app:1 Never, app a app:1 Never, app b app:1 IfNotPresent, app c app:1 Always | init imagecheck-0 app:1 Always, app a app:1 Never, app b app:1 IfNotPresent, app c app:1 Always
+    init imagecheck-0 app:1 Never, init imagecheck-1 app:1 IfNotPresent, app a app:1 Always        | init imagecheck-0 app:1 Always, init imagecheck-1 app:1 IfNotPresent, app a app:1 Always
+    init imagecheck-0 app:1 Never, init imagecheck-1 app:1 Always, app a app:1 Always              | same
+    init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Never, app a a:1 Always, app b b:1 IfNotPresent | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 IfNotPresent, app a a:1 Always, app b b:1 IfNotPresent
+    init imagepullcheck-0 app:1 IfNotPresent, app a app:1 Always    | init imagepullcheck-0 app:1 Always, app a app:1 Always
+    init imagecheck-0 app:1, app a app:1 Always                     | init imagecheck-0 app:1 Always, app a app:1 Always
+    init imagecheck-0 app:1 Never, app a app:1                      | init imagecheck-0 app:1 IfNotPresent, app a app:1
+    init imagecheck-0 app:1 Never, app a app                        | same
+    init imagecheck-0 app Never, app a app                          | init imagecheck-0 app Always, app a app
+ROWS
+}
+
+@test "the same image in two spellings is the same image" {
+  while fields check app; do
+    pod "init imagecheck-0 $check IfNotPresent, app a $app Always"
+    evaluate "$alone"
+    repaired "init imagecheck-0 $check Always, app a $app Always"
+  done <<ROWS
+    nginx                                | docker.io/library/nginx:latest
+    nginx:latest                         | nginx
+    index.docker.io/library/nginx:latest | nginx
+    docker.io/nginx                      | library/nginx
+    docker.io/library/postgres:16        | postgres:16
+    buildkite/agent:3                    | docker.io/buildkite/agent:3
+    app@$sha                             | app@$sha
+    app:1@$sha                           | app@$sha
+    app:1@$sha                           | app:2@$sha
+    docker.io/library/app@$sha           | app:1@$sha
+ROWS
+}
+
+@test "other images are not the same image" {
+  while fields check app; do
+    pod "init imagecheck-0 $check IfNotPresent, app a $app Always"
+    evaluate "$alone"
+    untouched
+  done <<ROWS
+    nginx                   | nginx:1
+    nginx:1                 | nginx:1.0
+    nginx:latest            | nginx:Latest
+    nginx                   | library/nginx/nginx
+    ghcr.io/nginx           | nginx
+    localhost/nginx         | nginx
+    localhost:5000/nginx    | localhost/nginx
+    app@$sha                | app@$other
+    app:1@$sha              | app:1@$other
+    app:1                   | app:1@$sha
+    a/app@$sha              | b/app@$sha
+ROWS
+}
+
+@test "only init containers with a check's name, that end, are checks" {
+  while fields before; do
+    pod "$before"
+    evaluate "$alone"
+    untouched
+  done <<'ROWS'
+    sidecar imagecheck-x app:1 IfNotPresent, app a app:1 Always
+    init prepare app:1 IfNotPresent, app a app:1 Always
+    init my-imagecheck-0 app:1 IfNotPresent, app a app:1 Always
+    init imagecheck app:1 IfNotPresent, app a app:1 Always
+    app imagecheck-0 app:1 IfNotPresent, app a app:1 Always
+ROWS
+}
+
+@test "what is no container of the Pod is not guarded" {
+  while fields before; do
+    pod "$before"
+    evaluate "$alone"
+    untouched
+  done <<'ROWS'
+    init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, volume v app:1 Always
+    init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, ephemeral e app:1 Always
+    init imagecheck-0 app:1 IfNotPresent, init prepare app:1 Always, app a other:1 Always
+    init imagecheck-0 app:1 IfNotPresent, sidecar s app:1 Always, app a other:1 Always
+ROWS
+}
+
+@test "a native sidecar with a check's name does not stand in for a check that is weak" {
+  pod 'sidecar imagecheck-x app:1 Always, init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+  evaluate "$alone"
+  repaired 'sidecar imagecheck-x app:1 Always, init imagecheck-0 app:1 Always, app a app:1 Always'
+}
+
+@test "null and the empty word are policies that are not set" {
+  for unset in null '""'; do
+    row=$unset
+    pod 'init imagecheck-0 app:1, app a app:1 Always' ".object.spec.initContainers[0].imagePullPolicy = $unset"
+    evaluate "$alone"
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 Always'
+    pod 'init imagecheck-0 app:1 Never, app a app' ".object.spec.containers[0].imagePullPolicy = $unset
+      | .object.spec.initContainers[0].image = \"app\""
+    evaluate '{"mode":"Reject"}'
+    rejected 'imagecheck-0 pulls app with Never but a pulls it with Always: set imagecheck-0 to Always'
+  done
+}
+
+@test "imageChecks.namePrefixes says what a check is called" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, init probe-0 app:1 Never, app a app:1 Always'
+  evaluate '{"pullOnce":false,"imageChecks":{"namePrefixes":["probe-"]}}'
+  repaired 'init imagecheck-0 app:1 IfNotPresent, init probe-0 app:1 Always, app a app:1 Always'
+  evaluate '{"pullOnce":false,"imageChecks":{"namePrefixes":["imagecheck-","probe-"]}}'
+  repaired 'init imagecheck-0 app:1 Always, init probe-0 app:1 Never, app a app:1 Always'
+  evaluate '{"pullOnce":false,"imageChecks":{"namePrefixes":["other-"]}}'
+  untouched
+}
+
+@test "exempt containers and images are neither examined nor changed" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app main app:1 Always'
+  for exempt in '{"containers":["main"]}' '{"containers":["ma?n"]}' '{"containers":["imagecheck-*"]}' \
+    '{"images":["app"]}' '{"images":["app:1"]}' '{"images":["docker.io/library/*"]}'; do
+    row=$exempt
+    evaluate "{\"mode\":\"Reject\",\"exempt\":$exempt}"
+    untouched
+    evaluate "{\"exempt\":$exempt}"
+    untouched
+  done
+  for exempt in '{"containers":["other"]}' '{"images":["app:2","other"]}'; do
+    row=$exempt
+    evaluate "{\"mode\":\"Reject\",\"exempt\":$exempt}"
+    rejected 'imagecheck-0 pulls app:1 with IfNotPresent but main pulls it with Always: set imagecheck-0 to Always'
+  done
+}
+
+@test "the first of the strongest containers is named" {
+  pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, app b app:1 Always, app c app:1 Always'
+  evaluate '{"mode":"Reject"}'
+  rejected 'imagecheck-0 pulls app:1 with Never but b pulls it with Always: set imagecheck-0 to Always'
+}
