@@ -1,6 +1,8 @@
 //! The answer: findings and changes become message, warnings, annotations and the changed object.
 
-use crate::json::{Edit, Reader, Span, in_order, write_edited, write_quoted, write_string};
+use crate::json::{
+    Edit, Reader, Span, in_order, write_edited, write_escaped, write_quoted, write_string,
+};
 use crate::pod::{Place, Slot};
 use crate::request::{CHANGES_ANNOTATION, Review};
 use crate::rules::missing_check::{NewCheck, Position};
@@ -58,6 +60,7 @@ pub fn answer(work: &Work<'_>, decision: Decision) -> Vec<u8> {
     } else {
         Vec::new()
     };
+    let changes_json = sorted_changes(&changes);
     let mut out = if rejected {
         reject(&message(&findings, decision))
     } else {
@@ -65,11 +68,14 @@ pub fn answer(work: &Work<'_>, decision: Decision) -> Vec<u8> {
     };
     out.pop();
     if !changes.is_empty() {
+        let object = work.review.object;
+        let record: usize = changes_json.iter().map(Vec::len).sum();
+        out.reserve(object.end - object.start + 3 * record + 1024);
         out.extend_from_slice(br#","mutated_object":"#);
-        write_object(&mut out, work, &changes);
+        write_object(&mut out, work, &changes, &changes_json);
     }
     write_warnings(&mut out, &warnings(work, &findings, decision, rejected));
-    write_audit_annotations(&mut out, work, &findings, &changes);
+    write_audit_annotations(&mut out, work, &findings, &changes_json);
     out.push(b'}');
     out
 }
@@ -162,10 +168,12 @@ fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
     findings
 }
 
-/// Where a field stands among all fields: by list, by index, the image before the policy.
+/// Where a field stands among all fields: by list, by index, by name. In a volume
+/// `image.pullPolicy` comes before `image.reference`.
 fn rank(slot: Slot, index: usize, path: &str) -> usize {
     let policy = path.ends_with("olicy");
-    (slot.rank() << 29) + (index << 1) + usize::from(policy)
+    let second = policy != (slot == Slot::ImageVolume);
+    (slot.rank() << 29) + (index << 1) + usize::from(second)
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
@@ -290,7 +298,8 @@ impl Finding<'_, '_> {
         let (cause, repairable) = match self.at {
             At::NewCheck(check) => return missing_check::sentence_of_new(check, names),
             At::Image(entry) => {
-                return registry::sentence_of_pin(&told, &entry.image_after(), names);
+                let digest = entry.pinned.as_deref().unwrap_or_default();
+                return registry::sentence_of_pin(&told, &entry.image_after(), digest, names);
             }
             At::Problem(problem) => (&problem.cause, false),
             At::Policy(_, cause) => (cause, true),
@@ -507,35 +516,41 @@ fn write_audit_annotations(
     out: &mut Vec<u8>,
     work: &Work<'_>,
     findings: &[Finding<'_, '_>],
-    changes: &[Change<'_, '_>],
+    changes: &[Vec<u8>],
 ) {
-    let mut annotations: Vec<(&str, Vec<Vec<u8>>)> = Vec::new();
-    if !changes.is_empty() {
-        annotations.push(("changes", sorted_changes(changes)));
-    }
-    if !findings.is_empty() {
-        let order = in_order(findings, |finding| {
-            rank(finding.place().slot, finding.place().index, &finding.path)
-        });
-        annotations.push(("findings", order.map(finding_json).collect()));
-    }
-    if !work.lookups.is_empty() {
-        annotations.push(("lookups", work.lookups.iter().map(lookup_json).collect()));
-    }
-    if annotations.is_empty() {
+    let before = out.len();
+    out.extend_from_slice(br#","audit_annotations":{"#);
+    let empty = out.len();
+    let in_order = in_order(findings, |finding| {
+        rank(finding.place().slot, finding.place().index, &finding.path)
+    });
+    write_annotation(out, "changes", &mut changes.iter().cloned());
+    write_annotation(out, "findings", &mut in_order.map(finding_json));
+    write_annotation(out, "lookups", &mut work.lookups.iter().map(lookup_json));
+    if out.len() == empty {
+        out.truncate(before);
         return;
     }
-    out.extend_from_slice(br#","audit_annotations":{"#);
-    for (index, (key, items)) in annotations.into_iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write_string(out, key);
-        out.push(b':');
-        let list = [b"[", items.join(&b',').as_slice(), b"]"].concat();
-        write_quoted(out, &list);
-    }
+    // The comma after the last.
+    out.pop();
     out.push(b'}');
+}
+
+/// Writes an annotation whose value is a list in JSON, unless it is empty.
+fn write_annotation(out: &mut Vec<u8>, key: &str, items: &mut dyn Iterator<Item = Vec<u8>>) {
+    let mut separator = b'[';
+    for item in items {
+        if separator == b'[' {
+            write_string(out, key);
+            out.extend_from_slice(b":\"");
+        }
+        out.push(separator);
+        write_escaped(out, &item);
+        separator = b',';
+    }
+    if separator == b',' {
+        out.extend_from_slice(b"]\",");
+    }
 }
 
 /// The changes as JSON, in the order of their fields.
@@ -554,7 +569,7 @@ fn sorted_changes(changes: &[Change<'_, '_>]) -> Vec<Vec<u8>> {
 fn lookup_json(lookup: &registry::FailedLookup) -> Vec<u8> {
     let asked: &[u8] = match lookup.asked {
         registry::Asked::Yes => b"true",
-        registry::Asked::RegistryIsDown | registry::Asked::LimitReached => b"false",
+        _ => b"false",
     };
     let mut out = br#"{"image":"#.to_vec();
     write_string(&mut out, &lookup.image);
@@ -591,7 +606,12 @@ fn finding_json(finding: &Finding<'_, '_>) -> Vec<u8> {
 }
 
 /// Writes the object with its changes: its own text, edited where a field changes.
-fn write_object(out: &mut Vec<u8>, work: &Work<'_>, changes: &[Change<'_, '_>]) {
+fn write_object(
+    out: &mut Vec<u8>,
+    work: &Work<'_>,
+    changes: &[Change<'_, '_>],
+    changes_json: &[Vec<u8>],
+) {
     let review = work.review;
     let mut edits = Vec::with_capacity(changes.len() + 2);
     for change in changes {
@@ -609,7 +629,7 @@ fn write_object(out: &mut Vec<u8>, work: &Work<'_>, changes: &[Change<'_, '_>]) 
     }
     edits.extend(add_checks(work));
     if work.settings.record_changes && review.event.is_create() {
-        edits.push(record(review, changes));
+        edits.push(record(review, changes_json));
     }
     write_edited(out, review.text, review.object, &edits);
 }
@@ -729,7 +749,7 @@ fn insert_member(text: &[u8], object: Span, member: &[u8]) -> Edit {
 }
 
 /// Writes the changes into the object's annotation, after those that stand there already.
-fn record(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Edit {
+fn record(review: &Review<'_>, changes: &[Vec<u8>]) -> Edit {
     let metadata = &review.metadata;
     let mut value = Vec::new();
     write_quoted(&mut value, &record_of(review, changes));
@@ -770,18 +790,18 @@ fn record(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Edit {
 }
 
 /// The record: a list of changes, and how many did not fit.
-fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Vec<u8> {
-    let (mut items, mut more) = earlier_record(review).unwrap_or_default();
-    items.extend(sorted_changes(changes));
+fn record_of(review: &Review<'_>, changes: &[Vec<u8>]) -> Vec<u8> {
+    let (earlier, mut more) = earlier_record(review).unwrap_or_default();
     // Room for the brackets and for the count of what does not fit.
     let mut room = RECORD_MAX - 40;
-    let mut kept: Vec<Vec<u8>> = Vec::new();
+    let mut list = Vec::new();
     let mut full = false;
-    for item in items {
+    for item in earlier.iter().chain(changes) {
         match room.checked_sub(item.len() + 1) {
             Some(left) if !full => {
                 room = left;
-                kept.push(item);
+                list.push(if list.is_empty() { b'[' } else { b',' });
+                list.extend_from_slice(item);
             }
             _ => {
                 full = true;
@@ -790,9 +810,13 @@ fn record_of(review: &Review<'_>, changes: &[Change<'_, '_>]) -> Vec<u8> {
         }
     }
     if more > 0 {
-        kept.push([br#"{"more":"#.as_slice(), more.to_string().as_bytes(), b"}"].concat());
+        list.push(if list.is_empty() { b'[' } else { b',' });
+        list.extend_from_slice(br#"{"more":"#);
+        list.extend_from_slice(more.to_string().as_bytes());
+        list.push(b'}');
     }
-    [b"[".as_slice(), &kept.join(&b','), b"]"].concat()
+    list.push(b']');
+    list
 }
 
 /// The changes that an object came with, and how many more there were. A value that is no such

@@ -494,28 +494,49 @@ fn end_of_string(text: &[u8], mut at: usize, escaped: &mut bool) -> Option<usize
     }
 }
 
-/// Finds the next `"` or `\\`, eight bytes at a time: most of a request is strings that no rule
-/// reads.
+/// Finds the next `"` or `\\`.
 #[inline]
 fn quote_or_backslash(text: &[u8], from: usize) -> Option<usize> {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    const QUOTES: u64 = ONES * b'"' as u64;
-    const BACKSLASHES: u64 = ONES * b'\\' as u64;
-    // The high bit of each byte that is zero, and of none before the first of them.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    position(text, from, |word| {
+        bytes_equal(word, b'"') | bytes_equal(word, b'\\')
+    })
+}
+
+/// One in each byte.
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+/// The highest bit of each byte.
+const HIGHEST: u64 = ONES << 7;
+
+/// Finds a byte eight at a time, as most of a request is strings that no rule reads. `found` marks
+/// the highest bit of the bytes that are looked for; it need be right only up to the first.
+#[inline]
+fn position(text: &[u8], from: usize, found: impl Fn(u64) -> u64) -> Option<usize> {
     let (words, tail) = text.get(from..)?.as_chunks::<8>();
     let mut at = from;
     for word in words {
-        let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES);
+        let found = found(u64::from_le_bytes(*word));
         if found != 0 {
             return Some(at + (found.trailing_zeros() / 8) as usize);
         }
         at += 8;
     }
-    let found = |byte: &u8| *byte == b'"' || *byte == b'\\';
-    tail.iter().position(found).map(|offset| at + offset)
+    let mut last = [b'x'; 8];
+    for (to, from) in last.iter_mut().zip(tail) {
+        *to = *from;
+    }
+    let found = found(u64::from_le_bytes(last));
+    (found != 0).then(|| at + (found.trailing_zeros() / 8) as usize)
+}
+
+/// Marks the bytes that equal one.
+const fn bytes_equal(word: u64, byte: u8) -> u64 {
+    let zeros = word ^ (ONES * byte as u64);
+    zeros.wrapping_sub(ONES) & !zeros & HIGHEST
+}
+
+/// Marks the bytes below one that is no more than 128.
+const fn bytes_below(word: u64, byte: u8) -> u64 {
+    word.wrapping_sub(ONES * byte as u64) & !word & HIGHEST
 }
 
 /// Undoes the escapes of a string's inner text (RFC 8259, section 7).
@@ -577,38 +598,39 @@ pub fn write_string(out: &mut Vec<u8>, value: &str) {
 pub fn write_quoted(out: &mut Vec<u8>, value: &[u8]) {
     out.reserve(value.len() + 2);
     out.push(b'"');
+    write_escaped(out, value);
+    out.push(b'"');
+}
+
+/// Writes UTF-8 text as a part of a JSON string, without quotes.
+pub fn write_escaped(out: &mut Vec<u8>, value: &[u8]) {
     let mut written = 0;
-    for (index, byte) in value.iter().enumerate() {
-        let byte = *byte;
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    while let Some(found) = position(value, written, |word| {
+        bytes_equal(word, b'"') | bytes_equal(word, b'\\') | bytes_below(word, b' ')
+    }) {
         let plain = Span {
             start: written,
-            end: index,
+            end: found,
         };
         out.extend_from_slice(plain.of(value));
-        written = index + 1;
-        out.push(b'\\');
+        written = found + 1;
+        let byte = value.get(found).copied().unwrap_or_default();
         match byte {
-            b'"' | b'\\' => out.push(byte),
-            b'\n' => out.push(b'n'),
-            b'\r' => out.push(b'r'),
-            b'\t' => out.push(b't'),
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
             _ => {
-                out.extend_from_slice(b"u00");
-                for digit in [byte >> 4, byte & 15] {
-                    out.push(
-                        b"0123456789abcdef"
-                            .get(usize::from(digit))
-                            .map_or(b'0', |hex| *hex),
-                    );
-                }
+                let digit = |value: u8| match value {
+                    0..10 => b'0' + value,
+                    _ => b'a' + value - 10,
+                };
+                let unit = [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)];
+                out.extend_from_slice(&unit);
             }
         }
     }
     out.extend_from_slice(value.get(written..).unwrap_or_default());
-    out.push(b'"');
 }
 
 /// One replacement in a text; an empty span inserts.

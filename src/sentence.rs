@@ -80,6 +80,12 @@ impl Names {
         Self { max: NAME_MAX }
     }
 
+    /// Whether names need not be cut.
+    #[must_use]
+    pub const fn are_whole(self) -> bool {
+        self.max == NAME_MAX
+    }
+
     /// A name, cut where it is longer than the sentence has room for.
     #[must_use]
     pub fn show<'t>(&self, name: &'t str) -> Cow<'t, str> {

@@ -144,6 +144,7 @@ fn settings() -> impl Strategy<Value = Value> {
         maybe(&["Off", "Verify", "Pin"]),
         maybe(ACTIONS),
         maybe(ACTIONS),
+        1..12_usize,
     );
     let exempt = prop_oneof![
         3 => Just(json!([])),
@@ -175,7 +176,7 @@ fn settings() -> impl Strategy<Value = Value> {
                         "onNotFound": registry.1,
                         "onUnreachable": registry.2,
                         "skipImages": skip,
-                        "maxLookups": 10,
+                        "maxLookups": registry.3,
                     },
                     "exempt": {"containers": exempt},
                     "recordChanges": record,

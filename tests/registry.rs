@@ -75,7 +75,7 @@ fn container(name: &str, image: &str, policy: &str) -> Value {
 }
 
 #[test]
-fn each_image_is_asked_for_once_in_the_order_of_the_places() {
+fn each_image_is_asked_for_once_those_of_containers_first() {
     let pod = pod_create(&json!({
         "initContainers": [container("imagecheck-0", "b:1", "Always")],
         "containers": [
@@ -97,8 +97,8 @@ fn each_image_is_asked_for_once_in_the_order_of_the_places() {
     assert_eq!(
         registry.asked,
         [
-            "docker.io/library/b:1",
             "docker.io/library/a:latest",
+            "docker.io/library/b:1",
             "ghcr.io/m/v:3"
         ]
     );
@@ -219,13 +219,17 @@ fn without_the_capability_one_call_is_enough() {
     let answer = validate_with(&pod, &settings, &mut registry);
     assert_eq!(registry.asked, ["docker.io/library/a:1"]);
     assert!(
-        answer.message().contains(
-            "add oci/v1/manifest_digest to hostCapabilities (policies.yml, PolicyServer)"
-        ),
+        answer
+            .message()
+            .contains("grant oci/v1/manifest_digest in hostCapabilities of its policy server"),
         "{}",
         answer.message()
     );
-    assert_eq!(answer.audited("lookups")[0]["failure"], "notGranted");
+    let lookups = answer.audited("lookups");
+    assert_eq!(lookups[0]["failure"], "notGranted");
+    assert_eq!(lookups[0]["asked"], true);
+    assert_eq!(lookups[1]["failure"], "notGranted");
+    assert_eq!(lookups[1]["asked"], false);
 }
 
 #[test]

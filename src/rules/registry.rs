@@ -10,6 +10,7 @@ use std::rc::Rc;
 use super::same_image::SameImage;
 use super::{Cause, Told, Work};
 use crate::image::{Reference, is_digest};
+use crate::pod::Slot;
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
 use crate::sentence::{Names, fill, has, part_at};
@@ -142,6 +143,8 @@ pub enum Asked {
     RegistryIsDown,
     /// `registry.maxLookups` were made in this request.
     LimitReached,
+    /// The host refused an earlier lookup of this request, and would refuse them all.
+    HostRefuses,
 }
 
 /// A lookup that failed, or that was not made.
@@ -170,27 +173,21 @@ pub enum Outcome {
     Failed(Failure, Asked),
 }
 
-/// Looks up the images that the settings name, each once, in the order of the places.
+/// Looks up the images that the settings name, each once, in the order of [`groups`].
 pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
     let settings = work.settings;
     let pins = settings.registry.lookup == LookupMode::Pin && !work.review.event.is_template();
     if pins && work.review.event == Event::PodUpdate {
         keep_earlier_pins(work);
     }
-    let images = SameImage::of(&work.entries);
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); images.count()];
-    for (index, image) in images.ids().enumerate() {
-        if let Some(members) = members.get_mut(image) {
-            members.push(index);
-        }
-    }
+    let groups = groups(work);
     let mut desk = Desk {
         registry,
         left: settings.registry.max_lookups,
         down: Vec::new(),
         granted: true,
     };
-    for members in members {
+    for members in groups {
         let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
             continue;
         };
@@ -200,7 +197,15 @@ pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
             .iter()
             .filter_map(|index| work.entries.get(*index))
             .any(|entry| entry.policy != PullPolicy::Never);
-        if first.has_digest() || !pulled || !settings.registry.names(&reference) {
+        if !pulled || !settings.registry.names(&reference) {
+            continue;
+        }
+        if first.has_digest() {
+            // What looks as Pin leaves it has had its lookup: else each look at the same Pod
+            // would pin some more.
+            if pins {
+                desk.left = desk.left.saturating_sub(tags(work, &members));
+            }
             continue;
         }
         let image = reference.repository_and_tag().unwrap_or_default();
@@ -210,6 +215,44 @@ pub fn apply(work: &mut Work<'_>, registry: &mut dyn ManifestDigests) {
             Err((failure, asked)) => fail(work, &members, image, failure, asked),
         }
     }
+}
+
+/// The entries of each image, the images of containers first: a check that is added later must not
+/// change the order, which decides what `registry.maxLookups` leaves out.
+fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
+    let images = SameImage::of(&work.entries);
+    let mut numbers: Vec<Option<usize>> = vec![None; images.count()];
+    let mut groups: Vec<Vec<usize>> = Vec::with_capacity(images.count());
+    for containers in [true, false] {
+        for (index, (entry, image)) in work.entries.iter().zip(images.ids()).enumerate() {
+            if (entry.place.slot == Slot::Container) != containers {
+                continue;
+            }
+            let Some(number) = numbers.get_mut(image) else {
+                continue;
+            };
+            let number = *number.get_or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(number) {
+                group.push(index);
+            }
+        }
+    }
+    groups
+}
+
+/// How many tags the entries of one image have.
+fn tags(work: &Work<'_>, members: &[usize]) -> usize {
+    let mut tags: Vec<&str> = Vec::new();
+    for entry in members.iter().filter_map(|index| work.entries.get(*index)) {
+        match entry.reference.tag() {
+            Some(tag) if !tags.contains(&tag) => tags.push(tag),
+            _ => {}
+        }
+    }
+    tags.len()
 }
 
 /// Who asks the registries, within the bounds of one request.
@@ -224,7 +267,7 @@ struct Desk<'r> {
 impl Desk<'_> {
     fn ask(&mut self, reference: &Reference<'_>, image: &str) -> Result<String, (Failure, Asked)> {
         if !self.granted {
-            return Err((Failure::NotGranted, Asked::Yes));
+            return Err((Failure::NotGranted, Asked::HostRefuses));
         }
         if self.down.iter().any(|down| down == reference.registry()) {
             return Err((Failure::Unreachable, Asked::RegistryIsDown));
@@ -346,14 +389,21 @@ fn explanation(failure: Failure, asked: Asked) -> (&'static str, &'static str) {
         ),
         (Failure::NotGranted, _) => (
             "can't be looked up",
-            "add oci/v1/manifest_digest to hostCapabilities (policies.yml, PolicyServer)",
+            "grant oci/v1/manifest_digest in hostCapabilities of its policy server",
         ),
     }
 }
 
-/// The digest to write, in place of a tag alone.
+/// The digest to write, in place of a tag alone. A line that is short of room keeps the digest
+/// whole.
 #[must_use]
-pub fn sentence_of_pin(told: &Told<'_>, image_after: &str, names: Names) -> String {
+pub fn sentence_of_pin(told: &Told<'_>, image_after: &str, digest: &str, names: Names) -> String {
+    if !names.are_whole() {
+        return fill(
+            "{}: pin {} to @{}",
+            &[&names.show(told.name), &names.show(told.image), digest],
+        );
+    }
     fill(
         "{} pulls {} by its tag: set its image to {} with {}",
         &[
