@@ -319,8 +319,16 @@ impl Finding<'_, '_> {
         }
     }
 
-    /// The repair, where it is worth a warning: what a person set was changed. Defaults and pins
-    /// are what the operator asked for everywhere, and are recorded only.
+    /// Whether the repair is worth a warning: what a person set was changed. Defaults and pins are
+    /// what the operator asked for everywhere, and are recorded only.
+    fn is_worth_a_warning(&self) -> bool {
+        matches!(
+            self.at,
+            At::NewCheck(_) | At::Policy(_, Cause::WeakCheck(_) | Cause::DisallowedPolicy(_))
+        )
+    }
+
+    /// The repair, where it is worth a warning.
     fn repaired(&self, names: Names) -> Option<String> {
         let told = self.told();
         match self.at {
@@ -365,10 +373,7 @@ fn warnings(
     for finding in in_order(findings, |finding| finding.rule as usize) {
         if finding.advice || decision == Decision::Warn {
             lines.push(Box::new(|names| finding.sentence(names)));
-        } else if decision == Decision::Repair
-            && !rejected
-            && finding.repaired(Names::whole()).is_some()
-        {
+        } else if decision == Decision::Repair && !rejected && finding.is_worth_a_warning() {
             lines.push(Box::new(|names| {
                 finding.repaired(names).unwrap_or_default()
             }));

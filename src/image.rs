@@ -324,16 +324,24 @@ fn is_registry(text: &str) -> bool {
     };
     let port_is_number =
         port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-    port_is_number && host.split('.').all(is_domain_component)
+    port_is_number && is_domain(host)
 }
 
-fn is_domain_component(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+/// Letters, digits and, between them, hyphens, in parts that dots part.
+fn is_domain(text: &str) -> bool {
+    let mut last = b'.';
+    for byte in text.bytes() {
+        let fits = match byte {
+            b'.' => last != b'.' && last != b'-',
+            b'-' => last != b'.',
+            _ => byte.is_ascii_alphanumeric(),
+        };
+        if !fits {
+            return false;
+        }
+        last = byte;
+    }
+    last != b'.' && last != b'-'
 }
 
 /// Path components, parted by `/`.

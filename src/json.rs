@@ -282,7 +282,10 @@ impl<'a> Reader<'a> {
 
     /// What stands between the quotes of a string, and whether it has escapes.
     fn quoted(&mut self) -> Result<(&'a [u8], bool, Span)> {
-        self.expect(Kind::String)?;
+        self.blank();
+        if self.byte() != Some(b'"') {
+            self.expect(Kind::String)?;
+        }
         let start = self.at;
         let escaped = self.pass_string()?;
         let span = Span {

@@ -35,14 +35,18 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
 /// machinery that is larger than all sentences together.
 #[must_use]
 pub fn fill(template: &str, parts: &[&str]) -> String {
-    let mut parts = parts.iter();
-    let mut sentence = String::new();
-    for (index, text) in template.split('{').enumerate() {
-        if index > 0 {
-            sentence.push_str(parts.next().unwrap_or(&""));
-        }
-        sentence.push_str(text.strip_prefix('}').unwrap_or(text));
+    let length = parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut sentence = String::with_capacity(template.len() + length);
+    let mut rest = template;
+    for part in parts {
+        let Some((before, after)) = part_at(rest, "{}") else {
+            break;
+        };
+        sentence.push_str(before);
+        sentence.push_str(part);
+        rest = after;
     }
+    sentence.push_str(rest);
     sentence
 }
 
