@@ -4,8 +4,10 @@
 //! there is a counterpart. Each command has its file; this one only reads the command line.
 
 mod annotate;
+mod bench;
 mod build;
 mod capabilities;
+mod faulty_registry;
 mod host;
 mod inspect;
 mod metadata;
@@ -35,7 +37,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
+    Bench(bench::Args),
     Build(build::Args),
+    #[command(hide = true)]
+    FaultyRegistry(faulty_registry::Args),
     Inspect(inspect::Args),
     Run(run::Args),
     Show(show::Args),
@@ -44,7 +49,9 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Annotate(args) => annotate::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Build(args) => build::run(&args),
+        Command::FaultyRegistry(args) => faulty_registry::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::run(&args),

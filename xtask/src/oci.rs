@@ -62,7 +62,7 @@ impl Registries {
         }
     }
 
-    fn client(&self, attempt: &Attempt) -> Client {
+    fn client(&self, attempt: &Attempt) -> Result<Client, OciDistributionError> {
         let proxies = self.sources.proxies();
         let mut config = ClientConfig {
             http_proxy: proxies.http,
@@ -79,7 +79,8 @@ impl Registries {
             Attempt::HttpsUnverified => config.accept_invalid_certificates = true,
             Attempt::Http => config.protocol = ClientProtocol::Http,
         }
-        Client::new(config)
+        // `Client::new` would panic where the system has no CA certificates.
+        Client::try_from(config)
     }
 
     fn credentials(&self, registry: &str) -> RegistryAuth {
@@ -130,10 +131,10 @@ impl Registries {
         }
         let mut last = None;
         for attempt in &attempts {
-            let answer = self
-                .client(attempt)
-                .fetch_manifest_digest(reference, &credentials)
-                .await;
+            let answer = match self.client(attempt) {
+                Ok(client) => client.fetch_manifest_digest(reference, &credentials).await,
+                Err(error) => Err(error),
+            };
             match answer {
                 Ok(digest) => return Ok(digest),
                 Err(error) => {

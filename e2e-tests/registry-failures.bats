@@ -1,0 +1,348 @@
+# registry: what becomes of lookups that fail, with a real registry, one that is stopped, and one
+# that fails on demand (xtask/src/faulty_registry.rs).
+
+load lib
+load registry/lib
+
+setup_file() {
+  export REGISTRY FAULTY GONE APP
+  REGISTRY=$(start_registry registry)
+  FAULTY=$(start_faulty_registry)
+  GONE=$(start_registry gone)
+  stop gone
+  APP=$REGISTRY/app:1
+  publish "$APP" app
+}
+
+teardown_file() {
+  stop_servers
+}
+
+# Places in which a failure can change something: a check and a container that pull with Always.
+# places_of IMAGE [POLICY]
+places_of() {
+  echo "init imagecheck-0 $1 ${2:-Always}, app main $1 ${2:-Always}"
+}
+alone='"pullOnce":false'
+
+# named WHERE: REAL/…, FAULTY/… and GONE/… with the addresses.
+named() {
+  local name=${1/#REAL/$REGISTRY}
+  name=${name/#FAULTY/$FAULTY}
+  echo "${name/#GONE/$GONE}"
+}
+
+# Each class times each action; every other class has another action, which is not to be taken.
+@test "each class of failure has the action that is set for it" {
+  while fields lookup class setting image; do
+    [[ -n $class ]] || break
+    image=$(named "$image")
+    pod "$(places_of "$image")"
+    for action in Reject KeepTag UseCached; do
+      row="$lookup $class $action"
+      not_taken=Reject others=
+      [[ $action != Reject ]] || not_taken=KeepTag
+      for other in onNotFound onDenied onRateLimited onUnreachable onUnknown; do
+        [[ $other == "$setting" ]] || others+=",\"$other\":\"$not_taken\""
+      done
+      consult "$(with "\"$setting\":\"$action\"$others" "$alone")"
+      asked_for "$image"
+      failed "$image" "$class" true $action
+      case $action in
+        Reject)
+          rejected "main's image $image ${told[$class]}"
+          warned
+          found "[{\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$image\",\"found\":\"$image\",\"expected\":null}]"
+          ;;
+        KeepTag)
+          kept
+          told_of "$image" "${told[$class]} (kept as it is)"
+          ;;
+        UseCached)
+          repaired "$(places_of "$image" IfNotPresent)"
+          told_of "$image" "${told[$class]} (cached copy allowed)"
+          ;;
+      esac
+    done
+  done <<'ROWS'
+    Pin    | notFound    | onNotFound    | REAL/app:none
+    Pin    | denied      | onDenied      | FAULTY/403/app:1
+    Pin    | rateLimited | onRateLimited | FAULTY/429/app:1
+    Pin    | unreachable | onUnreachable | GONE/app:1
+    Pin    | unknown     | onUnknown     | FAULTY/400/app:1
+    Verify | notFound    | onNotFound    | REAL/nowhere:1
+    Verify | unreachable | onUnreachable | FAULTY/503/app:1
+ROWS
+}
+
+@test "each way to fail has its class, and without settings only a missing image is rejected" {
+  while fields class image; do
+    [[ -n $class ]] || break
+    image=$(named "$image")
+    pod "app main $image Always"
+    consult "$pin"
+    asked_for "$image"
+    if [[ $class == notFound ]]; then
+      rejected "main's image $image ${told[$class]}"
+      failed "$image" "$class" true Reject
+    else
+      kept
+      told_of "$image" "${told[$class]} (kept as it is)"
+      failed "$image" "$class" true KeepTag
+    fi
+  done <<'ROWS'
+    notFound    | REAL/app:none
+    notFound    | REAL/nowhere/app:1
+    notFound    | FAULTY/no-such-repository:1
+    notFound    | FAULTY/page-404/app:1
+    denied      | FAULTY/403/app:1
+    rateLimited | FAULTY/429/app:1
+    rateLimited | FAULTY/429-text/app:1
+    unreachable | GONE/app:1
+    unreachable | FAULTY/500/app:1
+    unreachable | FAULTY/503/app:1
+    unreachable | FAULTY/reset/app:1
+    unreachable | FAULTY/no-http/app:1
+    unreachable | FAULTY/nowhere/app:1
+    unknown     | FAULTY/400/app:1
+    unknown     | FAULTY/loop/app:1
+    unknown     | FAULTY/bad-digest/app:1
+ROWS
+}
+
+@test "a registry can't pass for another failure, nor write into an answer" {
+  image=$FAULTY/lies/app:1
+  pod "$(places_of "$image")"
+  for action in Reject KeepTag UseCached; do
+    consult "$(with "\"onNotFound\":\"$action\"")"
+    failed "$image" notFound true $action
+    # evaluate and consult look for what it wrote.
+    [[ $message$warnings == *"${told[notFound]}"* && $message$warnings != *gone* ]] || fail "$message$warnings"
+  done
+}
+
+@test "a redirect is followed, and the digest of a manifest without a header is computed" {
+  for fault in works redirect no-digest; do
+    row=$fault
+    image=$FAULTY/$fault/app:1
+    digest=sha256:$(skopeo inspect --tls-verify=false --raw "docker://$image" | sha256sum | cut -d ' ' -f 1)
+    pod "$(places_of "$image")"
+    consult "$pin"
+    repaired "$(places_of "$image@$digest" IfNotPresent)"
+    asked_for "$image"
+  done
+}
+
+# The hosts hash what comes with status 200 and no digest, whatever it is, and tell nothing but the
+# hash. A node can't pull that: the check fails, early and visibly.
+@test "a page in a manifest's place, with status 200, is what the hosts take for a manifest" {
+  image=$FAULTY/page/app:1
+  pod "$(places_of "$image")"
+  consult "$pin"
+  digest=sha256:$(skopeo inspect --tls-verify=false --raw "docker://$image" | sha256sum | cut -d ' ' -f 1)
+  repaired "$(places_of "$image@$digest" IfNotPresent)"
+}
+
+@test "a slow registry is cut off by the host's time limit" {
+  "$KWCTL" run --help | grep -q -- --oci-timeout-seconds || skip "$KWCTL has no time limit for registries"
+  image=$FAULTY/slow/app:1
+  host_flags=(--oci-timeout-seconds 1)
+  pod "$(places_of "$image")"
+  consult "$(with '' "$alone")"
+  kept
+  told_of "$image" "${told[unreachable]} (kept as it is)"
+  failed "$image" unreachable true KeepTag
+  consult "$(with '"onUnreachable":"Reject"')"
+  rejected "main's image $image ${told[unreachable]}"
+}
+
+@test "five images of a dead registry cost one lookup" {
+  for registry in "$GONE" "$FAULTY/500" "$FAULTY/reset"; do
+    row=$registry
+    pod "$(series 5 "app c# $registry/app:#")"
+    before=$(requests)
+    consult "$pin"
+    asked_for "$registry/app:1"
+    [[ $registry == "$GONE" || $(($(requests) - before)) == 1 ]] || fail "$(($(requests) - before)) lookups reached it"
+    kept
+    failed "$registry/app:1" unreachable true KeepTag "$registry/app:2" unreachable false KeepTag \
+      "$registry/app:3" unreachable false KeepTag "$registry/app:4" unreachable false KeepTag "$registry/app:5" unreachable false KeepTag
+    told_of "$registry/app:1" "${told[unreachable]} (kept as it is)" \
+      "$registry/app:2" "${told[down]} (kept as it is)" "$registry/app:3" "${told[down]} (kept as it is)" \
+      "$registry/app:4" "${told[down]} (kept as it is)" "$registry/app:5" "${told[down]} (kept as it is)"
+
+    consult "$(with '"onUnreachable":"Reject"')"
+    asked_for "$registry/app:1"
+    rejected "c1's image $registry/app:1 ${told[unreachable]}; c2's image $registry/app:2 ${told[down]}; c3's image $registry/app:3 ${told[down]}; c4's image $registry/app:4 ${told[down]}; c5's image $registry/app:5 ${told[down]}"
+  done
+}
+
+@test "a dead registry is no reason not to ask another, nor is another failure" {
+  digest=$(digest_of "$APP")
+  pod "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP Always"
+  consult "$pin"
+  asked_for "$GONE/a:1" "$FAULTY/429/c:1" "$FAULTY/429/d:1" "$APP"
+  repaired "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP@$digest IfNotPresent"
+  told_of "$GONE/a:1" "${told[unreachable]} (kept as it is)" "$GONE/b:1" "${told[down]} (kept as it is)" \
+    "$FAULTY/429/c:1" "${told[rateLimited]} (kept as it is)" "$FAULTY/429/d:1" "${told[rateLimited]} (kept as it is)"
+}
+
+@test "UseCached serves all images of a dead registry, those that were not asked for too" {
+  pod "init imagecheck-0 $GONE/a:1 Always, app a $GONE/a:1 Always, app b $GONE/b:1 Always, volume v $GONE/c:1 Always"
+  consult "$(with '"onUnreachable":"UseCached"' '"imageChecks":{"coverage":"Off"}')"
+  asked_for "$GONE/a:1"
+  repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1 IfNotPresent, app b $GONE/b:1 IfNotPresent, volume v $GONE/c:1 IfNotPresent"
+  told_of "$GONE/a:1" "${told[unreachable]} (cached copy allowed)" \
+    "$GONE/b:1" "${told[down]} (cached copy allowed)" "$GONE/c:1" "${told[down]} (cached copy allowed)"
+}
+
+@test "UseCached leaves Never and IfNotPresent alone" {
+  pod "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 Always"
+  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
+  repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 IfNotPresent"
+}
+
+@test "maxLookups: the rest is not asked for, and that is told" {
+  pod "app a $APP Always, app b $APP-also Always, app c $APP-too Always, app d $APP-more Always"
+  publish "$APP-also" also
+  lookup=Verify
+  consult "$(with '"maxLookups":2')"
+  asked_for "$APP" "$APP-also"
+  kept
+  told_of "$APP-too" "${told[limit]} (kept as it is)" "$APP-more" "${told[limit]} (kept as it is)"
+  failed "$APP-too" unreachable false KeepTag "$APP-more" unreachable false KeepTag
+  consult "$(with '"maxLookups":2,"onUnreachable":"UseCached"')"
+  repaired "app a $APP Always, app b $APP-also Always, app c $APP-too IfNotPresent, app d $APP-more IfNotPresent"
+  told_of "$APP-too" "${told[limit]} (cached copy allowed)" "$APP-more" "${told[limit]} (cached copy allowed)"
+  for lookup in Verify Pin; do
+    consult "$(with '"maxLookups":2,"onUnreachable":"Reject"')"
+    asked_for "$APP" "$APP-also"
+    rejected "c's image $APP-too ${told[limit]}; d's image $APP-more ${told[limit]}"
+  done
+}
+
+# `evaluate` runs the policy on its own output, in mode Reject too.
+@test "maxLookups: what was not pinned for it is not pinned, or missed, the next time" {
+  pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
+  publish "$APP-b" b
+  publish "$APP-c" c
+  consult "$(with '"maxLookups":2')"
+  repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c Always"
+  told_of "$APP-c" "${told[limit]} (kept as it is)"
+}
+
+@test "without a setting ten are looked up; at most ten warnings, and the audit annotation has all" {
+  pod "$(series 22 "app c# $FAULTY/429/app:#")"
+  consult "$pin"
+  same 'number of lookups' 10 "$(wc -l <<<"$asked")"
+  same 'number of warnings' 10 "$(wc -l <<<"$warnings")"
+  [[ $warnings == *$'\n''and 13 more warnings' ]] || fail "$warnings"
+  jq -e --arg image "$FAULTY/429/app:" '
+    length == 22 and (map(.image) | unique | length) == 22 and (map(select(.asked)) | length) == 10
+    and (map({failure, asked, action}) | unique) == [
+      {failure: "unreachable", asked: false, action: "KeepTag"}, {failure: "rateLimited", asked: true, action: "KeepTag"}]
+    ' <<<"$lookups" >/dev/null || fail "$lookups"
+}
+
+@test "requireAlways wins over UseCached, and that is told" {
+  require="\"images\":{\"requireAlways\":[\"$GONE/kept\"]},\"imageChecks\":{\"coverage\":\"Off\"}"
+  pod "$(places_of "$GONE/kept:1"), app other $GONE/other:1 Always"
+  consult "$(with '"onUnreachable":"UseCached"' "$require")"
+  repaired "$(places_of "$GONE/kept:1"), app other $GONE/other:1 IfNotPresent"
+  told_of "$GONE/kept:1" "${told[unreachable]} (Always kept: images.requireAlways)" \
+    "$GONE/other:1" "${told[down]} (cached copy allowed)"
+  failed "$GONE/kept:1" unreachable true UseCached "$GONE/other:1" unreachable false UseCached
+
+  pod "$(places_of "$GONE/kept:1" IfNotPresent)"
+  consult "$(with '"onUnreachable":"UseCached"' "$require")"
+  repaired "$(places_of "$GONE/kept:1")"
+  [[ $warnings == *'(Always kept: images.requireAlways)'* ]] || fail "$warnings"
+}
+
+@test "modes: a failed lookup in Reject and in Warn" {
+  image=$GONE/app:1
+  pod "$(places_of "$image")"
+  for mode in Reject Warn; do
+    row=$mode
+    consult "$(with '"onUnreachable":"KeepTag"' "$alone,\"mode\":\"$mode\"")"
+    kept
+    told_of "$image" "${told[unreachable]} (kept as it is)"
+    failed "$image" unreachable true KeepTag
+  done
+  consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Reject\"")"
+  rejected "main's image $image ${told[unreachable]}"
+  consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Warn\"")"
+  accepted "main's image $image ${told[unreachable]}"
+  failed "$image" unreachable true Reject
+  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Reject\"")"
+  rejected "imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent; main pulls $image with Always but its registry gives no digest: set main to IfNotPresent"
+  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
+  kept
+  same 'number of warnings' 3 "$(wc -l <<<"$warnings")"
+}
+
+@test "Pod UPDATE: a failure never changes a policy" {
+  pod "app main $APP Always"
+  cp "$request" "$request.old"
+  pod "app main $GONE/app:1 Always" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
+  consult "$(with '"onUnreachable":"UseCached"')"
+  kept
+  told_of "$GONE/app:1" "${told[unreachable]} (kept as it is)"
+  failed "$GONE/app:1" unreachable true KeepTag
+  consult "$(with '"onUnreachable":"Reject"')"
+  rejected "main's image $GONE/app:1 ${told[unreachable]}"
+}
+
+@test "pod templates: UseCached where they are repaired, a warning else" {
+  image=$GONE/app:1
+  workload Deployment "$(places_of "$image")"
+  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"Fix\"")"
+  repaired "$(places_of "$image" IfNotPresent)"
+  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
+  kept
+  [[ -n $warnings ]] || fail "not warned"
+  failed "$image" unreachable true UseCached
+}
+
+@test "what else is repaired goes with a failed lookup" {
+  image=$GONE/app:1
+  pod "init imagecheck-0 $image IfNotPresent, app main $image Always"
+  consult "$(with '' "$alone")"
+  repaired "$(places_of "$image")"
+  told_of imagecheck-0 "now pulls $image with Always instead of IfNotPresent, as main needs" \
+    "$image" "${told[unreachable]} (kept as it is)"
+  # UseCached comes first, and then nothing is weak.
+  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
+  repaired "$(places_of "$image" IfNotPresent)"
+  told_of "$image" "${told[unreachable]} (cached copy allowed)"
+}
+
+@test "a host capability that was not granted: the message names hostCapabilities" {
+  works=$FAULTY/works/app:1
+  pod "$(places_of "$APP"), app b $works Always"
+  for granted in 'net/*' 'oci/v1/verify' ''; do
+    row="granted: $granted"
+    host_flags=(--allowed-host-capabilities ${granted:+"$granted"})
+    before=$(requests)
+    consult "$(with '' "$alone,\"imageChecks\":{\"coverage\":\"Off\"}")"
+    kept
+    told_of "$APP" "${told[notGranted]} (kept as it is)" "$works" "${told[notGranted]} (kept as it is)"
+    same 'requests to the registry' "$before" "$(requests)"
+  done
+  # Not a failure of a registry: the action is that of any other answer.
+  consult "$(with '"onUnknown":"Reject","onUnreachable":"KeepTag","onDenied":"KeepTag"' "$alone")"
+  rejected "main's image $APP ${told[notGranted]}; b's image $works ${told[notGranted]}"
+
+  host_flags=(--allowed-host-capabilities 'oci/v1/manifest_digest')
+  consult "$(with '' '"imageChecks":{"coverage":"Off"}')"
+  asked_for "$APP" "$works"
+}
+
+# The hosts record only calls that they let through, so the annotation has to say it.
+@test "a host capability that was not granted is asked for once" {
+  pod "app a $FAULTY/works/app:1 Always, app b $FAULTY/works/app:2 Always"
+  host_flags=(--allowed-host-capabilities 'net/*')
+  consult "$pin"
+  kept
+  failed "$FAULTY/works/app:1" notGranted true KeepTag "$FAULTY/works/app:2" notGranted false KeepTag
+}

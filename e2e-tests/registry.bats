@@ -1,0 +1,415 @@
+# registry: tags are verified or pinned, with a real registry on the loopback. What becomes of
+# lookups that fail is in registry-failures.bats.
+
+load lib
+load registry/lib
+
+setup_file() {
+  export REGISTRY APP MULTI OTHER APP_DIGEST MULTI_DIGEST OTHER_DIGEST
+  REGISTRY=$(start_registry registry)
+  APP=$REGISTRY/app:1 MULTI=$REGISTRY/multi:1 OTHER=$REGISTRY/other:1
+  publish "$APP" app
+  publish "$MULTI" multi amd64 arm64
+  publish "$OTHER" other
+  publish "$REGISTRY/untagged:latest" untagged
+  APP_DIGEST=$(digest_of "$APP")
+  MULTI_DIGEST=$(digest_of "$MULTI")
+  OTHER_DIGEST=$(digest_of "$OTHER")
+}
+
+teardown_file() {
+  stop_servers
+}
+
+# update PLACES: a Pod UPDATE, from the Pod that was made before to this one.
+update() {
+  cp "$request" "$request.old"
+  pod "$1" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
+}
+
+@test "a check and its container get the digest that skopeo sees, and the tag stays readable" {
+  pod "init imagecheck-0 $APP IfNotPresent, app main $APP Always, init other $OTHER"
+  consult "$pin"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init other $OTHER@$OTHER_DIGEST, app main $APP@$APP_DIGEST IfNotPresent"
+  warned
+  failed
+  asked_for "$APP" "$OTHER"
+  patched "[
+    {\"op\":\"replace\",\"path\":\"/spec/containers/0/image\",\"value\":\"$APP@$APP_DIGEST\"},
+    {\"op\":\"replace\",\"path\":\"/spec/containers/0/imagePullPolicy\",\"value\":\"IfNotPresent\"},
+    {\"op\":\"replace\",\"path\":\"/spec/initContainers/0/image\",\"value\":\"$APP@$APP_DIGEST\"},
+    {\"op\":\"replace\",\"path\":\"/spec/initContainers/1/image\",\"value\":\"$OTHER@$OTHER_DIGEST\"}]"
+  changed "[
+    {\"path\":\"spec.containers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.containers[0].imagePullPolicy\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[1].image\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
+  # skopeo finds the image under the reference that was written.
+  same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
+}
+
+@test "a session that was recorded replays without its registry" {
+  pod "init imagecheck-0 $APP Always, app main $APP Always, app none $REGISTRY/app:none Always"
+  for settings_recorded in "$(with '"onNotFound":"KeepTag"')" "$pin"; do
+    replay=
+    consult "$settings_recorded"
+    asked_for "$APP" "$REGISTRY/app:none"
+    recorded="$message|$warnings|$places|$lookups"
+    cp "$BATS_TEST_TMPDIR/answer.json.session" "$BATS_TEST_TMPDIR/kept.session"
+    [[ -z $patch ]] || cat "$BATS_TEST_TMPDIR/answer.json.again.session" >>"$BATS_TEST_TMPDIR/kept.session"
+    replay=$BATS_TEST_TMPDIR/kept.session
+    BATS_FILE_TMPDIR=$BATS_TEST_TMPDIR/no-sources consult "$settings_recorded"
+    same answers "$recorded" "$message|$warnings|$places|$lookups"
+  done
+}
+
+@test "an image of several platforms is pinned to its index, never to one platform" {
+  pod "init imagecheck-0 $MULTI Always, app main $MULTI Always"
+  consult "$pin"
+  repaired "init imagecheck-0 $MULTI@$MULTI_DIGEST IfNotPresent, app main $MULTI@$MULTI_DIGEST IfNotPresent"
+  asked_for "$MULTI"
+  manifest=$(skopeo inspect --tls-verify=false --raw "docker://$REGISTRY/multi@$MULTI_DIGEST")
+  jq -e --arg digest "$MULTI_DIGEST" '
+    .mediaType == "application/vnd.oci.image.index.v1+json" and (.manifests | length) == 2
+    and all(.manifests[]; .digest != $digest)' <<<"$manifest" >/dev/null || fail "no index: $manifest"
+}
+
+@test "a tag that moves: what is created then gets the new digest, what is pinned keeps the old one" {
+  moving=$REGISTRY/moving:1
+  publish "$moving" before
+  first=$(digest_of "$moving")
+  pod "init imagecheck-0 $moving Always, app main $moving Always"
+  consult "$pin"
+  repaired "init imagecheck-0 $moving@$first IfNotPresent, app main $moving@$first IfNotPresent"
+  cp "$request" "$request.first"
+  cp "$request.second" "$request.pinned"
+
+  publish "$moving" after
+  second=$(digest_of "$moving")
+  [[ $first != "$second" ]] || fail "the tag did not move"
+  consult "$pin"
+  repaired "init imagecheck-0 $moving@$second IfNotPresent, app main $moving@$second IfNotPresent"
+
+  cp "$request.pinned" "$request"
+  consult "$pin"
+  untouched
+  asked_for
+
+  # Applied again with its tag, as kubectl does it: not restarted because the tag has moved.
+  jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
+    "$request.first" >"$request"
+  consult "$pin"
+  repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
+  asked_for
+}
+
+@test "what is pinned asks for nothing, also when its registry is gone" {
+  gone=$(start_registry gone)
+  publish "$gone/app:1" app
+  digest=$(digest_of "$gone/app:1")
+  pod "init imagecheck-0 $gone/app:1 Always, app main $gone/app:1 Always, volume data $gone/app:1"
+  consult "$pin"
+  [[ -n $patch ]] || fail "not pinned"
+  cp "$request.second" "$request"
+  stop gone
+  for settings_again in "$pin" "$(with '"onUnreachable":"Reject"')" "$(with '"onUnreachable":"UseCached"' '"mode":"Reject"')" \
+    "$(with '' '"mode":"Warn"')" '{"registry":{"lookup":"Verify","onUnreachable":"Reject"}}'; do
+    consult "$settings_again"
+    untouched
+    failed
+    asked_for
+  done
+}
+
+@test "a reference with a digest is never looked up" {
+  pod "init imagecheck-0 $APP@$OTHER_DIGEST Always, app main $APP@$OTHER_DIGEST Always, app b $REGISTRY/nowhere@$OTHER_DIGEST"
+  for lookup in Pin Verify; do
+    consult "{\"registry\":{\"lookup\":\"$lookup\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+    untouched
+    asked_for
+  done
+}
+
+@test "a tag that isn't written is written out" {
+  pod "app a $REGISTRY/untagged, app b $REGISTRY/untagged:latest IfNotPresent"
+  digest=$(digest_of "$REGISTRY/untagged:latest")
+  consult "$pin"
+  repaired "app a $REGISTRY/untagged:latest@$digest IfNotPresent, app b $REGISTRY/untagged:latest@$digest IfNotPresent"
+  asked_for "$REGISTRY/untagged:latest"
+}
+
+@test "every place is pinned: containers, sidecars, volumes; each image is asked for once" {
+  pod "init imagecheck-0 $APP Always, sidecar side $OTHER Always, app a $APP, app b $APP Always, app c $MULTI Never, app d $MULTI, volume v $OTHER Always, volume w $APP"
+  settings_pin=$(with '' '"imageChecks":{"coverage":"Off"}')
+  consult "$settings_pin"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, sidecar side $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST, app b $APP@$APP_DIGEST IfNotPresent, app c $MULTI@$MULTI_DIGEST Never, app d $MULTI@$MULTI_DIGEST, volume v $OTHER@$OTHER_DIGEST IfNotPresent, volume w $APP@$APP_DIGEST"
+  same 'number of lookups' 3 "$(wc -l <<<"$asked")"
+  same lookups "$(sort -u <<<"$asked")" "$(sort <<<"$asked")"
+  # A recorded session is only worth something if the order stays the same.
+  order=$asked
+  consult "$settings_pin"
+  same 'lookups of another run' "$order" "$asked"
+}
+
+@test "a new ephemeral container is pinned, the others are left alone" {
+  pod "app main $OTHER Always, ephemeral old $MULTI Always"
+  cp "$request" "$request.old"
+  pod "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP Always" '
+    .operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = $old[0].object' --slurpfile old "$request.old"
+  consult "$pin"
+  repaired "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP@$APP_DIGEST IfNotPresent"
+  asked_for "$APP"
+}
+
+@test "an image that nobody pulls is not asked for" {
+  pod "init imagecheck-0 $REGISTRY/nowhere:1 Never, app main $REGISTRY/nowhere:1 Never"
+  consult "$pin"
+  untouched
+  asked_for
+}
+
+@test "images and skipImages say what is asked for" {
+  while fields registry_settings expected; do
+    [[ -n $registry_settings ]] || break
+    pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
+    consult "$(with "${registry_settings//HOST/$REGISTRY}")"
+    expected=${expected//a/$APP}
+    expected=${expected//m/$MULTI}
+    asked_for $expected
+    repaired "$(for place in "a $APP $APP_DIGEST" "b $MULTI $MULTI_DIGEST" "c $OTHER $OTHER_DIGEST"; do
+      read -r name image digest <<<"$place"
+      if [[ $asked == *$image* ]]; then echo "app $name $image@$digest IfNotPresent"; else echo "app $name $image Always"; fi
+    done)"
+  done <<'ROWS'
+    "images":["HOST/app","HOST/multi"]                    | a m
+    "images":["*"],"skipImages":["HOST/other"]            | a m
+    "images":["HOST/*"],"skipImages":["HOST/?????:1"]     | a
+    "images":["HOST/app:1"]                               | a
+    "images":["HOST/app:2","*/m*:?"]                      | m
+ROWS
+  for registry_settings in '"images":["nginx"]' '"skipImages":["*"]' "\"skipImages\":[\"$REGISTRY/*\"]"; do
+    consult "$(with "$registry_settings")"
+    untouched
+    asked_for
+  done
+}
+
+@test "exempt containers and images are not asked for" {
+  pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
+  consult "$(with '' "\"exempt\":{\"containers\":[\"a\"],\"images\":[\"$REGISTRY/multi\"]}")"
+  repaired "app a $APP Always, app b $MULTI Always, app c $OTHER@$OTHER_DIGEST IfNotPresent"
+  asked_for "$OTHER"
+}
+
+@test "Off asks for nothing" {
+  pod "app a $APP Always"
+  for settings_off in '{}' '{"registry":{"lookup":"Off"}}' '{"registry":{"lookup":false}}'; do
+    consult "$settings_off"
+    untouched
+    asked_for
+  done
+}
+
+@test "Verify needs an answer, and changes nothing" {
+  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $MULTI IfNotPresent"
+  for mode in Fix Reject Warn; do
+    consult "{\"mode\":\"$mode\",\"registry\":{\"lookup\":\"Verify\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+    untouched
+    asked_for "$APP" "$MULTI"
+  done
+}
+
+@test "requireAlways: pinned, and still pulled with Always" {
+  pod "init imagecheck-0 $APP IfNotPresent, app a $APP IfNotPresent, app b $OTHER Always"
+  consult "$(with '' "\"images\":{\"requireAlways\":[\"$REGISTRY/app\"]},\"imageChecks\":{\"coverage\":\"Off\"}")"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST Always, app a $APP@$APP_DIGEST Always, app b $OTHER@$OTHER_DIGEST IfNotPresent"
+}
+
+@test "forbidAlways and defaults agree with pins" {
+  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $OTHER"
+  for others in '"images":{"forbidAlways":["*"]}' '"defaults":{"imagePullPolicy":"Always"}' \
+    '"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"}' '"pullOnce":false'; do
+    consult "$(with '' "$others,\"imageChecks\":{\"coverage\":\"Off\"}")"
+    [[ $places == "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent"$'\n'"app a $APP@$APP_DIGEST IfNotPresent"$'\n'"app b $OTHER@$OTHER_DIGEST"* ]] ||
+      fail "$places"
+    [[ $places != *Always* ]] || fail "$places"
+  done
+}
+
+@test "a check that is added is pinned too" {
+  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $OTHER Always"
+  consult "$(with '' '"imageChecks":{"coverage":"Fix"}')"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER@$OTHER_DIGEST IfNotPresent"
+  asked_for "$APP" "$OTHER"
+}
+
+@test "two tags of one image: the check of one covers the other" {
+  publish "$REGISTRY/app:same" app
+  pod "init imagecheck-0 $APP Always, app a $REGISTRY/app:same Always"
+  same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app:same")"
+  consult "$pin"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, app a $REGISTRY/app:same@$APP_DIGEST IfNotPresent"
+  warned
+}
+
+@test "Reject tells the whole digest to write" {
+  pod "init imagecheck-0 $APP Always, app main $APP Always"
+  consult "$(with '' '"mode":"Reject"')"
+  rejected "imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
+  asked_for "$APP"
+  found "[
+    {\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"},
+    {\"rule\":\"registry\",\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"}]"
+  [[ $changes == '[]' ]] || fail "$changes"
+}
+
+@test "Warn tells the whole digest to write" {
+  pod "init imagecheck-0 $APP Always, app main $APP Always"
+  consult "$(with '' '"mode":"Warn"')"
+  [[ $allowed == true && -z $patch && $changes == '[]' ]] || fail "not only warned"
+  same 'number of warnings' 2 "$(wc -l <<<"$warnings")"
+  while read -r warning; do
+    [[ $warning == *"$APP_DIGEST"* ]] || fail "the digest is not in the warning: $warning"
+  done <<<"$warnings"
+}
+
+@test "only what would otherwise be accepted is asked for" {
+  while fields lookup others before; do
+    [[ -n $lookup ]] || break
+    pod "${before//APP/$APP}"
+    consult "$(with '' "${others//HOST/$REGISTRY}")"
+    [[ $allowed == false ]] || fail "accepted"
+    [[ $message != *"by its tag"* && $lookups == '[]' ]] || fail "looked up"
+    asked_for
+  done <<ROWS
+    Pin    |                                                                    | app a APP Always, app b Bad Always
+    Pin    | "mode":"Reject"                                                    | app a APP Always, app b Bad Always
+    Pin    | "images":{"requireAlways":["HOST/app"],"forbidAlways":["HOST/a*"]} | app a APP Always
+    Pin    | "imageChecks":{"coverage":"Reject"}                                | init imagecheck-0 x@$APP_DIGEST, app a APP Always
+    Pin    | "mode":"Reject","images":{"requireAlways":["x"]}                   | init imagecheck-0 x@$APP_DIGEST IfNotPresent, app a APP Always
+    Verify | "mode":"Reject"                                                    | init imagecheck-0 APP IfNotPresent, app a APP Always
+ROWS
+}
+
+@test "a repair is no reason not to ask, nor is a warning" {
+  pod "init imagecheck-0 $APP Never, app a $APP Always, init imagecheck-1 $OTHER Always"
+  consult "$pin"
+  asked_for "$APP" "$OTHER"
+  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent"
+  pod "app a $APP Always, app b Bad Always"
+  consult "$(with '' '"mode":"Warn"')"
+  asked_for "$APP"
+}
+
+@test "what passes untouched asks for nothing" {
+  pod "app a $REGISTRY/nowhere:1 Always"
+  cp "$request" "$request.pod"
+  # An update without another image, a resize, a binding, a mirror Pod, a Pod that is being deleted,
+  # a deletion.
+  for filter in \
+    '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
+    '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \
+    '.subResource = "binding"' \
+    '.object.metadata.annotations = {"kubernetes.io/config.mirror": "x"} | .userInfo.groups += ["system:nodes"]' \
+    '.operation = "UPDATE" | .oldObject = .object | .object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z" | .object.spec.containers[0].image += "1"' \
+    '.operation = "DELETE" | .oldObject = .object | del(.object)'; do
+    row=$filter
+    cp "$request.pod" "$request"
+    edit "$filter"
+    consult "$pin"
+    untouched
+    asked_for
+  done
+}
+
+@test "Pod UPDATE: only the images that changed are pinned, and no policy changes" {
+  pod "init imagecheck-0 $OTHER Always, app a $OTHER Always, app b $OTHER Always, app c $MULTI Always"
+  update "init imagecheck-0 $OTHER Always, app a $APP Always, app b $OTHER Always, app c $MULTI Always"
+  consult "$pin"
+  repaired "init imagecheck-0 $OTHER Always, app a $APP@$APP_DIGEST Always, app b $OTHER Always, app c $MULTI Always"
+  asked_for "$APP"
+}
+
+@test "Pod UPDATE: a tag that was pinned keeps its digest, another tag or repository is looked up" {
+  elsewhere=sha256:$(printf '%064d' 1)
+  pod "app a $APP@$elsewhere IfNotPresent, app b $REGISTRY/app:2@$elsewhere IfNotPresent, app c $MULTI@$elsewhere IfNotPresent"
+  update "app a $APP IfNotPresent, app b $APP IfNotPresent, app c $OTHER IfNotPresent"
+  consult "$pin"
+  repaired "app a $APP@$elsewhere IfNotPresent, app b $APP@$APP_DIGEST IfNotPresent, app c $OTHER@$OTHER_DIGEST IfNotPresent"
+  asked_for "$APP" "$OTHER"
+}
+
+@test "Pod UPDATE: Reject tells the digest to write, and no other policy" {
+  pod "app a $OTHER Always"
+  update "app a $APP Always"
+  consult "$(with '' '"mode":"Reject"')"
+  rejected "a pulls $APP by its tag: set its image to $APP@$APP_DIGEST with Always"
+  asked_for "$APP"
+}
+
+@test "pod templates: Pin acts as Verify" {
+  for kind in StatefulSet DaemonSet ReplicaSet Job CronJob ReplicationController PodTemplate Deployment; do
+    row=$kind
+    workload $kind "app a $APP Always, app b $MULTI Always"
+    consult "$(with '' '"mode":"Reject"')"
+    untouched
+    asked_for "$APP" "$MULTI"
+  done
+  row=
+  for others in '' '"templates":"Fix"' '"mode":"Warn"'; do
+    consult "$(with '' "$others")"
+    untouched
+    asked_for "$APP" "$MULTI"
+  done
+  consult "$(with '' '"templates":"Off"')"
+  untouched
+  asked_for
+}
+
+@test "pod templates: a missing tag is a warning, or a rejection where templates are repaired" {
+  missing=$REGISTRY/app:none
+  workload Deployment "app a $missing Always"
+  why="a's image $missing ${told[notFound]}"
+  consult "$pin"
+  kept
+  [[ $warnings == *"${told[notFound]}" ]] || fail "$warnings"
+  failed "$missing" notFound true Reject
+  for others in '"templates":"Fix"' '"mode":"Reject"'; do
+    consult "$(with '' "$others")"
+    rejected "$why"
+  done
+}
+
+@test "a registry with a password: denied without one or with a wrong one, pinned with the right one" {
+  private=$(start_registry private reader 'pass word')
+  image=$private/app:1
+  CREDENTIALS='reader:pass word' publish "$image" app
+  digest=$(CREDENTIALS='reader:pass word' digest_of "$image")
+  # docker_config DIR PASSWORD
+  docker_config() {
+    mkdir -p "$1"
+    jq -n --arg registry "$private" --arg auth "reader:$2" '{auths: {($registry): {auth: ($auth | @base64)}}}' >"$1/config.json"
+  }
+  docker_config "$BATS_TEST_TMPDIR/right" 'pass word'
+  docker_config "$BATS_TEST_TMPDIR/wrong" 'guessed'
+
+  pod "init imagecheck-0 $image Always, app main $image Always"
+  for config in '' wrong; do
+    row="credentials: ${config:-none}"
+    host_flags=(${config:+--docker-config-json-path "$BATS_TEST_TMPDIR/$config"})
+    consult "$(with '' '"pullOnce":false')"
+    kept
+    told_of "$image" "${told[denied]} (kept as it is)"
+    failed "$image" denied true KeepTag
+    asked_for "$image"
+    consult "$(with '"onDenied":"Reject"')"
+    rejected "main's image $image ${told[denied]}"
+  done
+  row=
+  host_flags=(--docker-config-json-path "$BATS_TEST_TMPDIR/right")
+  consult "$pin"
+  repaired "init imagecheck-0 $image@$digest IfNotPresent, app main $image@$digest IfNotPresent"
+  warned
+  # Nor do credentials show anywhere.
+  ! grep -rqE 'pass ?word|guessed' "$BATS_TEST_TMPDIR"/answer.json* "$BATS_TEST_TMPDIR/stderr" || fail "the password was told"
+}

@@ -1,0 +1,262 @@
+# Registries for the end-to-end tests, on free ports of the loopback, and what lookups have to be.
+#
+# `start_registry` starts Debian's docker-registry, `start_faulty_registry` one that fails on demand
+# (xtask/src/faulty_registry.rs). `publish` fills a registry without a network. Whatever a file
+# starts in setup_file, `stop_servers` stops in its teardown_file.
+#
+# `consult` is `evaluate` for requests that lead to lookups. It records each host call and checks
+# that nothing of a host's raw errors reaches anybody.
+
+XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
+
+# Everything speaks to the loopback directly, and hosts know no credentials but a test's own.
+export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
+export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
+# The hosts put their own stack into errors then, and the policy has to cope with it.
+export RUST_BACKTRACE=1
+
+# ---- servers --------------------------------------------------------------------------------
+
+# start NAME COMMAND...: in the background, until `stop NAME`, or until the process of bats that
+# started it is gone, however it ended.
+start() {
+  local server=$BATS_FILE_TMPDIR/servers/$1
+  mkdir -p "${server%/*}"
+  (
+    "${@:2}" &
+    echo $! >"$server.pid"
+    while kill -0 $$ && kill -0 $!; do sleep 0.2; done
+    kill $!
+  ) >"$server.log" 2>&1 </dev/null 3>&- &
+}
+
+# stop NAME: returns when nothing answers there any more.
+stop() {
+  local server=$BATS_FILE_TMPDIR/servers/$1
+  [[ -e $server.pid ]] || return 0
+  kill "$(<"$server.pid")" 2>/dev/null || true
+  rm "$server.pid"
+  while [[ -e $server.address ]] && is_registry "$(<"$server.address")"; do sleep 0.02; done
+}
+
+stop_servers() {
+  local pid_file
+  for pid_file in "$BATS_FILE_TMPDIR"/servers/*.pid; do
+    pid_file=${pid_file##*/}
+    stop "${pid_file%.pid}"
+  done
+}
+
+# port_of NAME SED-EXPRESSION: waits for the line of its log that has the port.
+port_of() {
+  local try port log=$BATS_FILE_TMPDIR/servers/$1.log
+  for ((try = 0; try < 250; try++)); do
+    port=$(sed -n "$2" "$log" | head -n 1)
+    [[ -z $port ]] || break
+    sleep 0.02
+  done
+  if [[ -z $port ]]; then
+    { echo "$1 did not start:" && cat "$log"; } >&2
+    return 1
+  fi
+  echo "$port"
+}
+
+# Whether what listens at HOST:PORT says that it is a registry.
+is_registry() {
+  local status
+  {
+    exec 9<>"/dev/tcp/${1%:*}/${1#*:}" || return 1
+    printf 'GET /v2/ HTTP/1.0\r\n\r\n' >&9
+    read -r _ status _ <&9
+    exec 9>&-
+  } 2>/dev/null
+  [[ $status == 200 || $status == 401 ]]
+}
+
+# start_registry NAME [USER PASSWORD]: docker-registry. Prints its address.
+start_registry() {
+  local dir=$BATS_FILE_TMPDIR/$1 port
+  mkdir -p "$dir"
+  cat >"$dir/config.yml" <<YAML
+version: 0.1
+storage:
+  filesystem:
+    rootdirectory: $dir/storage
+http:
+  addr: 127.0.0.1:0
+YAML
+  if [[ -n ${2:-} ]]; then
+    htpasswd -Bbn -C 4 "$2" "$3" >"$dir/htpasswd"
+    printf '%s\n' auth: '  htpasswd:' '    realm: test' "    path: $dir/htpasswd" >>"$dir/config.yml"
+  fi
+  # Its settings can come from the environment too: it gets none.
+  start "$1" env -i PATH="$PATH" docker-registry serve "$dir/config.yml"
+  port=$(port_of "$1" 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p') &&
+    started "$1" "127.0.0.1:$port"
+}
+
+# start_faulty_registry: prints its address. `requests` tells what it was asked.
+start_faulty_registry() {
+  local port
+  start faulty "$XTASK" faulty-registry
+  port=$(port_of faulty '1s/^\([0-9]*\)$/\1/p') &&
+    started faulty "127.0.0.1:$port"
+}
+
+# How many lookups the faulty registry had: each begins with one HEAD.
+requests() {
+  grep -c '^HEAD ' "$BATS_FILE_TMPDIR/servers/faulty.log" || true
+}
+
+# started NAME ADDRESS: hosts may speak HTTP to it. Prints the address.
+started() {
+  local sources=$BATS_FILE_TMPDIR/sources.yml
+  is_registry "$2" || return 1
+  [[ -e $sources ]] || echo 'insecure_sources:' >"$sources"
+  echo "  - '$2'" >>"$sources"
+  echo "$2" | tee "$BATS_FILE_TMPDIR/servers/$1.address"
+}
+
+# ---- images ---------------------------------------------------------------------------------
+
+# descriptor DIR TYPE: stores standard input as a blob, and prints its descriptor.
+descriptor() {
+  local content digest
+  content=$(mktemp -p "$1")
+  cat >"$content"
+  digest=$(sha256sum <"$content" | cut -d ' ' -f 1)
+  jq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
+    --argjson size "$(wc -c <"$content")" '{mediaType: $type, digest: $digest, size: $size}'
+  mv "$content" "$1/blobs/sha256/$digest"
+}
+
+# image DIR ARCHITECTURE CONTENT: an image with one empty layer, and a label. Prints its descriptor.
+image() {
+  local config layer diff_id
+  layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
+  diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
+  config=$(jq -nc --arg arch "$2" --arg content "$3" --arg diff_id "$diff_id" '
+    {architecture: $arch, os: "linux", config: {Labels: {content: $content}},
+     rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
+  jq -nc --argjson config "$config" --argjson layer "$layer" '
+    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
+     config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
+    jq -c --arg arch "$2" '.platform = {architecture: $arch, os: "linux"}'
+}
+
+# publish IMAGE CONTENT [ARCHITECTURE...]: pushes an image; more than one architecture make an index.
+publish() {
+  local dir root architectures=("${@:3}")
+  dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
+  mkdir -p "$dir/blobs/sha256"
+  echo '{"imageLayoutVersion":"1.0.0"}' >"$dir/oci-layout"
+  if ((${#architectures[@]} > 1)); then
+    root=$(for architecture in "${architectures[@]}"; do image "$dir" "$architecture" "$2"; done |
+      jq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
+      descriptor "$dir" index.v1+json)
+  else
+    root=$(image "$dir" amd64 "$2")
+  fi
+  jq -nc --argjson root "$root" '{schemaVersion: 2, manifests: [$root]}' >"$dir/index.json"
+  skopeo copy --quiet --insecure-policy --preserve-digests --all --dest-tls-verify=false \
+    ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
+}
+
+# digest_of IMAGE: what skopeo says, in both of its ways.
+digest_of() {
+  local inspect=(skopeo inspect --tls-verify=false ${CREDENTIALS:+--creds "$CREDENTIALS"}) digest raw
+  digest=$("${inspect[@]}" --no-tags --format '{{.Digest}}' "docker://$1")
+  raw=sha256:$("${inspect[@]}" --raw "docker://$1" | sha256sum | cut -d ' ' -f 1)
+  same "skopeo's digests" "$digest" "$raw"
+  echo "$digest"
+}
+
+# ---- the policy -----------------------------------------------------------------------------
+
+# Why there is no digest, and the way out: what every message and warning of a class says.
+declare -gA told=(
+  [notFound]='does not exist in its registry: correct its tag or repository'
+  [denied]='is not for the policy to see: give the PolicyServer a pull secret'
+  [rateLimited]="hit its registry's rate limit: try later, or skip it with registry.skipImages"
+  [unreachable]='has a registry that gives no answer: try again later'
+  [unknown]="has a registry whose answer is not understood: look at the host's log"
+  [down]='was not looked up: its registry just gave no answer'
+  [limit]='was not looked up: registry.maxLookups is reached'
+  [notGranted]="can't be looked up: grant oci/v1/manifest_digest in hostCapabilities of its policy server"
+)
+
+# The host's flags; a test may set others.
+host_flags=()
+# A recorded session to answer from, instead of the registries.
+replay=
+
+# ask REQUEST SETTINGS ANSWER: also keeps the host calls.
+ask() {
+  local calls=(--record-host-capabilities-interactions "$3.session")
+  [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
+  [[ ! -e $BATS_FILE_TMPDIR/sources.yml ]] || calls+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "$POLICY" \
+    >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
+}
+
+# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: settings, without the braces around them.
+lookup=Pin
+with() {
+  echo "{\"registry\":{\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
+}
+pin=$(with '')
+
+# The images of a recorded session, a line each.
+images_of() {
+  sed -n 's/^    image: //p' "$1"
+}
+
+# consult [SETTINGS]: sends the request. Sets what `evaluate` sets, and `lookups` (JSON) and `asked`
+# (the images that were looked up, a line each).
+consult() {
+  local answer=$BATS_TEST_TMPDIR/answer.json raw
+  rm -f "$answer".*session
+  evaluate "$@"
+  asked=
+  [[ -n $replay ]] || asked=$(images_of "$answer.session")
+  { read -r lookups && read -r raw; } < <(jq -r '
+    (.auditAnnotations.lookups // "[]"),
+    (if .patch then .patch |= @base64d else . end | tostring
+      | [match("https?:|caused by|os error|error (sending|following)|callback|host error|envelope|code: [0-9]|\\burl\\b|/v2/|stack backtrace|\\u001b|\\\\u001b"; "gi").string]
+      | join(", "))' "$answer")
+  [[ -z $raw ]] || fail "something of the host's own text is in the answer: $raw"
+}
+
+# asked_for [IMAGE...]: exactly these were looked up, in this order.
+asked_for() {
+  local IFS=$'\n'
+  same lookups "$*" "$asked"
+}
+
+# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation, in any
+# order.
+failed() {
+  local expected=()
+  while (($# > 0)); do
+    expected+=("{\"image\":\"$1\",\"failure\":\"$2\",\"asked\":$3,\"action\":\"$4\"}")
+    shift 4
+  done
+  same 'failed lookups' "$(printf '%s\n' "${expected[@]}" | sort)" "$(sed 's/^\[//; s/\]$//; s/},{/}\n{/g' <<<"$lookups" | sort)"
+}
+
+# Accepted as it came; what was told is another question.
+kept() {
+  [[ $allowed == true && -z $patch ]] || fail "not kept"
+}
+
+# told_of [IMAGE TEXT]...: exactly these warnings, in which the images may be cut in the middle.
+told_of() {
+  local line lines=()
+  [[ -z $warnings ]] || mapfile -t lines <<<"$warnings"
+  ((${#lines[@]} * 2 == $#)) || fail "${#lines[@]} warnings: $warnings"
+  for line in "${lines[@]}"; do
+    [[ $line == "$1 $2" || $line == "${1:0:4}"*...*"${1: -3} $2" ]] || fail "expected of $1: $2" "told: $line"
+    shift 2
+  done
+}

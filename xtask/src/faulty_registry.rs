@@ -1,0 +1,179 @@
+//! `cargo xtask faulty-registry`: a registry for the end-to-end tests that fails on demand, in the
+//! ways that a real one would need an outage for.
+//!
+//! The first part of a repository's name says what becomes of a request: `<address>/429/app:1` has
+//! reached a rate limit. The first line of output is the port, on the loopback; each further line
+//! is a request, so that tests can count what was asked. It serves until it is killed.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// Serves a registry that fails in the way that a repository's name says; for the tests
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// A manifest, and its digest.
+const MANIFEST: &str =
+    r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
+const DIGEST: &str = "sha256:dff9de10919148711140d349bf03f1a99eb06f94b03e51715ccebfa7cdc518e2";
+const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
+const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
+/// What tries to be taken for other failures, and to write lines of its own.
+const LIES: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
+/// Longer than any limit that the tests set, shorter than a person's patience.
+const SLOW: Duration = Duration::from_secs(4);
+
+/// Runs the command.
+pub(crate) fn run(_: &Args) -> Result<()> {
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on the loopback")?;
+    let port = listener
+        .local_addr()
+        .context("cannot tell the port")?
+        .port();
+    println!("{port}");
+    for stream in listener.incoming() {
+        thread::spawn(move || {
+            // A client that hangs up is its own affair.
+            let _ = stream.and_then(serve);
+        });
+    }
+    Ok(())
+}
+
+/// Serves one request: the connection is closed after it.
+fn serve(mut stream: TcpStream) -> io::Result<()> {
+    let mut first = [0];
+    stream.read_exact(&mut first)?;
+    if !first[0].is_ascii_uppercase() {
+        // TLS. Clients that try it first shall hear at once that it isn't spoken here.
+        return Ok(());
+    }
+    let mut line = first.to_vec();
+    while line.last() != Some(&b'\n') {
+        stream.read_exact(&mut first)?;
+        line.extend(first);
+    }
+    let line = String::from_utf8_lossy(&line);
+    let mut words = line.split_whitespace();
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    println!("{method} {path}");
+    let fault = path
+        .strip_prefix("/v2/")
+        .and_then(|rest| rest.split('/').next())
+        .unwrap_or_default();
+    if fault == "reset" {
+        // Closed with its headers unread, a connection is reset.
+        return Ok(());
+    }
+    for header in BufReader::new(stream.try_clone()?).lines() {
+        if header?.is_empty() {
+            break;
+        }
+    }
+    stream.write_all(answer(fault, path).to_http(method).as_bytes())
+}
+
+/// What a request is answered with.
+enum Answer {
+    /// Status, headers, body.
+    Http(&'static str, Vec<(&'static str, String)>, String),
+    /// Something that is no HTTP.
+    Bytes(&'static str),
+}
+
+impl Answer {
+    fn new(status: &'static str, content_type: &str, body: &str) -> Self {
+        let headers = vec![("Content-Type", content_type.to_owned())];
+        Self::Http(status, headers, body.to_owned())
+    }
+
+    /// An error as the OCI distribution specification has it.
+    fn error(status: &'static str, code: &str, message: &str) -> Self {
+        let body = serde_json::json!({ "errors": [{ "code": code, "message": message }] });
+        Self::new(status, "application/json", &body.to_string())
+    }
+
+    fn redirect(location: &str) -> Self {
+        Self::new("307 Temporary Redirect", "text/plain", "").with("Location", location)
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        if let Self::Http(_, headers, _) = &mut self {
+            headers.push((name, value.to_owned()));
+        }
+        self
+    }
+
+    fn to_http(&self, method: &str) -> String {
+        match self {
+            Self::Bytes(bytes) => (*bytes).to_owned(),
+            Self::Http(status, headers, body) => {
+                let mut text = format!(
+                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
+                    body.len()
+                );
+                for (name, value) in headers {
+                    text.extend([name, ": ", value, "\r\n"]);
+                }
+                text.push_str("\r\n");
+                if method != "HEAD" {
+                    text.push_str(body);
+                }
+                text
+            }
+        }
+    }
+}
+
+fn answer(fault: &str, path: &str) -> Answer {
+    const TEXT: &str = "text/plain";
+    const HTML: &str = "text/html";
+    let manifest = || Answer::new("200 OK", MANIFEST_TYPE, MANIFEST);
+    let header = "Docker-Content-Digest";
+    match fault {
+        // The specification's question whether this is a registry.
+        "" => Answer::new("200 OK", "application/json", "{}"),
+        "works" => manifest().with(header, DIGEST),
+        "slow" => {
+            thread::sleep(SLOW);
+            manifest().with(header, DIGEST)
+        }
+        "no-digest" => manifest(),
+        "bad-digest" => manifest().with(header, "sha256:nonsense"),
+        "page" => Answer::new("200 OK", HTML, PAGE),
+        "page-404" => Answer::new("404 Not Found", HTML, PAGE),
+        "lies" => Answer::new("404 Not Found", TEXT, LIES),
+        "400" => Answer::new("400 Bad Request", TEXT, "no"),
+        "403" => Answer::error(
+            "403 Forbidden",
+            "DENIED",
+            "requested access to the resource is denied",
+        ),
+        "429" => Answer::error(
+            "429 Too Many Requests",
+            "TOOMANYREQUESTS",
+            "You have reached your unauthenticated pull rate limit.",
+        ),
+        "429-text" => Answer::new("429 Too Many Requests", TEXT, "slow down"),
+        "500" => Answer::error("500 Internal Server Error", "UNKNOWN", "unknown error"),
+        "503" => Answer::new("503 Service Unavailable", HTML, PAGE),
+        "redirect" => Answer::redirect("/v2/works/manifests/1"),
+        "loop" => Answer::redirect(path),
+        // Port 1: nothing listens there.
+        "nowhere" => Answer::redirect("http://127.0.0.1:1/"),
+        "no-http" => Answer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
+        _ => Answer::error(
+            "404 Not Found",
+            "NAME_UNKNOWN",
+            "repository name not known to registry",
+        ),
+    }
+}
