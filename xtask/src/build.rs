@@ -63,7 +63,14 @@ enum Plan {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let plan = plan(forced(args.toolchain)?)?;
-    compile(&root, &plan)?;
+    step(match plan {
+        Plan::Installed => "building the module for wasm32-unknown-unknown",
+        Plan::BuildStd { .. } => {
+            "building the module and the standard library for wasm32-unknown-unknown with Debian's \
+             compiler"
+        }
+    });
+    compile(&root, &plan, &POLICY_LIBRARY, None)?;
 
     let artifact = target_directory(&root)?
         .join(TARGET)
@@ -90,6 +97,44 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         step(&format!("{name}: {size} bytes"));
     }
     Ok(())
+}
+
+/// Builds the policy with the names of its functions kept, and returns the module's path: the same
+/// code as in the shipped module, and somebody can tell what is what in it. Silent, for the benchmark
+/// prints its own lines.
+pub(crate) fn with_names() -> Result<PathBuf> {
+    let root = workspace::root();
+    let directory = target_directory(&root)?.join("bench");
+    compile(
+        &root,
+        &plan(forced(None)?)?,
+        &POLICY_LIBRARY,
+        Some(&directory),
+    )?;
+    Ok(directory.join(TARGET).join("release").join(ARTIFACT))
+}
+
+/// The version of the compiler that builds the module here, such as `1.95.0 (59807616e 2026-04-14)`.
+pub(crate) fn compiler() -> Result<String> {
+    let program = match plan(forced(None)?)? {
+        Plan::Installed => "rustc",
+        Plan::BuildStd { .. } => DEBIAN_RUSTC,
+    };
+    let version = output(Command::new(program).arg("--version"))?;
+    Ok(version.trim().trim_start_matches("rustc ").to_owned())
+}
+
+/// Builds the policies that do nothing, which the benchmark compares with, and returns their paths:
+/// the SDK's, and the one without the SDK.
+pub(crate) fn policies_that_do_nothing() -> Result<[PathBuf; 2]> {
+    let root = workspace::root();
+    let selection = ["--package", "baseline", "--examples"];
+    compile(&root, &plan(forced(None)?)?, &selection, None)?;
+    let examples = target_directory(&root)?
+        .join(TARGET)
+        .join("release")
+        .join("examples");
+    Ok(["accept_sdk", "accept_wapc"].map(|name| examples.join(name).with_extension("wasm")))
 }
 
 /// One line for each thing that is done; the programs that do it print their own.
@@ -223,16 +268,16 @@ fn linker() -> Result<PathBuf> {
         .context("no linker for WebAssembly: neither rust-lld nor wasm-ld")
 }
 
-fn compile(root: &Path, plan: &Plan) -> Result<()> {
+/// What Cargo is told to build the policy.
+const POLICY_LIBRARY: [&str; 3] = ["--package", "consistent-pull-policy", "--lib"];
+
+/// Compiles what is selected; with `names` into that directory and with the functions' names.
+fn compile(root: &Path, plan: &Plan, selection: &[&str], names: Option<&Path>) -> Result<()> {
     let mut command = match plan {
         Plan::Installed => {
-            step(&format!("building the module for {TARGET}"));
             Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
         }
         Plan::BuildStd { linker } => {
-            step(&format!(
-                "building the module and the standard library for {TARGET} with Debian's compiler"
-            ));
             let mut command = Command::new(DEBIAN_CARGO);
             command
                 .env("RUSTC", DEBIAN_RUSTC)
@@ -245,7 +290,14 @@ fn compile(root: &Path, plan: &Plan) -> Result<()> {
     command
         .current_dir(root)
         .args(["build", "--release", "--target", TARGET])
-        .args(["--package", "consistent-pull-policy", "--lib"]);
+        .args(selection);
+    if let Some(directory) = names {
+        command
+            .arg("--quiet")
+            .args(["--config", "profile.release.strip='debuginfo'"])
+            .arg("--target-dir")
+            .arg(directory);
+    }
     if let Plan::BuildStd { .. } = plan {
         command.arg("-Zbuild-std=std,panic_abort");
     }
