@@ -1,0 +1,116 @@
+//! What is packaged beside the module has to agree with it: the form of Rancher's UI, and the
+//! settings of the examples.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use consistent_pull_policy::evaluate::validate_settings;
+use serde_json::{Map, Value, json};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn yaml(path: &Path) -> Vec<Value> {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.split("\n---")
+        .map(|document| {
+            yaml_serde::from_str(document)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        })
+        .collect()
+}
+
+fn problems(settings: &Value) -> Option<String> {
+    let answer = validate_settings(settings.to_string().as_bytes());
+    let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
+    match answer["valid"].as_bool() {
+        Some(true) => None,
+        _ => Some(answer["message"].to_string()),
+    }
+}
+
+/// The settings with one value, at a path such as `imageChecks.coverage`.
+fn setting(path: &str, value: &Value) -> Value {
+    path.rsplit('.').fold(value.clone(), |inner, key| {
+        Value::Object(Map::from_iter([(key.to_owned(), inner)]))
+    })
+}
+
+#[test]
+fn every_question_is_a_setting_and_takes_every_answer() {
+    let form = &yaml(&root().join("questions-ui.yml"))[0];
+    let questions = form["questions"].as_array().expect("questions");
+    assert!(questions.len() > 20, "{}", questions.len());
+    for question in questions {
+        let path = question["variable"].as_str().expect("a variable");
+        // What it answers by itself, what it leaves when it is cleared, and what it offers.
+        let mut answers = vec![question["default"].clone(), json!(null)];
+        answers.extend(question["options"].as_array().cloned().unwrap_or_default());
+        match question["type"].as_str().expect("a type") {
+            "boolean" => answers.extend([json!(true), json!(false)]),
+            "int" => answers.push(json!(7)),
+            "enum" => assert!(answers.len() > 3, "{path} has options"),
+            kind if kind.starts_with("array[") => answers.extend([json!([]), json!({})]),
+            kind => panic!("{path}: {kind}"),
+        }
+        for answer in answers {
+            // Its template stands in no form, and an answer of Fix alone doesn't need it.
+            let settings = setting(path, &answer);
+            assert_eq!(problems(&settings), None, "{settings}");
+        }
+        let wrong = setting(path, &json!({"nonsense": 1}));
+        assert!(problems(&wrong).is_some(), "{wrong}");
+    }
+}
+
+/// This policy's settings in a document: a manifest's, those of a group's members, or the document
+/// itself.
+fn settings_in(document: &Value) -> Vec<Value> {
+    let spec = &document["spec"];
+    if let Some(members) = spec["policies"].as_object() {
+        return members
+            .values()
+            .filter(|member| {
+                member["module"]
+                    .to_string()
+                    .contains("consistent-pull-policy")
+            })
+            .map(|member| member["settings"].clone())
+            .collect();
+    }
+    match document.get("kind") {
+        Some(_) => vec![spec["settings"].clone()],
+        None => vec![document.clone()],
+    }
+}
+
+#[test]
+fn every_example_has_valid_settings() {
+    let mut seen = 0;
+    for folder in ["examples", "examples/settings"] {
+        for file in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = file.expect("a file").path();
+            if path.extension().is_none_or(|extension| extension != "yaml") {
+                continue;
+            }
+            for settings in yaml(&path).iter().flat_map(settings_in) {
+                assert_eq!(problems(&settings), None, "{path:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 15, "{seen} settings");
+}
+
+#[test]
+fn a_manifest_and_its_settings_file_say_the_same() {
+    let folder = root().join("examples/settings");
+    for file in fs::read_dir(&folder).expect("a folder") {
+        let path = file.expect("a file").path();
+        let name = path.file_name().expect("a name");
+        let manifest = &yaml(&root().join("examples").join(name))[0];
+        assert_eq!(settings_in(manifest), yaml(&path), "{path:?}");
+    }
+}
