@@ -5,6 +5,7 @@ mod common;
 use common::{Table, digest, pod_create, settings_problems, validate, validate_with};
 use consistent_pull_policy::image::Reference;
 use consistent_pull_policy::pull_policy::PullPolicy;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -363,6 +364,48 @@ proptest! {
         names.sort_by_key(ToString::to_string);
         names.dedup();
         prop_assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_repaired_template_is_stable_and_valid(
+        spec in pod_spec(),
+        settings in settings(),
+        registry in registries(),
+        update in any::<bool>(),
+    ) {
+        let mut settings = in_mode(&settings, "Fix");
+        settings["templates"] = json!("Fix");
+        prop_assume!(settings_problems(&settings).is_none());
+        let mut request = pod_create(&spec);
+        let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
+        request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
+        request["object"] = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "d", "annotations": {"other": "kept"}},
+            "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+        });
+        if update {
+            request["operation"] = json!("UPDATE");
+            request["oldObject"] = json!({"spec": {"template": {"spec": {"containers": []}}}});
+        }
+        let answer = validate_with(&request, &settings, &mut registry.clone());
+        prop_assume!(answer.accepted());
+        let object = answer.mutated().unwrap_or(&request["object"]);
+        prop_assert_eq!(&object["metadata"]["annotations"]["other"], "kept");
+        let recorded = object["metadata"]["annotations"].get("consistent-pull-policy/changes");
+        let records = !update && settings["recordChanges"] != false;
+        prop_assert_eq!(recorded.is_some(), records && answer.mutated().is_some());
+        serde_json::from_value::<Deployment>(object.clone()).expect("the API server reads it");
+
+        let mut again = request.clone();
+        again["object"] = object.clone();
+        let second = validate_with(&again, &settings, &mut registry.clone());
+        prop_assert!(second.accepted(), "{}", second.message());
+        prop_assert_eq!(second.mutated(), None);
+        prop_assert!(advice_only(&second.audited("findings"), &settings), "{:?}", second);
+        let checked = validate_with(&again, &in_mode(&settings, "Reject"), &mut registry.clone());
+        prop_assert!(checked.accepted(), "{}", checked.message());
     }
 
     #[test]
