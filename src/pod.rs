@@ -86,6 +86,14 @@ pub struct Place<'a> {
     pub previous_image: Option<String>,
 }
 
+impl Place<'_> {
+    /// The image that stands here; empty where none is set.
+    #[must_use]
+    pub fn image_text(&self) -> &str {
+        self.image.as_ref().map_or("", |image| &*image.value)
+    }
+}
+
 /// A Pod spec, read.
 #[derive(Clone, Debug)]
 pub struct Pod<'a> {

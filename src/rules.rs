@@ -165,11 +165,7 @@ impl<'p> Entry<'p> {
     /// The image as it came in.
     #[must_use]
     pub fn image(&self) -> &'p str {
-        self.place
-            .image
-            .as_ref()
-            .map(|image| &*image.value)
-            .unwrap_or_default()
+        self.place.image_text()
     }
 
     /// The image as it should be. A pinned one keeps its tag, the implied one written out: people
@@ -242,8 +238,7 @@ impl<'p> Work<'p> {
             if is_exempt(&place.name, settings) {
                 continue;
             }
-            let image = place.image.as_ref().map_or("", |image| &*image.value);
-            match Reference::parse(image) {
+            match Reference::parse(place.image_text()) {
                 Ok(reference) => {
                     if first_match(&settings.exempt.images, &reference).is_none() {
                         work.entries.push(entry(place, reference, settings));

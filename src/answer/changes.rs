@@ -1,11 +1,14 @@
 //! Changes: what is written into the object, and what is written down of it.
 
 use super::paths::{Paths, rank};
-use crate::json::{Edit, Reader, Span, in_order, write_edited, write_quoted, write_string};
+use crate::json::{
+    Edit, Error, Kind, Reader, Span, in_order, write_edited, write_quoted, write_string,
+};
 use crate::pod::{Place, Slot};
 use crate::request::{CHANGES_ANNOTATION, Review};
 use crate::rules::missing_check::{NewCheck, Position};
 use crate::rules::{Entry, Rule, Work};
+use crate::sentence;
 
 /// The longest record of changes in an object's annotation, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
@@ -324,7 +327,7 @@ fn record_of(review: &Review<'_>, changes: &[Vec<u8>]) -> Vec<u8> {
             }
             _ => {
                 full = true;
-                more += 1;
+                more = more.saturating_add(1);
             }
         }
     }
@@ -343,22 +346,34 @@ fn record_of(review: &Review<'_>, changes: &[Vec<u8>]) -> Vec<u8> {
 fn earlier_record(review: &Review<'_>) -> Option<(Vec<Vec<u8>>, usize)> {
     let span = review.metadata.changes?;
     let text = Reader::at(review.text, span).string().ok()?.value;
+    // A control character in a string is no JSON, and there is none elsewhere in a record.
+    if text.bytes().any(|byte| byte < b' ') {
+        return None;
+    }
     let mut items = Vec::new();
-    let mut more = 0;
+    let mut more = 0_usize;
     let mut reader = Reader::new(text.as_bytes());
     reader
         .list(|reader, _| {
             let mut count = None;
-            let span = reader.object(|reader, key| {
-                let value = reader.skip()?;
-                if key == b"more" {
-                    let digits = std::str::from_utf8(value.of(reader.text())).ok();
-                    count = digits.and_then(|digits| digits.parse::<usize>().ok());
+            let span = reader.object(|reader, key| match (key, reader.peek()?) {
+                (b"more", Kind::Number) => {
+                    let digits = reader.skip()?.of(reader.text());
+                    count = sentence::text(digits).parse::<usize>().ok();
+                    count.map(drop).ok_or_else(|| Error::new("is no count"))
                 }
-                Ok(())
+                (b"from", Kind::Null) => reader.null().map(drop),
+                (b"to", Kind::Object) => reader
+                    .object(|reader, key| match key {
+                        b"name" | b"image" | b"imagePullPolicy" => reader.string().map(drop),
+                        _ => Err(Error::new("is no field of a check")),
+                    })
+                    .map(drop),
+                (b"path" | b"from" | b"to" | b"rule", _) => reader.string().map(drop),
+                _ => Err(Error::new("is no field of a change")),
             })?;
             match count {
-                Some(count) => more = count,
+                Some(count) => more = more.saturating_add(count),
                 None => items.push(span.of(reader.text()).to_vec()),
             }
             Ok(())

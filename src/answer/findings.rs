@@ -71,11 +71,7 @@ fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p
                 expected.map(str::to_owned),
             )
         }
-        Cause::WeakCheck(_) => (
-            place.slot.policy_field(),
-            policy(),
-            Some("Always".to_owned()),
-        ),
+        Cause::WeakCheck(_) => (place.slot.policy_field(), policy(), None),
         Cause::MissingCheck(_) => (
             place.slot.image_field(),
             None,
@@ -83,7 +79,7 @@ fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p
         ),
         _ => (
             place.slot.image_field(),
-            Some(image_of(place).to_owned()),
+            Some(place.image_text().to_owned()),
             None,
         ),
     };
@@ -129,14 +125,6 @@ fn of_policy<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 
     })
 }
 
-fn image_of<'p>(place: &'p Place<'_>) -> &'p str {
-    place
-        .image
-        .as_ref()
-        .map(|image| &*image.value)
-        .unwrap_or_default()
-}
-
 impl Finding<'_, '_> {
     pub(super) fn place(&self) -> &Place<'_> {
         match self.at {
@@ -165,7 +153,7 @@ impl Finding<'_, '_> {
         };
         Told {
             name: &place.name,
-            image: image_of(place),
+            image: place.image_text(),
             found,
             expected,
         }
@@ -192,7 +180,10 @@ impl Finding<'_, '_> {
                 disallowed_policy::sentence(&told, disallowed, repairable, names)
             }
             Cause::Registry(outcome) => registry::sentence(&told, outcome, names),
-            Cause::WeakCheck(stronger) => weak_check::sentence(&told, *stronger, names),
+            Cause::WeakCheck(stronger) if repairable => {
+                weak_check::sentence(&told, *stronger, names)
+            }
+            Cause::WeakCheck(stronger) => weak_check::conflict(&told, *stronger, names),
             Cause::MissingCheck(uncovered) => missing_check::sentence(&told, *uncovered, names),
             Cause::PullOnce => String::new(),
         }
@@ -236,7 +227,7 @@ pub(super) fn finding_json(finding: &Finding<'_, '_>) -> Vec<u8> {
     out.extend_from_slice(br#","container":"#);
     write_string(&mut out, &shorten(&place.name, AUDITED_MAX));
     out.extend_from_slice(br#","image":"#);
-    write_string(&mut out, &shorten(image_of(place), AUDITED_MAX));
+    write_string(&mut out, &shorten(place.image_text(), AUDITED_MAX));
     out.extend_from_slice(br#","found":"#);
     write_optional(&mut out, cut(&finding.found).as_deref());
     out.extend_from_slice(br#","expected":"#);

@@ -62,6 +62,21 @@ pub fn sentence(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String
     )
 }
 
+/// What is wrong where the check can't be raised, and the way out.
+#[must_use]
+pub fn conflict(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
+    fill(
+        "{} may not pull {} with {} (images.forbidAlways), but {} does: set {} to IfNotPresent",
+        &[
+            &names.show(told.name),
+            &names.show(told.image),
+            stronger.policy.as_str(),
+            &names.show(stronger.name),
+            &names.show(stronger.name),
+        ],
+    )
+}
+
 /// The repair.
 #[must_use]
 pub fn repaired(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {

@@ -1,0 +1,76 @@
+//! The record of changes on an object that already carries one, genuine or forged.
+
+mod common;
+
+use common::{pod_create, validate};
+use serde_json::{Value, json};
+
+const ANNOTATION: &str = "consistent-pull-policy/changes";
+
+/// The record after a repair of a Pod that came with this one.
+fn record_after(earlier: &str) -> Vec<Value> {
+    let mut request = pod_create(&json!({
+        "initContainers": [{"name": "imagecheck-0", "image": "a:1", "imagePullPolicy": "Never"}],
+        "containers": [{"name": "a", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    }));
+    request["object"]["metadata"]["annotations"] = json!({ANNOTATION: earlier});
+    let answer = validate(&request, &json!({}));
+    let object = answer.mutated().expect("a repair");
+    let record = object["metadata"]["annotations"][ANNOTATION].as_str();
+    serde_json::from_str(record.expect("a record")).unwrap_or_else(|error| {
+        panic!("{earlier:?} left what is no JSON: {error}: {record:?}");
+    })
+}
+
+fn change() -> Value {
+    json!({
+        "path": "spec.initContainers[0].imagePullPolicy",
+        "from": "Never",
+        "to": "IfNotPresent",
+        "rule": "weak-check",
+    })
+}
+
+#[test]
+fn an_earlier_record_is_kept_in_front() {
+    let policy = json!({"path": "p", "from": null, "to": "Always", "rule": "default"});
+    let check = json!({"name": "imagecheck-1", "image": "b", "imagePullPolicy": "Always"});
+    let added = json!({"path": "q", "from": null, "to": check, "rule": "missing-check"});
+    let earlier = json!([policy, added]).to_string();
+    assert_eq!(record_after(&earlier), [policy, added, change()]);
+    assert_eq!(record_after("[]"), [change()]);
+}
+
+#[test]
+fn a_count_goes_on_counting_and_never_overflows() {
+    assert_eq!(
+        record_after(r#"[{"more":7}]"#),
+        [change(), json!({"more": 7})]
+    );
+    let most = usize::MAX.to_string();
+    let record = record_after(&format!(r#"[{{"more":{most}}},{{"more":{most}}}]"#));
+    assert_eq!(record, [change(), json!({"more": usize::MAX})]);
+}
+
+#[test]
+fn what_is_no_record_is_replaced() {
+    for forged in [
+        "",
+        "x",
+        "{}",
+        "[1]",
+        "[[]]",
+        r#"[{"path":1}]"#,
+        r#"[{"to":{]}]"#,
+        r#"[{"other":"x"}]"#,
+        r#"[{"to":{"name":{}}}]"#,
+        r#"[{"more":"7"}]"#,
+        r#"[{"more":-1}]"#,
+        r#"[{"path":"x"}"#,
+        r#"[{"path":"x"}]]"#,
+        "[{\"path\":\"a\nb\"}]",
+        r#"[{"path":"\x"}]"#,
+    ] {
+        assert_eq!(record_after(forged), [change()], "{forged}");
+    }
+}
