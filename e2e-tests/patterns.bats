@@ -23,7 +23,6 @@ match() {
     ngin?                      | nginx, docker.io/library/nginx:1.25, nginx@$sha
     ngin                       |
     ngin??                     |
-    NGINX                      |
     docker.io/nginx            | nginx, docker.io/library/nginx:1.25, nginx@$sha
     docker.io/library/nginx    | nginx, docker.io/library/nginx:1.25, nginx@$sha
     index.docker.io/library/nginx | nginx, docker.io/library/nginx:1.25, nginx@$sha
@@ -39,9 +38,30 @@ match() {
     *.io/*/agent               | buildkite/agent:3, ghcr.io/buildkite/agent:3
     localhost:5000/*           | localhost:5000/nginx:1
     localhost:5000/nginx       | localhost:5000/nginx:1
+    localhost:*/*              | localhost:5000/nginx:1
+    *:latest                   | nginx
     */nginx                    | nginx, docker.io/library/nginx:1.25, localhost:5000/nginx:1, nginx@$sha
     *:3                        | buildkite/agent:3, ghcr.io/buildkite/agent:3
     *                          | nginx, docker.io/library/nginx:1.25, buildkite/agent:3, ghcr.io/buildkite/agent:3, localhost:5000/nginx:1, nginx@$sha
+ROWS
+}
+
+@test "a pattern that can match nothing says what to write" {
+  while fields pattern problem; do
+    invalid "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
+      "images.requireAlways[0] \"$pattern\" $problem"
+  done <<'ROWS'
+    registry.example.com   | names a registry, but no image in it: write registry.example.com/* for all its images
+    registry.example.com/  | names a registry, but no image in it: write registry.example.com/* for all its images
+    localhost:*            | names a registry, but no image in it: write localhost:*/* for all its images
+    ghcr.io/Team/*         | has upper case in a repository, so no image can match it: write ghcr.io/team/*
+    NGINX                  | has upper case in a repository, so no image can match it: write nginx
+    /nginx                 | begins with a slash, so no image can match it: write */nginx
+    ghcr.io/team/          | ends with a slash, so no image can match it: write ghcr.io/team/*
+    nginx:                 | ends with a colon, so no image can match it: write nginx
+    a//b                   | has nothing between two slashes, so no image can match it: write a/b
+    docker.io/ngin?        | leaves out the namespace, so no image can match it: write docker.io/library/ngin?
+    nginx:a/b              | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
 ROWS
 }
 

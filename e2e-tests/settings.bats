@@ -10,10 +10,10 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null}' \
     '{"mode":{},"imageChecks":{},"pullOnce":{},"defaults":{},"images":{},"registry":{},"templates":{},"exempt":{},"recordChanges":{}}' \
     '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[]}' \
-    '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"template":null,"after":null}}' \
-    '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{}}}' \
+    '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"as":null,"replaceExisting":null,"template":null,"after":null}}' \
+    '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"as":{},"replaceExisting":[],"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{},"forbidNever":[]}}' \
     '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{},"replaceServerDefaults":[]},"exempt":{"containers":[],"images":null}}' \
-    '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null}}'; do
+    '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null,"overrides":[],"platform":{}}}'; do
     row=$unset
     evaluate "$unset"
     [[ -n $patch && $(jq length <<<"$changes") == 2 ]] || fail "not as without settings"
@@ -25,12 +25,15 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
   for given in \
     '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
     '{"mode":"Fix","pullOnce":false,"templates":"Warn","recordChanges":false}' \
-    '{"templates":"Fix","imageChecks":{"namePrefixes":["imagecheck-"],"coverage":"Off","everyPod":false,"after":["copy-*","a?"]}}' \
+    '{"templates":"Enforce","imageChecks":{"namePrefixes":["imagecheck-"],"coverage":"Off","everyPod":false,"after":["copy-*","a?"]}}' \
     '{"imageChecks":{"coverage":"Warn"}}' '{"imageChecks":{"coverage":"Reject"}}' '{"imageChecks":{"coverage":"Fix"}}' \
     '{"imageChecks":{"coverage":false},"templates":false}' \
     '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}' \
     '{"registry":{"lookup":"Off","images":["*"],"skipImages":["nginx"],"onNotFound":"Reject","onDenied":"KeepTag","onRateLimited":"UseCached","onUnreachable":"Reject","onUnknown":"KeepTag","maxLookups":1}}' \
-    '{"registry":{"lookup":false,"maxLookups":100}}' \
+    '{"registry":{"lookup":false,"maxLookups":100,"platform":false}}' \
+    '{"registry":{"platform":"Off","overrides":[{"images":["quay.io/*"],"lookup":false},{"images":["docker.io/*","localhost/a"],"onNotFound":"KeepTag","onDenied":"Reject","onRateLimited":"UseCached","onUnreachable":"UseCached","onUnknown":"UseCached"}]}}' \
+    '{"imageChecks":{"as":"InitContainer","replaceExisting":false}}' \
+    '{"images":{"requireAlways":["a"],"forbidAlways":["b"],"forbidNever":["*"]}}' \
     '{"defaults":{"replaceServerDefaults":false}}' \
     '{"exempt":{"containers":["x*"],"images":["quay.io/*","nginx:1.25","localhost:5000/a"]}}'; do
     row=$given
@@ -42,10 +45,11 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
 @test "unknown keys are named, at every level" {
   invalid '{"Mode":"Fix"}' "Mode is not a setting: the settings have $keys"
   invalid '{"mode ":"Fix"}' "mode  is not a setting: the settings have $keys"
-  invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, template, after'
+  invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, as, replaceExisting, template, after'
   invalid '{"defaults":{"pullPolicy":"Always"}}' 'defaults.pullPolicy is not a setting: it holds imagePullPolicy, imageCheckPullPolicy, replaceServerDefaults'
-  invalid '{"images":{"require":[]}}' 'images.require is not a setting: it holds requireAlways, forbidAlways'
-  invalid '{"registry":{"onError":"Reject"}}' 'registry.onError is not a setting: it holds lookup, images, skipImages, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown, maxLookups'
+  invalid '{"images":{"require":[]}}' 'images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever'
+  invalid '{"registry":{"onError":"Reject"}}' 'registry.onError is not a setting: it holds lookup, images, skipImages, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown, maxLookups, overrides, platform'
+  invalid '{"registry":{"overrides":[{"images":["a"],"maxLookups":1}]}}' 'registry.overrides[0].maxLookups is not a setting: it holds images, lookup, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown'
   invalid '{"exempt":{"namespaces":["a"]}}' 'exempt.namespaces is not a setting: it holds containers, images'
 }
 
@@ -61,7 +65,8 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     mode                          | false       | Fix, Reject, Warn
     imageChecks.coverage          | "On"        | Off, Warn, Reject, Fix
     imageChecks.coverage          | true        | Off, Warn, Reject, Fix
-    templates                     | "Reject"    | Off, Warn, Fix
+    imageChecks.as                | "Volume"    | InitContainer, ImageVolume
+    templates                     | "Fix"       | Off, Warn, Enforce
     defaults.imagePullPolicy      | "always"    | Always, IfNotPresent, Never, AlwaysUnlessDigest
     defaults.imagePullPolicy      | false       | Always, IfNotPresent, Never, AlwaysUnlessDigest
     defaults.imageCheckPullPolicy | "Sometimes" | Always, IfNotPresent, Never, AlwaysUnlessDigest
@@ -71,13 +76,14 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     registry.onRateLimited        | 1           | Reject, KeepTag, UseCached
     registry.onUnreachable        | "Off"       | Reject, KeepTag, UseCached
     registry.onUnknown            | "Accept"    | Reject, KeepTag, UseCached
+    registry.platform             | "Fix"       | Off, Warn, Reject
 ROWS
   invalid '{"mode":["Fix"]}' 'mode must be one of Fix, Reject, Warn, not a list'
-  invalid '{"templates":{"a":"Fix"}}' 'templates must be one of Off, Warn, Fix, not an object'
+  invalid '{"templates":{"a":"Fix"}}' 'templates must be one of Off, Warn, Enforce, not an object'
 }
 
 @test "true and false are no words, no numbers and no text" {
-  for path in pullOnce recordChanges imageChecks.everyPod defaults.replaceServerDefaults; do
+  for path in pullOnce recordChanges imageChecks.everyPod imageChecks.replaceExisting defaults.replaceServerDefaults; do
     for found in '"true"' '"yes"' 1 0 '""'; do
       row="$path $found"
       invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
@@ -93,32 +99,35 @@ ROWS
     invalid "{\"$section\":[1]}" "$section must be an object, not a list"
     invalid "{\"$section\":true}" "$section must be an object, not a boolean"
   done
-  for path in imageChecks.namePrefixes imageChecks.after images.requireAlways images.forbidAlways registry.images \
+  for path in imageChecks.namePrefixes imageChecks.after images.requireAlways images.forbidAlways images.forbidNever registry.images \
     registry.skipImages exempt.containers exempt.images; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); "nginx")')" "$path must be a list of strings, not \"nginx\""
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path must be a list of strings, not an object"
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); "nginx")')" "$path must be a list, not \"nginx\""
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path must be a list, not an object"
     invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
       "${path}[1] must be a string, not 5" "${path}[2] must be a string, not null" "${path}[3] must be a string, not a list"
   done
 }
 
 @test "patterns that can match nothing" {
-  for path in images.requireAlways images.forbidAlways registry.images registry.skipImages exempt.images; do
+  for path in images.requireAlways images.forbidAlways images.forbidNever registry.images registry.skipImages exempt.images; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*"])')" \
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*", "registry.example.com", "ghcr.io/Team/*"])')" \
       "${path}[0] \"\" is empty, which matches nothing" \
       "${path}[1] \"a@sha256:b\" has a digest, but patterns match registry/repository[:tag]" \
       "${path}[2] \"https://x/y\" has a URL scheme, but image names have none" \
-      "${path}[3] \"a b\" has white space, but image names have none"
+      "${path}[3] \"a b\" has white space, but image names have none" \
+      "${path}[5] \"registry.example.com\" names a registry, but no image in it: write registry.example.com/* for all its images" \
+      "${path}[6] \"ghcr.io/Team/*\" has upper case in a repository, so no image can match it: write ghcr.io/team/*"
   done
   for path in imageChecks.after exempt.containers; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?"])')" \
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-"])')" \
       "${path}[0] \"\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[1] \"Copy\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[2] \"a_b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
-      "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?"
+      "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
+      "${path}[5] \"istio-\" matches no container's name, as none ends with -: write istio-*"
   done
 }
 
@@ -137,10 +146,10 @@ ROWS
     'imageChecks.namePrefixes[0] "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" leaves no room for a number: it takes at most 58 characters'
 }
 
-@test "registry.maxLookups is a whole number from 1 to 100" {
-  for found in 0 101 -1 1.5 '"10"' true 1000000000000000000000; do
+@test "registry.maxLookups is a whole number from 0 to 100" {
+  for found in 101 -1 1.5 '"10"' true 1000000000000000000000; do
     row=$found
-    problem="registry.maxLookups must be a whole number from 1 to 100, not "
+    problem="registry.maxLookups must be a whole number from 0 to 100, not "
     settings_row="{\"registry\":{\"maxLookups\":$found}}"
     # A host may write a number that is too large for it in its own way.
     if [[ $found == 1000* ]]; then
@@ -153,9 +162,9 @@ ROWS
 
 @test "imageChecks.template: the three fields that are each check's own" {
   invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
+    "imageChecks.template.name can't be set: every added check has its own" \
     "imageChecks.template.image can't be set: every added check has its own" \
-    "imageChecks.template.imagePullPolicy can't be set: every added check has its own" \
-    "imageChecks.template.name can't be set: every added check has its own"
+    "imageChecks.template.imagePullPolicy can't be set: every added check has its own"
 }
 
 @test "imageChecks.template: what an init container that ends can't have" {
@@ -191,8 +200,8 @@ ROWS
     {"tty":"yes"}                                            | tty must be true or false, not a string
     {"workingDir":5}                                         | workingDir must be a string, not a number
 ROWS
-  invalid '{"imageChecks":{"template":"x"}}' 'imageChecks.template must be a container, not a string'
-  invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template must be a container, not a list'
+  invalid '{"imageChecks":{"template":"x"}}' 'imageChecks.template must be an object, not a string'
+  invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template must be an object, not a list'
 }
 
 @test "imageChecks.template: a command that is not there" {
@@ -223,24 +232,34 @@ ROWS
 
 @test "settings that don't go together" {
   invalid '{"imageChecks":{"coverage":"Fix","everyPod":true}}' \
-    'imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy'
-  for glob in '*' 'imagecheck-*' imagecheck-0 'image*0'; do
+    'imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy, unless imageChecks.as is ImageVolume'
+  for glob in '*' 'imagecheck-*' imagecheck-0 imagecheck-7 'imagecheck-??*' 'image*0'; do
     row=$glob
     invalid "{\"imageChecks\":{\"coverage\":\"Fix\"},\"exempt\":{\"containers\":[\"a\",\"$glob\"]}}" \
-      "exempt.containers \"$glob\" matches the checks that imageChecks.coverage Fix adds: name containers that it does not"
+      "exempt.containers \"$glob\" matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not"
   done
+  row=
+  invalid '{"imageChecks":{"replaceExisting":true}}' \
+    'imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes of the checks that are init containers'
+  invalid '{"registry":{"maxLookups":0,"lookup":"Pin"}}' \
+    'registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either'
+  invalid '{"registry":{"platform":"Warn"}}' \
+    'registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin'
+  invalid '{"registry":{"overrides":[{"images":["docker.io/*"]},{"images":["ghcr.io/*","nginx:1.*"]}]}}' \
+    'registry.overrides[1].images "nginx:1.*" never decides: "docker.io/*" of registry.overrides[0] matches all that it does; put it before that entry or take it out'
+  invalid '{"registry":{"overrides":[{"lookup":"Off"}]}}' 'registry.overrides[0].images is missing: every entry needs it'
 }
 
 @test "every problem is reported at once" {
   # In the order of the keys, as hosts pass them on.
-  invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":0},"templates":5,"pullOnce":"no"}' \
+  invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \
     'imageChecks.namePrefixes[1] must be a string, not 5' \
     'mode must be one of Fix, Reject, Warn, not "fix"' \
     'pullOnce must be true or false, not "no"' \
-    'registry.maxLookups must be a whole number from 1 to 100, not 0' \
-    'templates must be one of Off, Warn, Fix, not 5' \
+    'registry.maxLookups must be a whole number from 0 to 100, not 101' \
+    'templates must be one of Off, Warn, Enforce, not 5' \
     "typo is not a setting: the settings have $keys" \
     "imageChecks.template.image can't be set: every added check has its own" \
     "imageChecks.template.command is missing: without it a check would run the image's own program"
@@ -250,7 +269,7 @@ ROWS
   long=$(printf 'x%.0s' {1..200})
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   invalid "{\"$long\":1}" "${cut}...${cut:1} is not a setting: the settings have $keys"
-  invalid "{\"mode\":\"$long\"}" "mode must be one of Fix, Reject, Warn, not \"${cut:1}...${cut:2}\""
+  invalid "{\"mode\":\"$long\"}" "mode must be one of Fix, Reject, Warn, not \"${cut}...${cut:1}\""
   invalid '{"a\nb\u001b":1}' "a?b? is not a setting: the settings have $keys"
   invalid '{"credentials":{"password":"s3cr3t"},"mode":{"token":"s3cr3t"},"images":{"requireAlways":[["s3cr3t"]]},"imageChecks":{"template":{"env":[{"name":"a","value":"s3cr3t","x":"s3cr3t"}],"command":["s3cr3t"]}}}' \
     "credentials is not a setting: the settings have $keys" \

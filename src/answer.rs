@@ -2,17 +2,28 @@
 
 mod changes;
 mod findings;
+mod object;
 mod paths;
+mod record;
 
-use self::changes::{changes, sorted_changes, write_object};
-use self::findings::{At, Finding, finding_json, findings};
-use self::paths::{Paths, rank};
-use crate::json::{in_order, write_escaped, write_string};
-use crate::rules::{Decision, Work, registry};
-use crate::sentence::{Names, fill, fit};
+use std::collections::BTreeMap;
+
+use kubewarden_policy_sdk::reject_request;
+use serde::Serialize;
+use wapc_guest::CallResult;
+
+use self::changes::changes;
+use self::findings::{Finding, findings};
+use self::paths::Paths;
+use self::record::Record;
+use crate::request::Review;
+use crate::rules::registry::{Asked, FailedLookup};
+use crate::rules::{Decision, Work};
+use crate::sentence::{Names, fit};
+use crate::settings::OnFailure;
 
 /// The status code of a rejection. An audit takes 500 for a failure of the policy itself.
-const REJECTED: &[u8] = b"400";
+const REJECTED: u16 = 400;
 /// The longest warning, in characters: what the Kubernetes API asks webhooks for.
 const WARNING_MAX: usize = 120;
 /// The most warnings in one answer.
@@ -20,75 +31,165 @@ const WARNINGS_MAX: usize = 10;
 /// The most findings that a rejection tells; the audit annotation has them all.
 const SENTENCES_MAX: usize = 20;
 
-/// The answer to a request that passes untouched.
-#[must_use]
-pub fn accept() -> Vec<u8> {
-    br#"{"accepted":true}"#.to_vec()
+/// What waPC's `validate` answers: `ValidationResponse` of the SDK, but for the object, which goes
+/// out as text. As a `Value` it would be parsed, built and written once more, and that costs as
+/// much as everything else together.
+#[derive(Default, Serialize)]
+struct Answer {
+    accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    audit_annotations: BTreeMap<&'static str, String>,
+}
+
+impl Answer {
+    /// Writes the answer, with the changed object where there is one.
+    fn write(&self, object: Option<&str>) -> CallResult {
+        let mut answer = serde_json::to_vec(self)?;
+        if let Some(object) = object {
+            answer.pop();
+            answer.reserve_exact(object.len().saturating_add(20));
+            answer.extend_from_slice(b",\"mutated_object\":");
+            answer.extend_from_slice(object.as_bytes());
+            answer.push(b'}');
+        }
+        Ok(answer)
+    }
 }
 
 /// The answer to a request that can't be examined.
-#[must_use]
-pub fn reject(message: &str) -> Vec<u8> {
-    let mut out = br#"{"accepted":false,"code":"#.to_vec();
-    out.extend_from_slice(REJECTED);
-    out.extend_from_slice(br#","message":"#);
-    write_string(&mut out, message);
-    out.push(b'}');
-    out
+///
+/// # Errors
+/// Never, as far as the SDK is concerned.
+pub fn reject(message: String) -> CallResult {
+    reject_request(Some(message), Some(REJECTED), None, None)
 }
 
+/// The answer where nothing was looked for, but fields may have been put back.
+///
+/// # Errors
+/// Never, as far as the SDK is concerned.
+pub fn restored(review: &Review<'_>) -> CallResult {
+    let accepted = Answer {
+        accepted: true,
+        ..Answer::default()
+    };
+    if review.restored.is_empty() {
+        return accepted.write(None);
+    }
+    match object::restored(review) {
+        Some(object) => accepted.write(Some(&object)),
+        None => reject(UNEDITED.to_owned()),
+    }
+}
+
+/// What is said if an edit has no place, which no input is known to bring about.
+const UNEDITED: &str = "the object can't be repaired in place: write it without escapes in its keys";
+
 /// The answer to what the rules found.
-#[must_use]
-pub fn answer(work: &Work<'_>, decision: Decision) -> Vec<u8> {
+///
+/// # Errors
+/// Never, as far as the SDK is concerned.
+pub fn answer(work: &Work<'_>, decision: Decision) -> CallResult {
     if work.is_quiet() {
-        return accept();
+        return restored(work.review);
     }
     let paths = Paths::of(work);
     let findings = findings(work, &paths);
     let rejected = decision.rejects(work);
-    let repairs = !rejected
-        && decision == Decision::Repair
-        // What pull-once saves is no reason to change a template, and roll its Pods.
+    // What pull-once saves is no reason to change a template, and roll its Pods.
+    let repairs = decision == Decision::Repair
+        && !rejected
         && (!work.review.event.is_template() || work.has_repairs());
     let changes = if repairs {
         changes(work, &paths)
     } else {
         Vec::new()
     };
-    let changes_json = sorted_changes(&changes);
-    let mut out = if rejected {
-        reject(&message(&findings, decision))
+    let records = work.settings.record_changes && work.review.event.is_create();
+    let record =
+        (records && !changes.is_empty()).then(|| Record::of(&changes, work.review));
+    let object = if rejected || (changes.is_empty() && work.review.restored.is_empty()) {
+        None
     } else {
-        accept()
+        let record = record.as_ref().and_then(|record| record.value.as_deref());
+        match object::edited(work, record) {
+            Some(object) => Some(object),
+            None => return reject(UNEDITED.to_owned()),
+        }
     };
-    out.pop();
+    let mut audit_annotations = BTreeMap::new();
     if !changes.is_empty() {
-        let object = work.review.object;
-        let record: usize = changes_json.iter().map(Vec::len).sum();
-        out.reserve(object.end - object.start + 3 * record + 1024);
-        out.extend_from_slice(br#","mutated_object":"#);
-        write_object(&mut out, work, &changes, &changes_json);
+        audit_annotations.insert("changes", serde_json::to_string(&changes)?);
     }
-    write_warnings(&mut out, &warnings(work, &findings, decision, rejected));
-    write_audit_annotations(&mut out, work, &findings, &changes_json);
-    out.push(b'}');
-    out
+    drop(changes);
+    if !findings.is_empty() {
+        let findings: Vec<_> = findings.iter().map(Finding::audited).collect();
+        audit_annotations.insert("findings", serde_json::to_string(&findings)?);
+    }
+    if !work.lookups.is_empty() {
+        let lookups: Vec<_> = work.lookups.iter().map(Lookup::of).collect();
+        audit_annotations.insert("lookups", serde_json::to_string(&lookups)?);
+    }
+    if let Some(note) = record.and_then(|record| record.note) {
+        audit_annotations.insert("record", note.to_owned());
+    }
+    let answer = Answer {
+        accepted: !rejected,
+        code: rejected.then_some(REJECTED),
+        message: rejected.then(|| message(&findings, decision)),
+        warnings: warnings(work, &findings, decision, rejected),
+        audit_annotations,
+    };
+    answer.write(object.as_deref())
+}
+
+/// A lookup that failed, as it stands in the audit annotation.
+#[derive(Serialize)]
+struct Lookup<'l> {
+    image: &'l str,
+    failure: &'static str,
+    asked: bool,
+    action: &'static str,
+}
+
+impl<'l> Lookup<'l> {
+    fn of(lookup: &'l FailedLookup) -> Self {
+        Self {
+            image: &lookup.image,
+            failure: lookup.answer.failure.id(),
+            asked: lookup.answer.asked == Asked::Yes,
+            action: lookup.action.as_str(),
+        }
+    }
+}
+
+/// Findings with the most important first.
+fn by_importance<'f, 'w, 'p>(findings: &'f [Finding<'w, 'p>]) -> Vec<&'f Finding<'w, 'p>> {
+    let mut sorted: Vec<&Finding<'_, '_>> = findings.iter().collect();
+    sorted.sort_by_key(|finding| finding.rule());
+    sorted
 }
 
 /// The message of a rejection: a sentence a finding.
 fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
-    let told: Vec<&Finding<'_, '_>> = in_order(findings, |finding| finding.rule as usize)
-        .filter(|finding| !finding.advice)
-        .filter(|finding| decision == Decision::Reject || matches!(finding.at, At::Problem(_)))
-        .collect();
+    let mut told = by_importance(findings);
+    told.retain(|finding| {
+        !finding.advice && (decision == Decision::Reject || !finding.repairable)
+    });
     let mut sentences: Vec<String> = told
         .iter()
         .take(SENTENCES_MAX)
         .map(|finding| finding.sentence(Names::whole()))
         .collect();
-    let more = told.len() - sentences.len();
+    let more = told.len().saturating_sub(SENTENCES_MAX);
     if more > 0 {
-        sentences.push(fill("and {} more findings", &[&more.to_string()]));
+        sentences.push(format!("and {more} more findings"));
     }
     sentences.join("; ")
 }
@@ -100,107 +201,34 @@ fn warnings(
     decision: Decision,
     rejected: bool,
 ) -> Vec<String> {
-    let mut lines: Vec<Box<dyn Fn(Names) -> String + '_>> = Vec::new();
-    for finding in in_order(findings, |finding| finding.rule as usize) {
+    type Line<'l> = Box<dyn Fn(Names) -> Option<String> + 'l>;
+    let is_repaired = decision == Decision::Repair && !rejected;
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for finding in by_importance(findings) {
         if finding.advice || decision == Decision::Warn {
-            lines.push(Box::new(|names| finding.sentence(names)));
-        } else if decision == Decision::Repair && !rejected && finding.is_worth_a_warning() {
-            lines.push(Box::new(|names| {
-                finding.repaired(names).unwrap_or_default()
-            }));
+            lines.push(Box::new(|names| Some(finding.sentence(names))));
+        } else if is_repaired {
+            lines.push(Box::new(|names| finding.repaired(names)));
         }
     }
     for lookup in &work.lookups {
-        if lookup.action != crate::settings::OnFailure::Reject {
-            lines.push(Box::new(|names| registry::warning(lookup, names)));
+        if lookup.action != OnFailure::Reject {
+            lines.push(Box::new(move |names| Some(lookup.warning(is_repaired, names))));
         }
     }
-    let shown = if lines.len() > WARNINGS_MAX {
-        WARNINGS_MAX - 1
-    } else {
-        lines.len()
-    };
-    let mut warnings: Vec<String> = lines
-        .iter()
-        .take(shown)
-        .map(|line| fit(WARNING_MAX, line))
-        .collect();
-    let more = lines.len() - shown;
-    if more > 0 {
-        warnings.push(fill("and {} more warnings", &[&more.to_string()]));
+    let mut warnings = Vec::new();
+    let mut more: usize = 0;
+    for line in lines {
+        if warnings.len() > WARNINGS_MAX {
+            more = more.saturating_add(usize::from(line(Names::whole()).is_some()));
+        } else {
+            warnings.extend(fit(WARNING_MAX, line));
+        }
+    }
+    if warnings.len() > WARNINGS_MAX {
+        let left_out = warnings.split_off(WARNINGS_MAX.saturating_sub(1)).len();
+        more = more.saturating_add(left_out);
+        warnings.push(format!("and {more} more warnings"));
     }
     warnings
-}
-
-fn write_warnings(out: &mut Vec<u8>, warnings: &[String]) {
-    if warnings.is_empty() {
-        return;
-    }
-    out.extend_from_slice(br#","warnings":["#);
-    for (index, warning) in warnings.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write_string(out, warning);
-    }
-    out.push(b']');
-}
-
-/// Audit annotations: findings, changes and failed lookups as JSON, sorted, to be counted.
-fn write_audit_annotations(
-    out: &mut Vec<u8>,
-    work: &Work<'_>,
-    findings: &[Finding<'_, '_>],
-    changes: &[Vec<u8>],
-) {
-    let before = out.len();
-    out.extend_from_slice(br#","audit_annotations":{"#);
-    let empty = out.len();
-    let in_order = in_order(findings, |finding| {
-        rank(finding.place().slot, finding.place().index, &finding.path)
-    });
-    write_annotation(out, "changes", &mut changes.iter().cloned());
-    write_annotation(out, "findings", &mut in_order.map(finding_json));
-    write_annotation(out, "lookups", &mut work.lookups.iter().map(lookup_json));
-    if out.len() == empty {
-        out.truncate(before);
-        return;
-    }
-    // The comma after the last.
-    out.pop();
-    out.push(b'}');
-}
-
-/// Writes an annotation whose value is a list in JSON, unless it is empty.
-fn write_annotation(out: &mut Vec<u8>, key: &str, items: &mut dyn Iterator<Item = Vec<u8>>) {
-    let mut separator = b'[';
-    for item in items {
-        if separator == b'[' {
-            write_string(out, key);
-            out.extend_from_slice(b":\"");
-        }
-        out.push(separator);
-        write_escaped(out, &item);
-        separator = b',';
-    }
-    if separator == b',' {
-        out.extend_from_slice(b"]\",");
-    }
-}
-
-fn lookup_json(lookup: &registry::FailedLookup) -> Vec<u8> {
-    let asked: &[u8] = match lookup.asked {
-        registry::Asked::Yes => b"true",
-        _ => b"false",
-    };
-    let mut out = br#"{"image":"#.to_vec();
-    write_string(&mut out, &lookup.image);
-    out.extend_from_slice(br#","failure":"#);
-    write_string(&mut out, lookup.failure.id());
-    out.extend_from_slice(br#","asked":"#);
-    out.extend_from_slice(asked);
-    out.extend_from_slice(br#","action":"#);
-    write_string(&mut out, lookup.action.as_str());
-    out.push(b'}');
-    out
 }

@@ -1,44 +1,86 @@
 //! From payload to answer: the request is read, the rules run, the answer is written.
 
-use crate::answer::{accept, answer, reject};
-use crate::json::{Span, write_string};
-use crate::request::{Payload, Scope};
-use crate::rules::registry::ManifestDigests;
+use kubewarden_policy_sdk::accept_request;
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
+use wapc_guest::CallResult;
+
+use crate::answer::{answer, reject, restored};
+use crate::request::{Kind, Payload, Review, Scope};
+use crate::rules::registry::Registries;
 use crate::rules::{self, Decision};
-use crate::settings::Settings;
+use crate::settings::{CheckKind, Mode, Settings, Templates};
 
 /// Answers waPC's `validate`.
-#[must_use]
-pub fn validate(payload: &[u8], registry: &mut dyn ManifestDigests) -> Vec<u8> {
-    let scope = Payload::read(payload).and_then(|read| Ok((read.scope?, read.settings)));
-    let (review, settings) = match scope {
-        Err(error) => return reject(&error.sentence()),
-        Ok((Scope::Untouched, _)) => return accept(),
-        Ok((Scope::Examine(review), settings)) => (review, settings),
+///
+/// # Errors
+/// Never: what can't be examined is rejected.
+pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
+    let Ok(payload) = std::str::from_utf8(payload) else {
+        return reject("the request is not UTF-8".to_owned());
     };
-    let settings = match Settings::read(settings.map_or(b"null", |span: Span| span.of(payload))) {
+    let (scope, settings) = match Payload::read(payload) {
+        Ok(payload) => (payload.scope, payload.settings),
+        Err(problem) => return reject(problem),
+    };
+    if matches!(scope, Scope::Untouched) {
+        return accept_request();
+    }
+    let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(problems) => return reject(&problems.join("; ")),
+        Err(problems) => return reject(problems.join("; ")),
     };
-    match Decision::of(&review, &settings) {
-        None => accept(),
-        Some(decision) => {
-            let work = rules::run(&review, &settings, decision, registry);
-            answer(&work, decision)
+    match scope {
+        Scope::Untouched => accept_request(),
+        Scope::Broken(kind, _) if kind != Kind::Pod && settings.templates == Templates::Off => {
+            accept_request()
         }
+        Scope::Broken(_, problem) => reject(problem),
+        Scope::Examine(review) => examine(*review, &settings, registries),
     }
 }
 
-/// Answers waPC's `validate_settings`.
-#[must_use]
-pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
-    match Settings::check(payload) {
-        Ok(()) => br#"{"valid":true}"#.to_vec(),
-        Err(problems) => {
-            let mut out = br#"{"valid":false,"message":"#.to_vec();
-            write_string(&mut out, &problems.join("; "));
-            out.push(b'}');
-            out
-        }
+fn examine(
+    mut review: Review<'_>,
+    settings: &Settings,
+    registries: &mut dyn Registries,
+) -> CallResult {
+    if settings.mode == Mode::Fix {
+        review.restore();
     }
+    review.keep_what_is_new();
+    let Some(decision) = Decision::of(&review, settings).filter(|_| !review.pod.places.is_empty())
+    else {
+        return restored(&review);
+    };
+    if let Err(problem) = read_the_rest(&mut review, settings) {
+        return reject(problem);
+    }
+    let work = rules::run(&review, settings, decision, registries);
+    answer(&work, decision)
+}
+
+/// Reads what only some settings or some Pods need.
+fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), String> {
+    let needs_mounts = settings.image_checks.made_of == CheckKind::ImageVolume;
+    if review.pod.has_image_volumes() || needs_mounts {
+        let path = review.spec_path();
+        review.pod.read_mounts(&path)?;
+    }
+    if settings.mode != Mode::Fix {
+        review.read_status();
+    }
+    Ok(())
+}
+
+/// Answers waPC's `validate_settings`.
+///
+/// # Errors
+/// Never: serde writes the answer.
+pub fn validate_settings(payload: &[u8]) -> CallResult {
+    let problems = Settings::check(payload).err();
+    let answer = SettingsValidationResponse {
+        valid: problems.is_none(),
+        message: problems.map(|problems| problems.join("; ")),
+    };
+    Ok(serde_json::to_vec(&answer)?)
 }

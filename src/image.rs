@@ -8,8 +8,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::pull_policy::PullPolicy;
-use crate::sentence::has;
+use oci_spec::image::{Digest, DigestAlgorithm};
 
 /// The registry of a reference that names none.
 pub const DEFAULT_REGISTRY: &str = "docker.io";
@@ -25,6 +24,8 @@ const TAG_MAX: usize = 128;
 /// A parsed image reference, borrowed from its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
+    /// The repository as it is written.
+    written: &'a str,
     registry: &'a str,
     /// The path stands in Docker Hub's `library/`, which `path` then leaves out.
     official: bool,
@@ -63,7 +64,8 @@ pub enum Invalid {
     Scheme,
     /// A variable such as `$(IMAGE)` or `${IMAGE}` that nobody replaced.
     Variable,
-    /// 64 hexadecimal digits alone are an image ID, and reserved.
+    /// An image ID, which containerd takes for an image on the node, past every registry: 64
+    /// hexadecimal digits, or `sha256:` and any number of them.
     ImageId,
     /// The registry is not `host[:port]`.
     Registry,
@@ -89,7 +91,7 @@ impl Invalid {
             Self::Space => "it has white space",
             Self::Scheme => "a reference has no URL scheme",
             Self::Variable => "a variable in it was not replaced",
-            Self::ImageId => "64 hexadecimal digits alone are an image ID",
+            Self::ImageId => "it is an image ID, which no registry is asked for",
             Self::Registry => "its registry is not host[:port]",
             Self::UpperCase => "its repository has upper-case letters",
             Self::Repository => {
@@ -118,15 +120,19 @@ impl<'a> Reference<'a> {
     }
 
     fn parse_parts(text: &'a str) -> Result<Self, Invalid> {
-        if text.len() == 64 && text.bytes().all(is_lower_hex) {
+        if is_image_id(text) {
             return Err(Invalid::ImageId);
         }
         let (registry, remainder) = split_registry(text);
         if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
             return Err(Invalid::Registry);
         }
-        let (name, digest) = part_at(remainder, b'@');
-        let (path, tag) = part_at(name, b':');
+        let (name, digest) = part_at(remainder, '@');
+        let (path, tag) = part_at(name, ':');
+        let version = remainder.len().saturating_sub(path.len());
+        let written = text
+            .get(..text.len().saturating_sub(version))
+            .unwrap_or(text);
         let (official, path) = official(registry, path);
         if !is_path(path) {
             return Err(if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -140,7 +146,7 @@ impl<'a> Reference<'a> {
         } else {
             0
         };
-        if namespace + path.len() > PATH_MAX {
+        if path.len().saturating_add(namespace) > PATH_MAX {
             return Err(Invalid::Long);
         }
         if !tag.is_none_or(is_tag) {
@@ -150,6 +156,7 @@ impl<'a> Reference<'a> {
             return Err(Invalid::Digest);
         }
         Ok(Self {
+            written,
             registry,
             official,
             path,
@@ -158,10 +165,25 @@ impl<'a> Reference<'a> {
         })
     }
 
+    /// The repository as it is written, without tag and digest. A node keeps the credentials that
+    /// pulled an image by this name (`KubeletEnsureSecretPulledImages`), so for another spelling
+    /// of the same repository it asks the registry again.
+    #[must_use]
+    pub const fn written(&self) -> &'a str {
+        self.written
+    }
+
     /// The registry's host and port, `docker.io` where the reference names none.
     #[must_use]
     pub const fn registry(&self) -> &'a str {
         self.registry
+    }
+
+    /// The normalised repository in two parts, for comparing: registry, and path without Docker
+    /// Hub's `library/`, which no other path of Docker Hub is like.
+    #[must_use]
+    pub const fn registry_and_path(&self) -> (&'a str, &'a str) {
+        (self.registry, self.path)
     }
 
     /// The tag as it is written.
@@ -229,12 +251,6 @@ impl<'a> Reference<'a> {
             _ => Some([&self.repository(), ":", self.effective_tag()].concat()),
         }
     }
-
-    /// What the API server fills in for this image; see [`PullPolicy::server_default`].
-    #[must_use]
-    pub fn server_default(&self) -> PullPolicy {
-        PullPolicy::server_default(self)
-    }
 }
 
 impl Invalid {
@@ -242,11 +258,11 @@ impl Invalid {
     fn most_telling(text: &str, invalid: Self) -> Self {
         if text.trim().is_empty() {
             Self::Empty
-        } else if has(text, "$(") || has(text, "${") || has(text, "{{") {
+        } else if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
             Self::Variable
         } else if text.chars().any(char::is_whitespace) {
             Self::Space
-        } else if has(text, "://") {
+        } else if text.contains("://") {
             Self::Scheme
         } else {
             invalid
@@ -254,14 +270,10 @@ impl Invalid {
     }
 }
 
-/// Parts a text at the first such byte. References are too short for the searches of the standard
-/// library, which look for long texts first.
-fn part_at(text: &str, byte: u8) -> (&str, Option<&str>) {
-    match text.bytes().position(|other| other == byte) {
-        Some(position) => (
-            text.get(..position).unwrap_or_default(),
-            text.get(position + 1..),
-        ),
+/// Parts a text at the first such character.
+fn part_at(text: &str, at: char) -> (&str, Option<&str>) {
+    match text.split_once(at) {
+        Some((before, after)) => (before, Some(after)),
         None => (text, None),
     }
 }
@@ -269,7 +281,7 @@ fn part_at(text: &str, byte: u8) -> (&str, Option<&str>) {
 /// Parts the registry from the rest, as `splitDockerDomain` does: the first part is a registry
 /// when it looks like a host.
 pub(crate) fn split_registry(text: &str) -> (&str, &str) {
-    match part_at(text, b'/') {
+    match part_at(text, '/') {
         (first, Some(rest)) if looks_like_host(first) => {
             if first == LEGACY_DEFAULT_REGISTRY {
                 (DEFAULT_REGISTRY, rest)
@@ -293,7 +305,7 @@ fn official<'a>(registry: &str, path: &'a str) -> (bool, &'a str) {
     if registry != DEFAULT_REGISTRY {
         return (false, path);
     }
-    let is_short = |path: &str| part_at(path, b'/').1.is_none();
+    let is_short = |path: &str| part_at(path, '/').1.is_none();
     match path.strip_prefix(OFFICIAL_NAMESPACE) {
         Some(short) if is_short(short) => (true, short),
         _ => (is_short(path), path),
@@ -320,7 +332,7 @@ fn is_registry(text: &str) -> bool {
                 .or((!after.is_empty()).then_some("")),
         )
     } else {
-        part_at(text, b':')
+        part_at(text, ':')
     };
     let port_is_number =
         port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -365,7 +377,7 @@ fn is_path(text: &str) -> bool {
 
 /// Lower-case letters and digits, parted by one of `.`, `_`, `__`, or any number of `-`.
 fn is_path_component(text: &str) -> bool {
-    is_path(text) && part_at(text, b'/').1.is_none()
+    is_path(text) && part_at(text, '/').1.is_none()
 }
 
 fn is_tag(text: &str) -> bool {
@@ -379,16 +391,18 @@ fn is_tag(text: &str) -> bool {
 
 /// A digest of an algorithm that go-digest knows, `algorithm:hex`.
 pub(crate) fn is_digest(text: &str) -> bool {
-    let Some((algorithm, hex)) = text.split_once(':') else {
-        return false;
-    };
-    let length = match algorithm {
-        "sha256" => 64,
-        "sha384" => 96,
-        "sha512" => 128,
-        _ => return false,
-    };
-    hex.len() == length && hex.bytes().all(is_lower_hex)
+    Digest::try_from(text)
+        .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
+}
+
+/// A whole reference that a node resolves without any registry; containerd takes truncated image
+/// IDs, too.
+fn is_image_id(text: &str) -> bool {
+    let is_hex = |hex: &str| !hex.is_empty() && hex.bytes().all(is_lower_hex);
+    match text.strip_prefix("sha256:") {
+        Some(hex) => is_hex(hex),
+        None => text.len() == 64 && is_hex(text),
+    }
 }
 
 const fn is_lower_hex(byte: u8) -> bool {

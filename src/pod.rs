@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Error, Reader, Result, Span, Text};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess};
+use serde_json::value::RawValue;
+
+use crate::edit::Edit;
+use crate::json::{self, Key, Members, Objects, OptionalObject, Text, skip};
 use crate::pull_policy::PullPolicy;
 
 /// The lists of a Pod spec in which images stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     /// `spec.initContainers`
     InitContainer,
@@ -30,17 +34,6 @@ impl Slot {
         }
     }
 
-    /// The list's place among the names of all lists, in alphabetical order.
-    #[must_use]
-    pub const fn rank(self) -> usize {
-        match self {
-            Self::Container => 0,
-            Self::EphemeralContainer => 1,
-            Self::InitContainer => 2,
-            Self::ImageVolume => 3,
-        }
-    }
-
     /// The path from an element of the list to its image.
     #[must_use]
     pub const fn image_field(self) -> &'static str {
@@ -58,6 +51,14 @@ impl Slot {
             _ => "imagePullPolicy",
         }
     }
+
+    /// All lists, in the order in which their places are kept.
+    pub const ALL: [Self; 4] = [
+        Self::InitContainer,
+        Self::Container,
+        Self::EphemeralContainer,
+        Self::ImageVolume,
+    ];
 }
 
 /// A place where an image stands: a container of any kind, or an image volume.
@@ -68,9 +69,7 @@ pub struct Place<'a> {
     /// Its index in that list.
     pub index: usize,
     /// The name of the container or the volume.
-    pub name: Cow<'a, str>,
-    /// Where the name stands.
-    pub name_span: Span,
+    pub name: Text<'a>,
     /// An init container with `restartPolicy: Always` (KEP-753): it goes on running beside the
     /// containers, so it is no check.
     pub native_sidecar: bool,
@@ -78,216 +77,320 @@ pub struct Place<'a> {
     pub image: Option<Text<'a>>,
     /// The pull policy; `null` and `""` are "not set", as the API server has it.
     pub policy: Option<PullPolicy>,
-    /// Where the policy's value stands, set or not.
-    pub policy_span: Option<Span>,
-    /// Where the whole container or volume stands.
-    pub span: Span,
+    /// Where the policy stands, set or not.
+    pub policy_place: Option<&'a str>,
+    /// What the container mounts, once it was [read](Pod::read_mounts).
+    pub mounts: Vec<Mount<'a>>,
+    /// Where the list of its mounts stands, `null` included.
+    pub mounts_place: Option<&'a str>,
     /// At UPDATE, the image that stood here before.
     pub previous_image: Option<String>,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    fn new(slot: Slot, index: usize) -> Self {
+        Self {
+            slot,
+            index,
+            name: Text::default(),
+            native_sidecar: false,
+            image: None,
+            policy: None,
+            policy_place: None,
+            mounts: Vec::new(),
+            mounts_place: None,
+            previous_image: None,
+        }
+    }
+
     /// The image that stands here; empty where none is set.
     #[must_use]
     pub fn image_text(&self) -> &str {
         self.image.as_ref().map_or("", |image| &*image.value)
     }
-}
 
-/// A Pod spec, read.
-#[derive(Clone, Debug)]
-pub struct Pod<'a> {
-    /// Init containers, containers, ephemeral containers, image volumes, each in their order.
-    pub places: Vec<Place<'a>>,
-    /// Where the list of init containers stands, `null` included.
-    pub init_containers: Option<Span>,
-    /// Where the Pod spec stands.
-    pub span: Span,
-}
-
-impl<'a> Pod<'a> {
-    /// Reads the Pod spec that comes next.
-    ///
-    /// # Errors
-    /// Where its shape is not what Kubernetes says, with the path below the spec.
-    pub fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let mut containers = Vec::new();
-        let mut ephemeral_containers = Vec::new();
-        let mut volumes = Vec::new();
-        let mut places = Vec::new();
-        let mut init_containers = None;
-        let span = reader.object(|reader, key| {
-            match key {
-                b"initContainers" => {
-                    init_containers =
-                        Some(containers_of(reader, Slot::InitContainer, &mut places)?);
-                }
-                b"containers" => {
-                    containers_of(reader, Slot::Container, &mut containers)?;
-                }
-                b"ephemeralContainers" => {
-                    containers_of(reader, Slot::EphemeralContainer, &mut ephemeral_containers)?;
-                }
-                b"volumes" => volumes_of(reader, &mut volumes)?,
-                _ => {
-                    reader.skip()?;
-                }
-            }
-            Ok(())
-        })?;
-        places.append(&mut containers);
-        places.append(&mut ephemeral_containers);
-        places.append(&mut volumes);
-        Ok(Self {
-            places,
-            init_containers,
-            span,
-        })
+    /// Whether the container mounts a volume.
+    #[must_use]
+    pub fn has_mounted(&self, volume: &str) -> bool {
+        self.mounts.iter().any(|mount| mount.name == volume)
     }
 
-    /// The places of one list, in their order.
-    pub fn list(&self, slot: Slot) -> impl Iterator<Item = &Place<'a>> {
-        self.places.iter().filter(move |place| place.slot == slot)
+    /// What sets its pull policy: the value is replaced, or the field is put behind the image.
+    #[must_use]
+    pub fn policy_edit(&self, policy: PullPolicy) -> Option<Edit<'a>> {
+        let policy = json::quoted(policy.as_str());
+        if let Some(place) = self.policy_place {
+            return Some(Edit::replace(place, policy));
+        }
+        let key = match self.slot {
+            Slot::ImageVolume => "pullPolicy",
+            _ => "imagePullPolicy",
+        };
+        let image = self.image.as_ref()?;
+        Some(Edit::after(image.raw, format!(",\"{key}\":{policy}")))
+    }
+
+    /// What sets its image.
+    #[must_use]
+    pub fn image_edit(&self, image: &str) -> Option<Edit<'a>> {
+        let place = self.image.as_ref()?.raw;
+        Some(Edit::replace(place, json::quoted(image)))
+    }
+
+    fn set_policy(&mut self, policy: Policy<'a>) {
+        self.policy = policy.value;
+        self.policy_place = Some(policy.place);
     }
 }
 
-/// Reads a list of containers; `null` is an empty one.
-fn containers_of<'a>(
-    reader: &mut Reader<'a>,
-    slot: Slot,
-    places: &mut Vec<Place<'a>>,
-) -> Result<Span> {
-    let mut peeked = reader.clone();
-    if peeked.null()? {
-        return reader.skip();
-    }
-    places.clear();
-    reader.list(|reader, index| {
-        places.push(container(reader, slot, index)?);
-        Ok(())
-    })
+/// The value of a pull policy, and where it stands.
+struct Policy<'a> {
+    value: Option<PullPolicy>,
+    place: &'a str,
 }
 
-fn container<'a>(reader: &mut Reader<'a>, slot: Slot, index: usize) -> Result<Place<'a>> {
-    let mut name = None;
-    let mut image = None;
-    let mut policy = (None, None);
-    let mut native_sidecar = false;
-    let span = reader.object(|reader, key| {
-        match key {
-            b"name" => name = reader.optional_string()?,
-            b"image" => image = reader.optional_string()?,
-            b"imagePullPolicy" => policy = pull_policy(reader)?,
-            b"restartPolicy" if slot == Slot::InitContainer => {
-                native_sidecar = reader
-                    .optional_string()?
-                    .is_some_and(|policy| policy.value == "Always");
-            }
+impl<'de: 'a, 'a> Deserialize<'de> for Policy<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let place = <&RawValue>::deserialize(deserializer)?.get();
+        let value = match place {
+            "null" | "\"\"" => None,
             _ => {
-                reader.skip()?;
+                let policy = PullPolicy::parse(&Text::read(place)?.value);
+                let policy = policy.ok_or("must be Always, IfNotPresent or Never");
+                Some(policy.map_err(D::Error::custom)?)
             }
-        }
-        Ok(())
-    })?;
-    let name = name.ok_or_else(|| Error::missing("name"))?;
-    Ok(Place {
-        slot,
-        index,
-        name: name.value,
-        name_span: name.span,
-        native_sidecar,
-        image,
-        policy: policy.0,
-        policy_span: policy.1,
-        span,
-        previous_image: None,
-    })
+        };
+        Ok(Self { value, place })
+    }
 }
 
-/// Reads the volumes, and keeps those that are images.
-fn volumes_of<'a>(reader: &mut Reader<'a>, places: &mut Vec<Place<'a>>) -> Result<()> {
-    let mut peeked = reader.clone();
-    if peeked.null()? {
-        reader.skip()?;
-        return Ok(());
-    }
-    places.clear();
-    reader.list(|reader, index| {
-        let mut name = None;
-        let mut source = None;
-        reader.object(|reader, key| {
-            match key {
-                b"name" => name = reader.optional_string()?,
-                b"image" => source = image_volume(reader)?,
-                _ => {
-                    reader.skip()?;
-                }
+/// A container of any kind.
+impl<'a> Members<'a> for Place<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
+            "image" => self.image = map.next_value()?,
+            "imagePullPolicy" => self.set_policy(map.next_value()?),
+            "restartPolicy" if self.slot == Slot::InitContainer => {
+                let policy: Option<Text<'_>> = map.next_value()?;
+                self.native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
-            Ok(())
-        })?;
-        if let Some(source) = source {
-            let name = name.ok_or_else(|| Error::missing("name"))?;
-            places.push(Place {
-                slot: Slot::ImageVolume,
-                index,
-                name: name.value,
-                name_span: name.span,
-                native_sidecar: false,
-                image: source.reference,
-                policy: source.policy.0,
-                policy_span: source.policy.1,
-                span: source.span,
-                previous_image: None,
-            });
+            "volumeMounts" => self.mounts_place = Some(map.next_value::<&RawValue>()?.get()),
+            _ => skip(map)?,
         }
         Ok(())
-    })?;
-    Ok(())
+    }
+
+    fn end<E: Error>(&self) -> Result<(), E> {
+        if self.name.raw.is_empty() {
+            return Err(E::missing_field("name"));
+        }
+        Ok(())
+    }
+}
+
+/// An element of a container's `volumeMounts`.
+#[derive(Clone, Debug, Default)]
+pub struct Mount<'a> {
+    /// The volume.
+    pub name: Cow<'a, str>,
+    /// Where it is mounted in the container.
+    pub path: Cow<'a, str>,
+}
+
+impl<'a> Members<'a> for Mount<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "name" => self.name = map.next_value::<Text<'_>>()?.value,
+            "mountPath" => self.path = map.next_value::<Text<'_>>()?.value,
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+}
+
+/// An element of the Pod's `volumes`.
+struct Volume<'a> {
+    name: Text<'a>,
+    /// `image`, if that is what it is.
+    source: Option<Place<'a>>,
+    index: usize,
+}
+
+impl<'a> Members<'a> for Volume<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
+            "image" => {
+                let mut source = ImageVolumeSource(Place::new(Slot::ImageVolume, self.index));
+                let is_one = map.next_value_seed(OptionalObject(&mut source))?;
+                self.source = is_one.then_some(source.0);
+            }
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+
+    fn end<E: Error>(&self) -> Result<(), E> {
+        if self.source.is_some() && self.name.raw.is_empty() {
+            return Err(E::missing_field("name"));
+        }
+        Ok(())
+    }
 }
 
 /// `volumes[].image`
-struct ImageVolume<'a> {
-    reference: Option<Text<'a>>,
-    policy: (Option<PullPolicy>, Option<Span>),
-    span: Span,
+struct ImageVolumeSource<'a>(Place<'a>);
+
+impl<'a> Members<'a> for ImageVolumeSource<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "reference" => self.0.image = map.next_value()?,
+            "pullPolicy" => self.0.set_policy(map.next_value()?),
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
 }
 
-fn image_volume<'a>(reader: &mut Reader<'a>) -> Result<Option<ImageVolume<'a>>> {
-    if reader.null()? {
-        return Ok(None);
+/// A Pod spec, read.
+#[derive(Clone, Debug, Default)]
+pub struct Pod<'a> {
+    /// Init containers, containers, ephemeral containers, image volumes, each in their order.
+    pub places: Vec<Place<'a>>,
+    /// The names of all volumes.
+    pub volume_names: Vec<Cow<'a, str>>,
+    /// The key of the list of init containers.
+    pub init_containers_key: Option<&'a str>,
+    /// The key of the list of volumes.
+    pub volumes_key: Option<&'a str>,
+    /// `os.name`
+    pub os: Option<Cow<'a, str>>,
+    /// `nodeSelector`, for who asks.
+    pub node_selector: Option<&'a str>,
+    /// `affinity`, for who asks.
+    pub affinity: Option<&'a str>,
+}
+
+impl<'a> Pod<'a> {
+    /// The places of one list, in their order.
+    pub fn list(&self, slot: Slot) -> impl DoubleEndedIterator<Item = &Place<'a>> + Clone {
+        self.places.iter().filter(move |place| place.slot == slot)
     }
-    let mut reference = None;
-    let mut policy = (None, None);
-    let span = reader.object(|reader, key| {
-        match key {
-            b"reference" => reference = reader.optional_string()?,
-            b"pullPolicy" => policy = pull_policy(reader)?,
-            _ => {
-                reader.skip()?;
+
+    /// The place at an index of a list.
+    #[must_use]
+    pub fn place(&self, slot: Slot, index: usize) -> Option<&Place<'a>> {
+        // The places are in the order of the lists, and in each list of their indexes.
+        let found = self
+            .places
+            .binary_search_by_key(&(slot, index), |place| (place.slot, place.index));
+        self.places.get(found.ok()?)
+    }
+
+    /// Whether any image stands in a volume.
+    #[must_use]
+    pub fn has_image_volumes(&self) -> bool {
+        // They come last.
+        let last = self.places.last();
+        last.is_some_and(|place| place.slot == Slot::ImageVolume)
+    }
+
+    /// Whether it is for Windows nodes, as `os.name` says.
+    #[must_use]
+    pub fn is_windows(&self) -> bool {
+        self.os.as_deref() == Some("windows")
+    }
+
+    /// Reads what the containers mount, which few Pods need.
+    ///
+    /// # Errors
+    /// Where its shape is not what Kubernetes says, with the path to it.
+    pub fn read_mounts(&mut self, spec_path: &str) -> Result<(), String> {
+        for place in &mut self.places {
+            if let Some(text) = place.mounts_place {
+                let (list, index) = (place.slot.list(), place.index);
+                let path = format!("{spec_path}.{list}[{index}].volumeMounts");
+                place.mounts = json::read_seed(text, &path, Objects::new(|_| Mount::default()))?;
             }
         }
         Ok(())
-    })?;
-    Ok(Some(ImageVolume {
-        reference,
-        policy,
-        span,
-    }))
+    }
 }
 
-/// Reads a pull policy and where it stands.
-fn pull_policy(reader: &mut Reader<'_>) -> Result<(Option<PullPolicy>, Option<Span>)> {
-    let mut peeked = reader.clone();
-    if peeked.null()? {
-        return Ok((None, Some(reader.skip()?)));
+/// A Pod spec while it is read: its lists can come in any order.
+#[derive(Default)]
+pub(crate) struct PodSpec<'a> {
+    pod: Pod<'a>,
+    init_containers: Vec<Place<'a>>,
+    containers: Vec<Place<'a>>,
+    ephemeral_containers: Vec<Place<'a>>,
+    volumes: Vec<Volume<'a>>,
+}
+
+impl<'a> PodSpec<'a> {
+    /// The places in one list.
+    pub(crate) fn into_pod(self) -> Pod<'a> {
+        let mut pod = self.pod;
+        pod.places = self.init_containers;
+        pod.places.extend(self.containers);
+        pod.places.extend(self.ephemeral_containers);
+        for volume in self.volumes {
+            pod.volume_names.push(volume.name.value.clone());
+            if let Some(source) = volume.source {
+                pod.places.push(Place {
+                    name: volume.name,
+                    ..source
+                });
+            }
+        }
+        pod
     }
-    let text = reader.string()?;
-    let policy = match &*text.value {
-        "" => None,
-        value => Some(
-            PullPolicy::parse(value)
-                .ok_or_else(|| Error::new("must be Always, IfNotPresent or Never"))?,
-        ),
-    };
-    Ok((policy, Some(text.span)))
+}
+
+impl<'a> Members<'a> for PodSpec<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        let containers = |slot| Objects::new(move |index| Place::new(slot, index));
+        match key.name() {
+            "initContainers" => {
+                self.pod.init_containers_key = Some(key.place()?);
+                self.init_containers = map.next_value_seed(containers(Slot::InitContainer))?;
+            }
+            "containers" => self.containers = map.next_value_seed(containers(Slot::Container))?,
+            "ephemeralContainers" => {
+                self.ephemeral_containers =
+                    map.next_value_seed(containers(Slot::EphemeralContainer))?;
+            }
+            "volumes" => {
+                self.pod.volumes_key = Some(key.place()?);
+                self.volumes = map.next_value_seed(Objects::new(|index| Volume {
+                    name: Text::default(),
+                    source: None,
+                    index,
+                }))?;
+            }
+            "os" => {
+                let mut os = Os(None);
+                map.next_value_seed(OptionalObject(&mut os))?;
+                self.pod.os = os.0;
+            }
+            "nodeSelector" => self.pod.node_selector = Some(map.next_value::<&RawValue>()?.get()),
+            "affinity" => self.pod.affinity = Some(map.next_value::<&RawValue>()?.get()),
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+}
+
+/// `os`
+struct Os<'a>(Option<Cow<'a, str>>);
+
+impl<'a> Members<'a> for Os<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "name" => self.0 = map.next_value::<Option<Text<'_>>>()?.map(|name| name.value),
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
 }

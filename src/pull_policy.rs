@@ -1,7 +1,5 @@
 //! The pull policy: its values, their strength, and what the API server fills in.
 
-use crate::image::Reference;
-
 /// When the kubelet pulls an image. The order is the strength: the later pulls more often.
 ///
 /// Source: `PullPolicy` in the Kubernetes API,
@@ -42,10 +40,10 @@ impl PullPolicy {
     ///
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
     /// `pkg/util/parsers`; the case of tag and digest is kubernetes/kubernetes#134092. An image
-    /// that can't be parsed gets `IfNotPresent`; here it has no [`Reference`].
+    /// that can't be parsed gets `IfNotPresent`, too.
     #[must_use]
-    pub fn server_default(reference: &Reference<'_>) -> Self {
-        let latest = match (reference.tag(), reference.digest()) {
+    pub fn server_default(tag: Option<&str>, digest: Option<&str>) -> Self {
+        let latest = match (tag, digest) {
             (Some(tag), _) => tag == "latest",
             (None, digest) => digest.is_none(),
         };
@@ -60,6 +58,7 @@ impl PullPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::Reference;
 
     #[test]
     fn strength_grows_from_never_to_always() {
@@ -110,7 +109,7 @@ mod tests {
         ] {
             for image in images {
                 let reference = Reference::parse(image).unwrap_or_else(|e| panic!("{image}: {e}"));
-                assert_eq!(PullPolicy::server_default(&reference), expected, "{image}");
+                assert_eq!(PullPolicy::server_default(reference.tag(), reference.digest()), expected, "{image}");
             }
         }
     }

@@ -1,115 +1,27 @@
 //! The admission request: what is examined, what may be changed, and what passes untouched.
 
-use crate::json::{Error, Reader, Result, Span};
+mod event;
+mod object;
+mod reapply;
+mod status;
+
+use std::borrow::Cow;
+
+use serde::de::{Error, MapAccess};
+use serde_json::value::RawValue;
+
+pub use self::event::{Event, Kind};
+use self::object::Object;
+pub use self::object::{CHANGES_ANNOTATION, Metadata};
+pub use self::status::PodStatus;
+use crate::edit::Edit;
+use crate::json::{
+    self, Key, Members, OptionalObject, Text, skip, value_of,
+};
 use crate::pod::{Pod, Slot};
 
-/// The annotation that records the changes made to an object.
-pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
-
-/// The kubelet marks the Pods that mirror its static Pods with this annotation.
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
-
-/// The kinds of objects that hold a Pod spec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// v1 Pod
-    Pod,
-    /// v1 `PodTemplate`
-    PodTemplate,
-    /// batch/v1 `CronJob`
-    CronJob,
-    /// batch/v1 Job, whose template is immutable
-    Job,
-    /// apps/v1 Deployment, `StatefulSet`, `DaemonSet`, `ReplicaSet`, v1 `ReplicationController`
-    Workload,
-}
-
-impl Kind {
-    /// The group decides together with the kind: other groups have kinds of the same name.
-    fn of(group: &str, kind: &str) -> Option<Self> {
-        Some(match (group, kind) {
-            ("", "Pod") => Self::Pod,
-            ("", "PodTemplate") => Self::PodTemplate,
-            ("", "ReplicationController")
-            | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => Self::Workload,
-            ("batch", "Job") => Self::Job,
-            ("batch", "CronJob") => Self::CronJob,
-            _ => return None,
-        })
-    }
-
-    /// The keys that lead from the object to its Pod spec.
-    #[must_use]
-    pub const fn path(self) -> &'static [&'static str] {
-        match self {
-            Self::Pod => &["spec"],
-            Self::PodTemplate => &["template", "spec"],
-            Self::Job | Self::Workload => &["spec", "template", "spec"],
-            Self::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
-        }
-    }
-}
-
-/// What a request is about, and so which rules run and what they may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A Pod is created: every rule.
-    PodCreate,
-    /// Images of a Pod change. Its pull policies are immutable, and its init containers have run.
-    PodUpdate,
-    /// Ephemeral containers are added to a Pod, through its subresource.
-    EphemeralContainers,
-    /// A workload is created.
-    TemplateCreate,
-    /// The pod template of a workload changes.
-    TemplateUpdate,
-}
-
-impl Event {
-    /// The Pod spec is a template: Pods are made from it later.
-    #[must_use]
-    pub const fn is_template(self) -> bool {
-        matches!(self, Self::TemplateCreate | Self::TemplateUpdate)
-    }
-
-    /// The object is new, so that its metadata may be annotated.
-    #[must_use]
-    pub const fn is_create(self) -> bool {
-        matches!(self, Self::PodCreate | Self::TemplateCreate)
-    }
-
-    /// Image checks and the containers that they guard are both before their first start.
-    #[must_use]
-    pub const fn has_checks(self) -> bool {
-        matches!(
-            self,
-            Self::PodCreate | Self::TemplateCreate | Self::TemplateUpdate
-        )
-    }
-
-    /// Whether `imagePullPolicy` may be changed: it is immutable in a Pod that exists, and the
-    /// API server answers 422 to a webhook that changes it.
-    #[must_use]
-    pub const fn may_change_policy(self) -> bool {
-        !matches!(self, Self::PodUpdate)
-    }
-}
-
-/// What has to be known of an object's metadata.
-#[derive(Clone, Debug, Default)]
-pub struct Metadata {
-    /// Where the metadata stand.
-    pub span: Option<Span>,
-    /// Where the annotations stand, `null` included.
-    pub annotations: Option<Span>,
-    /// Where the value of [`CHANGES_ANNOTATION`] stands.
-    pub changes: Option<Span>,
-    mirror: bool,
-    deleting: bool,
-    controlled: bool,
-}
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
@@ -118,14 +30,104 @@ pub struct Review<'a> {
     pub event: Event,
     /// What it is.
     pub kind: Kind,
-    /// The text in which all spans are.
-    pub text: &'a [u8],
-    /// Where the object stands.
-    pub object: Span,
+    /// The payload, in which everything stands.
+    payload: &'a str,
+    /// The key of the object.
+    object_key: &'a str,
+    /// The key of its metadata.
+    pub metadata_key: Option<&'a str>,
     /// Its metadata.
-    pub metadata: Metadata,
+    pub metadata: Metadata<'a>,
+    /// The key of its Pod spec.
+    pub spec_key: Option<&'a str>,
     /// Its Pod spec. At UPDATE of a Pod, only the places that are new or whose image changed.
     pub pod: Pod<'a>,
+    /// The status of a Pod that is "created", once it was [read](Review::read_status).
+    pub status: PodStatus,
+    status_text: Option<&'a str>,
+    /// At UPDATE, the object that is stored.
+    stored: Option<Stored<'a>>,
+    /// What puts fields back to what is stored.
+    pub restored: Vec<Edit<'a>>,
+}
+
+/// The stored object of an UPDATE.
+#[derive(Clone, Debug)]
+struct Stored<'a> {
+    metadata: Metadata<'a>,
+    pod: Pod<'a>,
+}
+
+impl<'a> Review<'a> {
+    /// Whether the Pod was made by a controller, which never applies it again.
+    #[must_use]
+    pub const fn is_controlled(&self) -> bool {
+        self.metadata.controlled
+    }
+
+    /// The path of the Pod spec, as Kubernetes writes it.
+    #[must_use]
+    pub fn spec_path(&self) -> String {
+        self.kind.path().join(".")
+    }
+
+    /// The object as it came in. It has to be looked for, so ask once.
+    #[must_use]
+    pub fn object(&self) -> Option<&'a str> {
+        value_of(self.payload, self.object_key)
+    }
+
+    /// The value of a key of the object. It has to be looked for, so ask once.
+    #[must_use]
+    pub fn value_of(&self, key: &'a str) -> Option<&'a str> {
+        value_of(self.payload, key)
+    }
+
+    /// Puts back what a manifest that is applied once more would undo, see [`reapply`].
+    pub fn restore(&mut self) {
+        if let Some(stored) = &self.stored
+            && matches!(self.event, Event::PodUpdate | Event::JobUpdate)
+        {
+            self.restored = reapply::restore(&mut self.pod, &stored.metadata, &stored.pod);
+        }
+    }
+
+    /// Reads the status of a Pod. Only audits send one with a CREATE: the API server strips it
+    /// from what is really created.
+    pub fn read_status(&mut self) {
+        if let Some(text) = self.status_text
+            && self.event == Event::PodCreate
+        {
+            self.status = PodStatus::read(text);
+        }
+    }
+
+    /// Keeps what an UPDATE of a Pod brings: containers whose image is another than before, or
+    /// the ephemeral containers that are new. Of a Job nothing is kept, its template is immutable.
+    pub fn keep_what_is_new(&mut self) {
+        let event = self.event;
+        let slots: &[Slot] = match event {
+            Event::PodUpdate => &[Slot::InitContainer, Slot::Container],
+            Event::EphemeralContainers => &[Slot::EphemeralContainer],
+            Event::JobUpdate => &[],
+            Event::PodCreate | Event::TemplateCreate | Event::TemplateUpdate => return,
+        };
+        let stored = self.stored.as_ref().map(|stored| &stored.pod);
+        self.pod.places.retain_mut(|place| {
+            // Containers can't be added, removed or moved in a Pod that exists; ephemeral
+            // containers are only ever appended. So the same one stands at the same index.
+            let before = stored
+                .and_then(|pod| pod.place(place.slot, place.index))
+                .filter(|before| before.name.value == place.name.value);
+            place.previous_image = before.map(|before| before.image_text().to_owned());
+            let is_new = match before {
+                None => true,
+                Some(_) if event == Event::EphemeralContainers => false,
+                Some(before) => before.image_text() != place.image_text(),
+            };
+            is_new && slots.contains(&place.slot)
+        });
+    }
 }
 
 /// What becomes of a request before any rule has run.
@@ -135,16 +137,17 @@ pub enum Scope<'a> {
     Untouched,
     /// The rules decide.
     Examine(Box<Review<'a>>),
+    /// It would be examined, but its object is not what Kubernetes says, for this reason.
+    Broken(Kind, String),
 }
 
 /// The payload of waPC's `validate`: the request, and the settings, which are read later because
 /// a request that passes untouched doesn't need them.
-#[derive(Clone, Debug)]
 pub struct Payload<'a> {
-    /// What the request is about; or why its object can't be examined.
-    pub scope: Result<Scope<'a>>,
-    /// Where the settings stand.
-    pub settings: Option<Span>,
+    /// What the request is about.
+    pub scope: Scope<'a>,
+    /// The settings, in JSON.
+    pub settings: &'a str,
 }
 
 impl<'a> Payload<'a> {
@@ -152,387 +155,267 @@ impl<'a> Payload<'a> {
     ///
     /// # Errors
     /// When it is not a waPC payload of Kubewarden.
-    pub fn read(text: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(text);
-        let mut request = None;
-        let mut settings = None;
-        reader.object(|reader, key| {
-            match key {
-                b"request" => request = Some(Request::read(reader)?),
-                b"settings" => settings = Some(reader.skip()?),
-                _ => {
-                    reader.skip()?;
-                }
-            }
-            Ok(())
-        })?;
-        reader.end()?;
-        let request = request.ok_or_else(|| Error::missing("request"))?;
+    pub fn read(payload: &'a str) -> Result<Self, String> {
+        let mut parts = Parts::default();
+        if json::read(payload, &mut parts).is_ok() {
+            return Ok(Self {
+                settings: parts.settings(),
+                scope: parts.request.scope(payload),
+            });
+        }
+        // Once more, as what is wrong decides nothing if the request passes for another reason:
+        // nothing may hold up an object that is being deleted.
+        let mut parts = Parts {
+            object_later: true,
+            ..Parts::default()
+        };
+        json::read(payload, &mut parts)?;
         Ok(Self {
-            scope: request.scope(text),
-            settings,
+            settings: parts.settings(),
+            scope: parts.request.scope_of_broken(),
         })
+    }
+}
+
+#[derive(Default)]
+struct Parts<'a> {
+    request: Request<'a>,
+    has_request: bool,
+    settings: Option<&'a RawValue>,
+    /// The object is kept as it stands, to be read later.
+    object_later: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn settings(&self) -> &'a str {
+        self.settings.map_or("null", RawValue::get)
+    }
+}
+
+impl<'a> Members<'a> for Parts<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "request" => {
+                self.has_request = true;
+                self.request = Request {
+                    object_later: self.object_later,
+                    ..Request::default()
+                };
+                map.next_value_seed(json::Object(&mut self.request))
+            }
+            "settings" => {
+                self.settings = Some(map.next_value()?);
+                Ok(())
+            }
+            _ => skip(map),
+        }
+    }
+
+    fn end<E: Error>(&self) -> Result<(), E> {
+        if self.has_request {
+            Ok(())
+        } else {
+            Err(E::missing_field("request"))
+        }
     }
 }
 
 /// The parts of an `AdmissionRequest` that decide what is examined.
 #[derive(Default)]
 struct Request<'a> {
-    kind: Option<Kind>,
-    operation: Operation,
-    sub_resource: SubResource,
+    kind: Option<GroupKind<'a>>,
+    operation: Cow<'a, str>,
+    sub_resource: Cow<'a, str>,
     by_a_node: bool,
-    object: Option<Result<Object<'a>>>,
-    old_object: Option<Span>,
+    object_key: Option<&'a str>,
+    object: Option<Object<'a>>,
+    /// The object as it stands, where it comes before the kind that says how to read it.
+    raw_object: Option<&'a RawValue>,
+    old_object: Option<&'a RawValue>,
+    object_later: bool,
 }
 
-#[derive(Default, PartialEq, Eq)]
-enum Operation {
-    Create,
-    Update,
-    #[default]
-    Other,
+impl<'a> Members<'a> for Request<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "kind" => {
+                let mut kind = GroupKind::default();
+                map.next_value_seed(json::Object(&mut kind))?;
+                self.kind = Some(kind);
+            }
+            "operation" => self.operation = map.next_value::<Text<'_>>()?.value,
+            "subResource" => {
+                let name = map.next_value::<Option<Text<'_>>>()?;
+                self.sub_resource = name.unwrap_or_default().value;
+            }
+            "userInfo" => {
+                let mut user = UserInfo::default();
+                map.next_value_seed(OptionalObject(&mut user))?;
+                self.by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
+            }
+            "object" => {
+                self.object_key = Some(key.place()?);
+                (self.object, self.raw_object) = (None, None);
+                // Hosts write the kind before the object, so that it is read in one go.
+                match self.kind.as_ref().map(GroupKind::known) {
+                    Some(Some(kind)) if !self.object_later => {
+                        let mut object = Object::new(kind);
+                        let is_one = map.next_value_seed(OptionalObject(&mut object))?;
+                        self.object = is_one.then_some(object);
+                    }
+                    Some(None) => skip(map)?,
+                    _ => self.raw_object = map.next_value()?,
+                }
+            }
+            "oldObject" => self.old_object = map.next_value()?,
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+
+    fn end<E: Error>(&self) -> Result<(), E> {
+        if self.kind.is_some() {
+            Ok(())
+        } else {
+            Err(E::missing_field("kind"))
+        }
+    }
 }
 
-#[derive(Default, PartialEq, Eq)]
-enum SubResource {
-    #[default]
-    None,
-    EphemeralContainers,
-    Other,
+/// `request.kind`
+#[derive(Default)]
+struct GroupKind<'a> {
+    group: Option<Text<'a>>,
+    kind: Option<Text<'a>>,
+}
+
+impl GroupKind<'_> {
+    fn known(&self) -> Option<Kind> {
+        let group = self.group.as_ref().map_or("", |group| &*group.value);
+        Kind::of(group, &self.kind.as_ref()?.value)
+    }
+}
+
+impl<'a> Members<'a> for GroupKind<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "group" => self.group = map.next_value()?,
+            "kind" => self.kind = map.next_value()?,
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
+
+    fn end<E: Error>(&self) -> Result<(), E> {
+        if self.kind.is_some() {
+            Ok(())
+        } else {
+            Err(E::missing_field("kind"))
+        }
+    }
+}
+
+/// `request.userInfo`
+#[derive(Default)]
+struct UserInfo<'a> {
+    groups: Vec<Text<'a>>,
+}
+
+impl<'a> Members<'a> for UserInfo<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        match key.name() {
+            "groups" => self.groups = map.next_value::<Option<_>>()?.unwrap_or_default(),
+            _ => skip(map)?,
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Request<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self> {
-        let mut request = Self::default();
-        let mut kind = None;
-        let mut object = None;
-        reader.object(|reader, key| {
-            match key {
-                b"kind" => {
-                    request.kind = group_and_kind(reader)?;
-                    kind = Some(request.kind);
-                }
-                b"operation" => {
-                    request.operation = match &*reader.string()?.value {
-                        "CREATE" => Operation::Create,
-                        "UPDATE" => Operation::Update,
-                        _ => Operation::Other,
-                    };
-                }
-                b"subResource" => {
-                    request.sub_resource = match reader.optional_string()? {
-                        Some(name) => match &*name.value {
-                            "" => SubResource::None,
-                            "ephemeralcontainers" => SubResource::EphemeralContainers,
-                            _ => SubResource::Other,
-                        },
-                        None => SubResource::None,
-                    };
-                }
-                b"userInfo" => request.by_a_node = is_in_nodes_group(reader)?,
-                // Hosts write the kind before the object, so that it is read in one go.
-                b"object" => match kind {
-                    Some(Some(kind)) => request.object = Object::read_optional(reader, kind)?,
-                    _ => object = Some(reader.skip()?),
-                },
-                b"oldObject" => request.old_object = Some(reader.skip()?),
-                _ => {
-                    reader.skip()?;
-                }
-            }
-            Ok(())
-        })?;
-        if kind.is_none() {
-            return Err(Error::missing("kind"));
-        }
-        if let (Some(kind), None, Some(object)) = (request.kind, &request.object, object) {
-            let mut reader = Reader::at(reader.text(), object);
-            request.object = Object::read_optional(&mut reader, kind)?;
-        }
-        Ok(request)
+    /// The kind of the object, and what happens to it, where that concerns the policy.
+    fn event(&self) -> Option<(Kind, Event)> {
+        let kind = self.kind.as_ref()?.known()?;
+        Event::of(kind, &self.operation, &self.sub_resource).map(|event| (kind, event))
     }
 
-    /// The table *Requests* of the design, in its order.
-    fn scope(self, text: &'a [u8]) -> Result<Scope<'a>> {
-        let Some(kind) = self.kind else {
-            return Ok(Scope::Untouched);
-        };
-        let event = match (kind, &self.operation, &self.sub_resource) {
-            (Kind::Pod, Operation::Create, SubResource::None) => Event::PodCreate,
-            (Kind::Pod, Operation::Update, SubResource::None) => Event::PodUpdate,
-            (Kind::Pod, Operation::Update, SubResource::EphemeralContainers) => {
-                Event::EphemeralContainers
-            }
-            (Kind::Pod, ..) | (Kind::Job, Operation::Update, _) => return Ok(Scope::Untouched),
-            (_, Operation::Create, SubResource::None) => Event::TemplateCreate,
-            (_, Operation::Update, SubResource::None) => Event::TemplateUpdate,
-            _ => return Ok(Scope::Untouched),
-        };
-        let object = self
-            .object
-            .unwrap_or_else(|| Err(Error::missing("object")))
-            .map_err(|error| match error.path() {
-                "" => error.in_field("object"),
-                _ => error,
-            })?;
-        let metadata = object.metadata;
-        let passes = (!event.is_create() && metadata.deleting)
+    /// Whether the object passes for what stands in its metadata.
+    fn passes(&self, kind: Kind, event: Event, metadata: &Metadata<'_>) -> bool {
+        (!event.is_create() && metadata.deleting)
             || (kind == Kind::Pod && metadata.mirror && self.by_a_node)
-            || (kind != Kind::Pod && metadata.controlled);
-        if passes {
-            return Ok(Scope::Untouched);
-        }
-        let old = if event.is_create() {
-            None
-        } else {
-            self.old_object
-                .and_then(|span| Object::read(&mut Reader::at(text, span), kind).ok())
+            || (kind != Kind::Pod && metadata.controlled)
+    }
+
+    /// The table *Requests* of the documentation, in its order.
+    fn scope(mut self, payload: &'a str) -> Scope<'a> {
+        let Some((kind, event)) = self.event() else {
+            return Scope::Untouched;
         };
-        if let (Event::TemplateUpdate, Some(old), Some(template)) = (event, &old, object.template)
-            && old
-                .template
-                .is_some_and(|old| old.of(text) == template.of(text))
-        {
-            return Ok(Scope::Untouched);
-        }
-        let mut pod = object.pod?;
-        if matches!(event, Event::PodUpdate | Event::EphemeralContainers) {
-            let old = old.and_then(|old| old.pod.ok());
-            keep_changed(event, &mut pod, old.as_ref());
-            if pod.places.is_empty() {
-                return Ok(Scope::Untouched);
+        if let Some(raw) = self.raw_object {
+            let mut object = Object::new(kind);
+            if json::read(raw.get(), &mut object).is_err() {
+                return self.scope_of_broken();
             }
+            self.object = Some(object);
         }
-        Ok(Scope::Examine(Box::new(Review {
+        let (Some(object), Some(object_key)) = (self.object.take(), self.object_key) else {
+            return Scope::Broken(kind, "object is missing".to_owned());
+        };
+        if self.passes(kind, event, &object.metadata) {
+            return Scope::Untouched;
+        }
+        let stored = if event.is_create() { None } else { self.stored(kind) };
+        if event == Event::TemplateUpdate
+            && let Some(stored) = &stored
+            && let (Some(new), Some(old)) = (object.template_key, stored.template_key)
+            && let Some(old_object) = self.old_object
+            && value_of(payload, new) == value_of(old_object.get(), old)
+        {
+            return Scope::Untouched;
+        }
+        Scope::Examine(Box::new(Review {
             event,
             kind,
-            text,
-            object: object.span,
-            metadata,
-            pod,
-        })))
+            payload,
+            object_key,
+            metadata_key: object.metadata_key,
+            metadata: object.metadata,
+            spec_key: object.spec_key,
+            pod: object.spec.into_pod(),
+            status: PodStatus::default(),
+            status_text: object.status,
+            stored: stored.map(|stored| Stored {
+                metadata: stored.metadata,
+                pod: stored.spec.into_pod(),
+            }),
+            restored: Vec::new(),
+        }))
     }
-}
 
-/// Keeps what an UPDATE of a Pod brings: containers whose image is another than before, or the
-/// ephemeral containers that are new.
-fn keep_changed(event: Event, pod: &mut Pod<'_>, old: Option<&Pod<'_>>) {
-    pod.places.retain_mut(|place| {
-        let at_issue = match event {
-            Event::EphemeralContainers => place.slot == Slot::EphemeralContainer,
-            _ => matches!(place.slot, Slot::InitContainer | Slot::Container),
+    /// The stored object. One that can't be read tells nothing, and everything counts as new.
+    fn stored(&self, kind: Kind) -> Option<Object<'a>> {
+        let mut object = Object::new(kind);
+        json::read(self.old_object?.get(), &mut object).ok()?;
+        Some(object)
+    }
+
+    /// What becomes of an object that could not be read.
+    fn scope_of_broken(self) -> Scope<'a> {
+        let Some((kind, event)) = self.event() else {
+            return Scope::Untouched;
         };
-        // Containers can't be added, removed or moved in a Pod that exists; ephemeral containers
-        // are only ever appended. So the same one stands at the same index.
-        let before = old.and_then(|old| {
-            let first = old.places.partition_point(|old| old.slot < place.slot);
-            let same = old.places.get(first + place.index)?;
-            (same.slot == place.slot && same.name == place.name).then_some(same)
-        });
-        place.previous_image = before
-            .and_then(|before| before.image.as_ref())
-            .map(|image| image.value.to_string());
-        let changed = match (event, before) {
-            (_, None) => true,
-            (Event::EphemeralContainers, Some(_)) => false,
-            (_, Some(before)) => {
-                let (now, then) = (place.image.as_ref(), before.image.as_ref());
-                now.map(|image| &image.value) != then.map(|image| &image.value)
-            }
+        let Some(raw) = self.raw_object else {
+            return Scope::Broken(kind, "object is missing".to_owned());
         };
-        at_issue && changed
-    });
-}
-
-fn group_and_kind(reader: &mut Reader<'_>) -> Result<Option<Kind>> {
-    let mut group = None;
-    let mut kind = None;
-    reader.object(|reader, key| {
-        match key {
-            b"group" => group = reader.optional_string()?,
-            b"kind" => kind = Some(reader.string()?),
-            _ => {
-                reader.skip()?;
+        let mut object = Object::without_spec(kind);
+        let passes = json::read(raw.get(), &mut object)
+            .map(|()| self.passes(kind, event, &object.metadata));
+        match passes {
+            Ok(true) => Scope::Untouched,
+            Ok(false) => {
+                let problem = json::read(raw.get(), &mut Object::new(kind)).err();
+                Scope::Broken(kind, problem.unwrap_or_default())
             }
-        }
-        Ok(())
-    })?;
-    let group = group.map(|group| group.value).unwrap_or_default();
-    let kind = kind.ok_or_else(|| Error::missing("kind"))?;
-    Ok(Kind::of(&group, &kind.value))
-}
-
-fn is_in_nodes_group(reader: &mut Reader<'_>) -> Result<bool> {
-    if reader.null()? {
-        return Ok(false);
-    }
-    let mut found = false;
-    reader.object(|reader, key| {
-        if key == b"groups" && !reader.clone().null()? {
-            reader.list(|reader, _| {
-                found |= reader.string()?.value == NODES_GROUP;
-                Ok(())
-            })?;
-        } else {
-            reader.skip()?;
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-/// An object of a known kind.
-struct Object<'a> {
-    span: Span,
-    metadata: Metadata,
-    /// Where the pod template stands; a Pod has none.
-    template: Option<Span>,
-    /// The Pod spec. A broken one is no error yet: the request may pass for another reason, and
-    /// an object that is being deleted must never be held up.
-    pod: Result<Pod<'a>>,
-}
-
-impl<'a> Object<'a> {
-    fn read_optional(reader: &mut Reader<'a>, kind: Kind) -> Result<Option<Result<Self>>> {
-        if reader.null()? {
-            return Ok(None);
-        }
-        let start = reader.clone();
-        match Self::read(reader, kind) {
-            Ok(object) => Ok(Some(Ok(object))),
-            Err(error) => {
-                *reader = start;
-                reader.skip()?;
-                Ok(Some(Err(error)))
-            }
+            Err(problem) => Scope::Broken(kind, problem),
         }
     }
-
-    fn read(reader: &mut Reader<'a>, kind: Kind) -> Result<Self> {
-        let mut metadata = Metadata::default();
-        let mut found = Found::default();
-        let (first, rest) = match kind.path() {
-            [first, rest @ ..] => (*first, rest),
-            [] => ("spec", &[][..]),
-        };
-        let mut pod = Err(Error::missing(first));
-        let span = reader.object(|reader, key| {
-            if key == b"metadata" {
-                metadata = Metadata::read(reader)?;
-            } else if key == first.as_bytes() {
-                let start = reader.clone();
-                pod = found
-                    .descend(reader, rest)
-                    .map_err(|error| error.in_field(first));
-                if pod.is_err() {
-                    *reader = start;
-                    reader.skip()?;
-                }
-            } else {
-                reader.skip()?;
-            }
-            Ok(())
-        })?;
-        Ok(Self {
-            span,
-            metadata,
-            template: found.template,
-            pod,
-        })
-    }
-}
-
-/// What is passed on the way down to a Pod spec.
-#[derive(Default)]
-struct Found {
-    template: Option<Span>,
-}
-
-impl Found {
-    /// Follows the keys down to the Pod spec and reads it.
-    fn descend<'a>(&mut self, reader: &mut Reader<'a>, path: &[&str]) -> Result<Pod<'a>> {
-        let [first, rest @ ..] = path else {
-            return Pod::read(reader);
-        };
-        let mut pod = None;
-        let span = reader.object(|reader, key| {
-            if key == first.as_bytes() {
-                pod = Some(self.descend(reader, rest)?);
-            } else {
-                reader.skip()?;
-            }
-            Ok(())
-        })?;
-        if rest.is_empty() {
-            self.template = Some(span);
-        }
-        pod.ok_or_else(|| Error::missing(first))
-    }
-}
-
-impl Metadata {
-    fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        let mut metadata = Self::default();
-        if reader.clone().null()? {
-            metadata.span = Some(reader.skip()?);
-            return Ok(metadata);
-        }
-        let span = reader.object(|reader, key| {
-            match key {
-                b"annotations" => metadata.read_annotations(reader)?,
-                b"deletionTimestamp" => {
-                    metadata.deleting = !reader.null()?;
-                    if metadata.deleting {
-                        reader.skip()?;
-                    }
-                }
-                b"ownerReferences" => metadata.controlled = has_controller(reader)?,
-                _ => {
-                    reader.skip()?;
-                }
-            }
-            Ok(())
-        })?;
-        metadata.span = Some(span);
-        Ok(metadata)
-    }
-
-    fn read_annotations(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        if reader.clone().null()? {
-            self.annotations = Some(reader.skip()?);
-            return Ok(());
-        }
-        let span = reader.object(|reader, key| {
-            let value = reader.skip()?;
-            match key {
-                _ if key == MIRROR_ANNOTATION.as_bytes() => self.mirror = true,
-                _ if key == CHANGES_ANNOTATION.as_bytes() => self.changes = Some(value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        self.annotations = Some(span);
-        Ok(())
-    }
-}
-
-/// Whether an owner is the object's controller.
-fn has_controller(reader: &mut Reader<'_>) -> Result<bool> {
-    if reader.null()? {
-        return Ok(false);
-    }
-    let mut controlled = false;
-    reader.list(|reader, _| {
-        reader.object(|reader, key| {
-            if key == b"controller" && !reader.clone().null()? {
-                controlled |= reader.boolean()?;
-            } else {
-                reader.skip()?;
-            }
-            Ok(())
-        })?;
-        Ok(())
-    })?;
-    Ok(controlled)
 }

@@ -31,46 +31,6 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
-/// Fills the `{}` of a template with the parts, in their order. `format!` would do it too, with
-/// machinery that is larger than all sentences together.
-#[must_use]
-pub fn fill(template: &str, parts: &[&str]) -> String {
-    let length = parts.iter().map(|part| part.len()).sum::<usize>();
-    let mut sentence = String::with_capacity(template.len() + length);
-    let mut rest = template;
-    for part in parts {
-        let Some((before, after)) = part_at(rest, "{}") else {
-            break;
-        };
-        sentence.push_str(before);
-        sentence.push_str(part);
-        rest = after;
-    }
-    sentence.push_str(rest);
-    sentence
-}
-
-/// Parts a text before and after the first occurrence of a phrase. The standard library's search
-/// is made for long texts, and is larger than what it would search here.
-#[must_use]
-pub fn part_at<'t>(text: &'t str, phrase: &str) -> Option<(&'t str, &'t str)> {
-    let mut windows = text.as_bytes().windows(phrase.len());
-    let position = windows.position(|window| window == phrase.as_bytes())?;
-    Some((text.get(..position)?, text.get(position + phrase.len()..)?))
-}
-
-/// Whether a phrase occurs in a text.
-#[must_use]
-pub fn has(text: &str, phrase: &str) -> bool {
-    part_at(text, phrase).is_some()
-}
-
-/// Bytes as text; a `?` where they are no UTF-8.
-#[must_use]
-pub fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or("?")
-}
-
 /// How long names may be in the sentence that is being written.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
@@ -97,17 +57,18 @@ impl Names {
     }
 }
 
-/// Writes a sentence of at most `max` characters, with names as long as they can be.
+/// Writes a sentence of at most `max` characters, with names as long as they can be. None where
+/// there is nothing to say.
 #[must_use]
-pub fn fit(max: usize, write: impl Fn(Names) -> String) -> String {
+pub fn fit(max: usize, write: impl Fn(Names) -> Option<String>) -> Option<String> {
     let mut sentence = String::new();
     for length in LENGTHS {
-        sentence = write(Names { max: length });
+        sentence = write(Names { max: length })?;
         if sentence.chars().count() <= max {
-            return sentence;
+            return Some(sentence);
         }
     }
-    shorten(&sentence, max).into_owned()
+    Some(shorten(&sentence, max).into_owned())
 }
 
 #[cfg(test)]
@@ -133,11 +94,13 @@ mod tests {
         let image = "registry.example.com/team/".to_owned() + &"x".repeat(300);
         for max in [120, 60, 20] {
             let sentence = fit(max, |names| {
-                ["container-0 pulls ", &names.show(&image), " with Always"].concat()
-            });
+                Some(format!("container-0 pulls {} with Always", names.show(&image)))
+            })
+            .expect("a sentence");
             assert!(sentence.chars().count() <= max, "{sentence}");
         }
-        let whole = fit(120, |names| names.show("nginx").into_owned());
-        assert_eq!(whole, "nginx");
+        let whole = fit(120, |names| Some(names.show("nginx").into_owned()));
+        assert_eq!(whole.as_deref(), Some("nginx"));
+        assert_eq!(fit(120, |_| None), None);
     }
 }

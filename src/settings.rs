@@ -1,59 +1,348 @@
-//! The settings: reading and checking them, every problem with its path.
+//! The settings: one tree of structs, from which reading, defaults, error paths and the JSON
+//! Schema follow.
 //!
-//! A cluster operator sees a settings error once, in the status of a `ClusterAdmissionPolicy` or
-//! in a terminal; so all problems are reported together, each with what is allowed there.
+//! A new setting is a new field here, and nothing else; its doc comment is what a user sees in an
+//! editor. A cluster operator sees a settings error once, in the status of a
+//! `ClusterAdmissionPolicy` or in a terminal; so all problems are reported together, each with
+//! its path, what is there, and what is allowed.
 
-mod form;
+mod conflicts;
+mod read;
+mod template;
 
-use std::borrow::Cow;
+#[cfg(not(target_arch = "wasm32"))]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use self::form::Form;
-use crate::container_schema;
 use crate::image::Reference;
-use crate::json::Reader;
-use crate::pattern::ImagePattern;
+use crate::pattern::{self, ContainerPattern, ImageName, ImagePattern};
 use crate::pull_policy::PullPolicy;
 
+/// The most lookups that a request may be allowed.
+const MAX_LOOKUPS: u64 = 100;
+/// A check's name is a prefix and a number, together a DNS label of at most 63 bytes.
+const PREFIX_MAX: usize = 58;
+
+/// Settings of the policy consistent-pull-policy.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Settings {
+    /// What happens to a finding.
+    pub mode: Mode,
+    /// How image checks are recognised, what they have to cover, and what added ones are made of.
+    pub image_checks: ImageChecks,
+    /// In a Pod with image checks: once an init container has pulled an image with `Always`, the
+    /// containers that it covers need not pull it again, so their `Always` becomes
+    /// `IfNotPresent`. Only in mode `Fix`. Turn it off on clusters that enforce `Always`, with
+    /// the `AlwaysPullImages` plugin for instance.
+    pub pull_once: bool,
+    /// The pull policy of containers whose author chose none.
+    pub defaults: Defaults,
+    /// Images whose pull policy is not left to the author of a Pod.
+    pub images: Images,
+    /// What is asked of registries, and what follows from their answers.
+    pub registry: Registry,
+    /// What happens to a Deployment, a Job or any other workload whose pod template has a
+    /// finding, in every mode. Its Pods are examined when they are created in any case.
+    pub templates: Templates,
+    /// What is never examined and never changed.
+    pub exempt: Exempt,
+    /// A repaired Pod carries the annotation `consistent-pull-policy/changes`, which lists what
+    /// was changed. Applying the same manifest again relies on it.
+    pub record_changes: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            image_checks: ImageChecks::default(),
+            pull_once: true,
+            defaults: Defaults::default(),
+            images: Images::default(),
+            registry: Registry::default(),
+            templates: Templates::default(),
+            exempt: Exempt::default(),
+            record_changes: true,
+        }
+    }
+}
+
 /// What happens to a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum Mode {
-    /// What can be repaired is repaired, the rest is rejected.
+    /// What can be repaired is repaired, the rest is rejected. The policy has to be mutating.
     #[default]
     Fix,
     /// Every finding is rejected; no object is ever changed.
     Reject,
-    /// Every finding is a warning.
+    /// Every finding is a warning; no object is ever changed.
     Warn,
 }
 
-/// What happens when an image of a Pod with image checks is not covered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How image checks are recognised, what they have to cover, and what added ones are made of.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ImageChecks {
+    /// An init container whose name starts with one of these is an image check, and so is an
+    /// image volume with such a name that is mounted before the containers start. The first one
+    /// also names the checks that are added.
+    pub name_prefixes: Vec<NamePrefix>,
+    /// What happens when an image of a Pod that has image checks is pulled by none of them.
+    pub coverage: Coverage,
+    /// Coverage for Pods without any image check, too. With coverage `Fix` this needs a
+    /// `template`, unless checks are image volumes.
+    pub every_pod: bool,
+    /// What an added check is made of.
+    #[serde(rename = "as")]
+    pub made_of: CheckKind,
+    /// With `as: ImageVolume`, in mode `Fix`, when a controller creates a Pod: image checks that
+    /// are init containers become image volumes, which saves about a second of each start.
+    /// Leave it off where containers with these names do more than check.
+    pub replace_existing: bool,
+    /// What an added check looks like in a Pod that has none to copy: the fields of a container
+    /// without `name`, `image` and `imagePullPolicy`. Its command has to exist in every image,
+    /// so it usually stands in a volume that an earlier init container filled.
+    pub template: Option<CheckTemplate>,
+    /// Names of the init containers that have to run before an added check, e.g. `copy-agent`.
+    pub after: Vec<ContainerPattern>,
+}
+
+impl Default for ImageChecks {
+    fn default() -> Self {
+        Self {
+            name_prefixes: ["imagecheck-", "imagepullcheck-"]
+                .map(|prefix| NamePrefix(prefix.to_owned()))
+                .into(),
+            coverage: Coverage::default(),
+            every_pod: false,
+            made_of: CheckKind::default(),
+            replace_existing: false,
+            template: None,
+            after: Vec::new(),
+        }
+    }
+}
+
+impl ImageChecks {
+    /// Whether a container or volume of this name is an image check.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.name_prefixes
+            .iter()
+            .any(|prefix| name.starts_with(prefix.as_str()))
+    }
+}
+
+/// What the name of an image check starts with: lower-case letters, digits and `-`, at most 58.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub struct NamePrefix(String);
+
+impl NamePrefix {
+    /// The prefix as it is written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for NamePrefix {
+    type Error = &'static str;
+
+    fn try_from(prefix: String) -> Result<Self, Self::Error> {
+        if prefix.is_empty()
+            || prefix.starts_with('-')
+            || !prefix.bytes().all(pattern::is_label_byte)
+        {
+            return Err(
+                "can't start a container's name: it takes lower-case letters, digits and -",
+            );
+        }
+        if prefix.len() > PREFIX_MAX {
+            return Err("leaves no room for a number: it takes at most 58 characters");
+        }
+        Ok(Self(prefix))
+    }
+}
+
+impl From<NamePrefix> for String {
+    fn from(prefix: NamePrefix) -> Self {
+        prefix.0
+    }
+}
+
+/// What happens when an image of a Pod that has image checks is pulled by none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum Coverage {
     /// Nothing.
     Off,
     /// A warning, in every mode.
     #[default]
     Warn,
-    /// A finding without a repair.
+    /// It is a finding that can't be repaired.
     Reject,
-    /// A finding whose repair adds the check.
+    /// It is a finding, and its repair adds the missing check. A pod template is only warned of.
     Fix,
 }
 
-/// In mode Fix, what happens to a pod template with a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Templates {
-    /// Nothing.
-    Off,
-    /// It is accepted with warnings; its Pods are repaired when they are created.
+/// What an added check is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum CheckKind {
+    /// An init container: a copy of the Pod's last check, or made from the `template`.
     #[default]
-    Warn,
-    /// It is repaired.
-    Fix,
+    InitContainer,
+    /// An image volume: no command, no container, no second of start-up. Needs Kubernetes 1.35
+    /// or newer with image volumes on, and containerd 2.1 or CRI-O 1.31.
+    ImageVolume,
+}
+
+/// A container without `name`, `image` and `imagePullPolicy`, as it came: an added check is this
+/// and its own three fields. Its `command` is required; probes, `lifecycle` and restart rules
+/// are refused, because a check runs once and ends.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(transparent)]
+pub struct CheckTemplate(Map<String, Value>);
+
+impl CheckTemplate {
+    /// The fields, in JSON.
+    #[must_use]
+    pub const fn fields(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+/// The pull policy of containers whose author chose none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Defaults {
+    /// The pull policy of a container whose author chose none. Not set: it stays as it is.
+    pub image_pull_policy: Option<DefaultPolicy>,
+    /// The same for image checks. Not set: they get the default of the other containers.
+    pub image_check_pull_policy: Option<DefaultPolicy>,
+    /// A pull policy equal to the one that the API server fills in by itself counts as not
+    /// chosen. Without this the two defaults never apply on a cluster.
+    pub replace_server_defaults: bool,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            image_pull_policy: None,
+            image_check_pull_policy: None,
+            replace_server_defaults: true,
+        }
+    }
+}
+
+/// A pull policy for containers whose author chose none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum DefaultPolicy {
+    /// A node asks the registry each time a container starts.
+    Always,
+    /// A node pulls when it has no image of that name.
+    IfNotPresent,
+    /// A node never pulls: the image has to be there.
+    Never,
+    /// `Always` for a tag, `IfNotPresent` for a digest: what a digest names never changes.
+    AlwaysUnlessDigest,
+}
+
+impl DefaultPolicy {
+    /// The pull policy for an image, by whether it has a digest.
+    #[must_use]
+    pub const fn resolve(self, has_digest: bool) -> PullPolicy {
+        match self {
+            Self::AlwaysUnlessDigest if has_digest => PullPolicy::IfNotPresent,
+            Self::Always | Self::AlwaysUnlessDigest => PullPolicy::Always,
+            Self::IfNotPresent => PullPolicy::IfNotPresent,
+            Self::Never => PullPolicy::Never,
+        }
+    }
+}
+
+/// Images whose pull policy is not left to the author of a Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Images {
+    /// Containers of these images pull with `Always`: on a cluster with several tenants each
+    /// pull proves the Pod's own credentials.
+    pub require_always: Vec<ImagePattern>,
+    /// Containers of these images never pull with `Always`: rate-limited or distant registries.
+    pub forbid_always: Vec<ImagePattern>,
+    /// Containers of these images never pull with `Never`, which takes what lies on the node
+    /// without asking anybody.
+    pub forbid_never: Vec<ImagePattern>,
+}
+
+/// What is asked of registries, and what follows from their answers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Registry {
+    /// Whether registries are asked for the digests behind tags. Give the policy a longer
+    /// evaluation timeout.
+    pub lookup: LookupMode,
+    /// The images that are looked up. Empty: all.
+    pub images: Vec<ImagePattern>,
+    /// The images that are not looked up, even if `images` names them.
+    pub skip_images: Vec<ImagePattern>,
+    /// The tag or the repository does not exist.
+    pub on_not_found: OnFailure,
+    /// The registry answered 401 or 403: the policy server's credentials are not the Pod's.
+    pub on_denied: OnFailure,
+    /// The registry answered 429.
+    pub on_rate_limited: OnFailure,
+    /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
+    pub on_unreachable: OnFailure,
+    /// Any other answer.
+    pub on_unknown: OnFailure,
+    /// Lookups in one request. The images beyond this number count as unreachable, with a
+    /// warning that says so. 0 asks nothing and accepts whatever the lookups of another copy of
+    /// the policy left; only with mode `Reject` or `Warn`.
+    #[serde(deserialize_with = "read::max_lookups")]
+    #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 0, max = 100)))]
+    pub max_lookups: usize,
+    /// Other settings for some images. The first entry whose `images` name the image decides;
+    /// what it leaves out comes from `registry`.
+    pub overrides: Vec<Override>,
+    /// The platforms that an image exists for are held against the architecture and operating
+    /// system that the Pod asks for.
+    pub platform: Platform,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            lookup: LookupMode::default(),
+            images: Vec::new(),
+            skip_images: Vec::new(),
+            on_not_found: OnFailure::Reject,
+            on_denied: OnFailure::KeepTag,
+            on_rate_limited: OnFailure::KeepTag,
+            on_unreachable: OnFailure::KeepTag,
+            on_unknown: OnFailure::KeepTag,
+            max_lookups: 10,
+            overrides: Vec::new(),
+            platform: Platform::default(),
+        }
+    }
 }
 
 /// Whether registries are asked for the digests behind tags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum LookupMode {
     /// They are not.
     #[default]
@@ -65,13 +354,15 @@ pub enum LookupMode {
 }
 
 /// What happens when a lookup fails in a certain way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum OnFailure {
-    /// It is a finding without a repair.
+    /// It is a finding that can't be repaired.
     Reject,
-    /// Image and policy stay as they are.
+    /// Image and pull policy stay as they are.
     KeepTag,
-    /// The tag stays, and its containers and checks take what the node has.
+    /// The tag stays, and its containers and checks get `IfNotPresent`, so that a copy on the
+    /// node serves.
     UseCached,
 }
 
@@ -87,61 +378,48 @@ impl OnFailure {
     }
 }
 
-/// A pull policy for containers whose author chose none.
+/// Settings of `registry` for some images. What is not set comes from `registry`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Override {
+    /// The images that this entry is for.
+    #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
+    pub images: Vec<ImagePattern>,
+    /// Whether the registry is asked for these images.
+    pub lookup: Option<LookupMode>,
+    /// The tag or the repository does not exist.
+    pub on_not_found: Option<OnFailure>,
+    /// The registry answered 401 or 403.
+    pub on_denied: Option<OnFailure>,
+    /// The registry answered 429.
+    pub on_rate_limited: Option<OnFailure>,
+    /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
+    pub on_unreachable: Option<OnFailure>,
+    /// Any other answer.
+    pub on_unknown: Option<OnFailure>,
+}
+
+/// What happens when an image does not exist for the platform that the Pod asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum Platform {
+    /// Nobody looks.
+    #[default]
+    Off,
+    /// A warning, in every mode.
+    Warn,
+    /// It is a finding that can't be repaired.
+    Reject,
+}
+
+/// What `registry` says for one image, its overrides included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultPolicy {
-    /// The same for every image.
-    Policy(PullPolicy),
-    /// `Always` for a tag, `IfNotPresent` for a digest: what a digest names never changes.
-    AlwaysUnlessDigest,
-}
-
-/// `imageChecks`
-#[derive(Clone, Debug)]
-pub struct ImageChecks<'a> {
-    /// An init container whose name starts with one of these is an image check.
-    pub name_prefixes: Vec<Cow<'a, str>>,
-    /// What happens when an image is not covered.
-    pub coverage: Coverage,
-    /// Coverage for Pods without any image check, too.
-    pub every_pod: bool,
-    /// What an added check looks like in a Pod that has none to copy: the text of a container
-    /// without name, image and pull policy.
-    pub template: Option<&'a [u8]>,
-    /// Globs for the init containers that have to run before an added check.
-    pub after: Vec<Cow<'a, str>>,
-}
-
-/// `defaults`
-#[derive(Clone, Debug)]
-pub struct Defaults {
-    /// For every container whose author chose none.
-    pub image_pull_policy: Option<DefaultPolicy>,
-    /// For image checks, before `image_pull_policy`.
-    pub image_check_pull_policy: Option<DefaultPolicy>,
-    /// Whether a policy equal to the server default counts as not chosen.
-    pub replace_server_defaults: bool,
-}
-
-/// `images`
-#[derive(Clone, Debug, Default)]
-pub struct Images<'a> {
-    /// Containers of these pull with `Always`.
-    pub require_always: Vec<ImagePattern<'a>>,
-    /// Containers of these never pull with `Always`.
-    pub forbid_always: Vec<ImagePattern<'a>>,
-}
-
-/// `registry`
-#[derive(Clone, Debug)]
-pub struct Registry<'a> {
-    /// Whether registries are asked.
-    pub lookup: LookupMode,
-    /// The images that are looked up; none given is all of them.
-    pub images: Vec<ImagePattern<'a>>,
-    /// The images that are not.
-    pub skip_images: Vec<ImagePattern<'a>>,
-    /// The tag or repository does not exist.
+pub struct Lookup {
+    /// Whether the registry is asked; `Off` for an image that `registry.images` and
+    /// `registry.skipImages` leave out.
+    pub mode: LookupMode,
+    /// The tag or the repository does not exist.
     pub on_not_found: OnFailure,
     /// 401 or 403.
     pub on_denied: OnFailure,
@@ -151,16 +429,14 @@ pub struct Registry<'a> {
     pub on_unreachable: OnFailure,
     /// Any other answer.
     pub on_unknown: OnFailure,
-    /// Lookups in one request.
-    pub max_lookups: usize,
 }
 
-impl Registry<'_> {
-    /// Whether what registries answer can change a pull policy.
+impl Lookup {
+    /// Whether an image that is looked up may be left with `UseCached`.
     #[must_use]
-    pub fn may_change_policies(&self) -> bool {
-        self.lookup == LookupMode::Pin
-            || [
+    pub fn may_use_cached(&self) -> bool {
+        self.mode != LookupMode::Off
+            && [
                 self.on_not_found,
                 self.on_denied,
                 self.on_rate_limited,
@@ -169,117 +445,139 @@ impl Registry<'_> {
             ]
             .contains(&OnFailure::UseCached)
     }
+}
 
-    /// Whether this image is one to look up.
+impl Registry {
+    /// Whether there may be an image that is looked up, leaving `maxLookups` aside.
     #[must_use]
-    pub fn names(&self, reference: &Reference<'_>) -> bool {
-        use crate::pattern::first_match;
-        (self.images.is_empty() || first_match(&self.images, reference).is_some())
-            && first_match(&self.skip_images, reference).is_none()
+    pub fn looks_up(&self) -> bool {
+        let asks = |lookup| lookup != LookupMode::Off;
+        asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
-}
 
-/// `exempt`
-#[derive(Clone, Debug, Default)]
-pub struct Exempt<'a> {
-    /// Globs for the names of containers.
-    pub containers: Vec<Cow<'a, str>>,
-    /// Images.
-    pub images: Vec<ImagePattern<'a>>,
-}
-
-/// The settings of the policy, checked.
-#[derive(Clone, Debug)]
-pub struct Settings<'a> {
-    /// What happens to a finding.
-    pub mode: Mode,
-    /// How image checks are recognised, and what they have to cover.
-    pub image_checks: ImageChecks<'a>,
-    /// Whether containers take the image that an init container has pulled.
-    pub pull_once: bool,
-    /// The pull policy of containers whose author chose none.
-    pub defaults: Defaults,
-    /// Images with a rule of their own.
-    pub images: Images<'a>,
-    /// What is asked of registries.
-    pub registry: Registry<'a>,
-    /// What happens to a pod template with a finding.
-    pub templates: Templates,
-    /// What is never examined and never changed.
-    pub exempt: Exempt<'a>,
-    /// Whether a repaired object carries a record of its changes.
-    pub record_changes: bool,
-}
-
-impl Default for Settings<'_> {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            image_checks: ImageChecks {
-                name_prefixes: vec!["imagecheck-".into(), "imagepullcheck-".into()],
-                coverage: Coverage::default(),
-                every_pod: false,
-                template: None,
-                after: Vec::new(),
-            },
-            pull_once: true,
-            defaults: Defaults {
-                image_pull_policy: None,
-                image_check_pull_policy: None,
-                replace_server_defaults: true,
-            },
-            images: Images::default(),
-            registry: Registry {
-                lookup: LookupMode::default(),
-                images: Vec::new(),
-                skip_images: Vec::new(),
-                on_not_found: OnFailure::Reject,
-                on_denied: OnFailure::KeepTag,
-                on_rate_limited: OnFailure::KeepTag,
-                on_unreachable: OnFailure::KeepTag,
-                on_unknown: OnFailure::KeepTag,
-                max_lookups: 10,
-            },
-            templates: Templates::default(),
-            exempt: Exempt::default(),
-            record_changes: true,
+    /// What is asked for an image, and what follows from each answer.
+    #[must_use]
+    pub fn for_image(&self, reference: &Reference<'_>) -> Lookup {
+        let general = Lookup {
+            mode: self.lookup,
+            on_not_found: self.on_not_found,
+            on_denied: self.on_denied,
+            on_rate_limited: self.on_rate_limited,
+            on_unreachable: self.on_unreachable,
+            on_unknown: self.on_unknown,
+        };
+        let all = self.images.is_empty() && self.skip_images.is_empty();
+        if !self.looks_up() || (all && self.overrides.is_empty()) {
+            return general;
         }
+        let name = ImageName::of(reference);
+        let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
+        if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
+            return Lookup {
+                mode: LookupMode::Off,
+                ..general
+            };
+        }
+        let own = self.overrides.iter().find(|o| names(&o.images));
+        own.map_or(general, |own| Lookup {
+            mode: own.lookup.unwrap_or(general.mode),
+            on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
+            on_denied: own.on_denied.unwrap_or(general.on_denied),
+            on_rate_limited: own.on_rate_limited.unwrap_or(general.on_rate_limited),
+            on_unreachable: own.on_unreachable.unwrap_or(general.on_unreachable),
+            on_unknown: own.on_unknown.unwrap_or(general.on_unknown),
+        })
     }
 }
 
-impl<'a> Settings<'a> {
+/// What happens to a pod template with a finding, in every mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum Templates {
+    /// It is not looked at.
+    Off,
+    /// It is accepted with warnings.
+    #[default]
+    Warn,
+    /// It is treated as a Pod is: `Fix` repairs it, `Reject` rejects it, `Warn` warns.
+    Enforce,
+}
+
+/// What is never examined and never changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Exempt {
+    /// Containers and image volumes with these names. Who may name containers may use such a
+    /// name; `images` beside it is the safer choice.
+    pub containers: Vec<ContainerPattern>,
+    /// Containers and image volumes of these images.
+    pub images: Vec<ImagePattern>,
+}
+
+impl Exempt {
+    /// Whether a container or volume is never examined, by its name.
+    #[must_use]
+    pub fn container(&self, name: &str) -> bool {
+        self.containers.iter().any(|pattern| pattern.matches(name))
+    }
+}
+
+impl Settings {
     /// Reads the settings of a request. They were checked when the policy was loaded, so the
-    /// template of a check is taken as it is.
+    /// template of a check is taken as it is, and nothing is compared.
     ///
     /// # Errors
     /// Every problem, each with the path to it.
-    pub fn read(text: &'a [u8]) -> Result<Self, Vec<String>> {
-        let form = Form::of(text);
-        if form.problems.is_empty() {
-            Ok(form.settings)
+    pub fn read(text: &[u8]) -> Result<Self, Vec<String>> {
+        let (settings, problems) = read::settings(text)?;
+        if problems.is_empty() {
+            Ok(settings)
         } else {
-            Err(form.problems)
+            Err(problems.into_iter().map(|problem| problem.told).collect())
         }
     }
 
-    /// Checks the settings, the template of a check included.
+    /// Checks the settings: what [`Settings::read`] does, the fields of a check's template, and
+    /// what doesn't go together.
     ///
     /// # Errors
     /// Every problem, each with the path to it.
-    pub fn check(text: &'a [u8]) -> Result<(), Vec<String>> {
-        let mut form = Form::of(text);
-        if let Some(template) = form.template {
-            container_schema::check(
-                &mut Reader::at(text, template),
-                "imageChecks.template",
-                &mut form.problems,
-            );
+    pub fn check(text: &[u8]) -> Result<(), Vec<String>> {
+        let (settings, problems) = read::settings(text)?;
+        let conflicts = conflicts::all(&settings)
+            .into_iter()
+            .filter(|conflict| !conflict.rests_on(&problems))
+            .map(|conflict| conflict.told)
+            .collect::<Vec<_>>();
+        let mut told: Vec<String> = problems.into_iter().map(|problem| problem.told).collect();
+        if let Some(template) = &settings.image_checks.template {
+            told.extend(template::problems(template));
         }
-        form.check_together();
-        if form.problems.is_empty() {
+        told.extend(conflicts);
+        if told.is_empty() { Ok(()) } else { Err(told) }
+    }
+
+    /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc
+    /// comments of this file.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[must_use]
+    pub fn schema() -> schemars::Schema {
+        schemars::schema_for!(Settings)
+    }
+}
+
+impl kubewarden_policy_sdk::settings::Validatable for Settings {
+    /// What doesn't go together. What a single value is, its type knows.
+    fn validate(&self) -> Result<(), String> {
+        let conflicts: Vec<String> = conflicts::all(self)
+            .into_iter()
+            .map(|conflict| conflict.told)
+            .collect();
+        if conflicts.is_empty() {
             Ok(())
         } else {
-            Err(form.problems)
+            Err(conflicts.join("; "))
         }
     }
 }

@@ -25,6 +25,7 @@ fn record_after(earlier: &str) -> Vec<Value> {
 fn change() -> Value {
     json!({
         "path": "spec.initContainers[0].imagePullPolicy",
+        "container": "imagecheck-0",
         "from": "Never",
         "to": "IfNotPresent",
         "rule": "weak-check",
@@ -32,12 +33,12 @@ fn change() -> Value {
 }
 
 #[test]
-fn an_earlier_record_is_kept_in_front() {
+fn an_earlier_record_is_kept_behind_what_is_new() {
     let policy = json!({"path": "p", "from": null, "to": "Always", "rule": "default"});
     let check = json!({"name": "imagecheck-1", "image": "b", "imagePullPolicy": "Always"});
     let added = json!({"path": "q", "from": null, "to": check, "rule": "missing-check"});
     let earlier = json!([policy, added]).to_string();
-    assert_eq!(record_after(&earlier), [policy, added, change()]);
+    assert_eq!(record_after(&earlier), [change(), policy, added]);
     assert_eq!(record_after("[]"), [change()]);
 }
 
@@ -63,7 +64,7 @@ fn what_is_no_record_is_replaced() {
         r#"[{"path":1}]"#,
         r#"[{"to":{]}]"#,
         r#"[{"other":"x"}]"#,
-        r#"[{"to":{"name":{}}}]"#,
+        r#"[{"path":"x","rule":"y","more":1}]"#,
         r#"[{"more":"7"}]"#,
         r#"[{"more":-1}]"#,
         r#"[{"path":"x"}"#,

@@ -66,7 +66,7 @@ fn table(answers: &[(&str, Result<String, &str>)]) -> Table {
             .iter()
             .map(|(image, answer)| ((*image).to_owned(), answer.clone().map_err(str::to_owned)))
             .collect(),
-        asked: Vec::new(),
+        ..Table::default()
     }
 }
 
@@ -262,7 +262,7 @@ fn a_template_is_verified_and_never_pinned() {
             Err("Server error: url x, code: 404, message: "),
         ),
     ]);
-    let settings = json!({"registry": {"lookup": "Pin"}, "templates": "Fix"});
+    let settings = json!({"registry": {"lookup": "Pin"}, "templates": "Enforce"});
     let answer = validate_with(&request, &settings, &mut registry);
     assert_eq!(registry.asked.len(), 2);
     assert_eq!(

@@ -27,6 +27,8 @@ fn every_setting_takes_its_values() {
             "namePrefixes": ["check-"],
             "coverage": "Fix",
             "everyPod": true,
+            "as": "ImageVolume",
+            "replaceExisting": true,
             "template": {
                 "command": ["/checks/true"],
                 "resources": {"limits": {"cpu": "100m", "memory": 1000}},
@@ -41,7 +43,11 @@ fn every_setting_takes_its_values() {
             "imageCheckPullPolicy": "Always",
             "replaceServerDefaults": false,
         },
-        "images": {"requireAlways": ["ghcr.io/secret/*"], "forbidAlways": ["docker.io/*"]},
+        "images": {
+            "requireAlways": ["ghcr.io/secret/*"],
+            "forbidAlways": ["docker.io/*"],
+            "forbidNever": ["*"],
+        },
         "registry": {
             "lookup": "Pin",
             "images": ["*"],
@@ -51,9 +57,20 @@ fn every_setting_takes_its_values() {
             "onRateLimited": "UseCached",
             "onUnreachable": "UseCached",
             "onUnknown": "Reject",
-            "maxLookups": 100,
+            "maxLookups": 0,
+            "overrides": [
+                {"images": ["docker.io/*"], "lookup": "Off", "onNotFound": "UseCached"},
+                {
+                    "images": ["quay.io/*", "*:edge"],
+                    "onDenied": "KeepTag",
+                    "onRateLimited": "Reject",
+                    "onUnreachable": "Reject",
+                    "onUnknown": "Reject",
+                },
+            ],
+            "platform": "Reject",
         },
-        "templates": "Fix",
+        "templates": "Enforce",
         "exempt": {"containers": ["istio-*"], "images": ["gcr.io/istio-release/*"]},
         "recordChanges": false,
     });
@@ -64,8 +81,7 @@ fn every_setting_takes_its_values() {
 #[allow(clippy::too_many_lines)] // A table.
 fn each_problem_names_path_value_and_what_is_allowed() {
     let long_prefix = "a".repeat(59);
-    let cases: Vec<(Value, String)> =
-        vec![
+    let cases: Vec<(Value, String)> = vec![
         (json!("Fix"), "the settings must be an object, not a string".into()),
         (json!([1]), "the settings must be an object, not a list".into()),
         (json!({"mode": "fix"}), "mode must be one of Fix, Reject, Warn, not \"fix\"".into()),
@@ -80,8 +96,8 @@ fn each_problem_names_path_value_and_what_is_allowed() {
         ),
         (
             json!({"imageChecks": {"prefixes": []}}),
-            "imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, \
-             template, after"
+            "imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, as, \
+             replaceExisting, template, after"
                 .into(),
         ),
         (json!({"imageChecks": "Fix"}), "imageChecks must be an object, not a string".into()),
@@ -114,7 +130,7 @@ fn each_problem_names_path_value_and_what_is_allowed() {
         ),
         (
             json!({"imageChecks": {"after": "copy-agent"}}),
-            "imageChecks.after must be a list of strings, not \"copy-agent\"".into(),
+            "imageChecks.after must be a list, not \"copy-agent\"".into(),
         ),
         (
             json!({"imageChecks": {"after": ["a", 7, ""]}}),
@@ -124,18 +140,33 @@ fn each_problem_names_path_value_and_what_is_allowed() {
         ),
         (
             json!({"imageChecks": {"template": ["/check"]}}),
-            "imageChecks.template must be a container, not a list".into(),
+            "imageChecks.template must be an object, not a list".into(),
         ),
         (
             json!({"imageChecks": {"coverage": "Fix", "everyPod": true}}),
             "imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without \
-             image checks has none to copy"
+             image checks has none to copy, unless imageChecks.as is ImageVolume"
                 .into(),
         ),
         (
-            json!({"imageChecks": {"coverage": "Fix"}, "exempt": {"containers": ["image*"]}}),
-            "exempt.containers \"image*\" matches the checks that imageChecks.coverage Fix adds: \
-             name containers that it does not"
+            json!({"imageChecks": {"replaceExisting": true}}),
+            "imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes \
+             of the checks that are init containers"
+                .into(),
+        ),
+        (
+            json!({"imageChecks": {"as": "Volume"}}),
+            "imageChecks.as must be one of InitContainer, ImageVolume, not \"Volume\"".into(),
+        ),
+        (
+            json!({
+                "imageChecks": {"coverage": "Fix", "namePrefixes": ["check-", "b-"]},
+                "exempt": {"containers": ["b-1", "check-?1", "checks", "check-7"]},
+            }),
+            "exempt.containers \"check-?1\" matches the checks that imageChecks.coverage Fix \
+             adds, check- and a number: name containers that it does not; exempt.containers \
+             \"check-7\" matches the checks that imageChecks.coverage Fix adds, check- and a \
+             number: name containers that it does not"
                 .into(),
         ),
         (json!({"pullOnce": 1}), "pullOnce must be true or false, not 1".into()),
@@ -168,23 +199,78 @@ fn each_problem_names_path_value_and_what_is_allowed() {
         ),
         (
             json!({"registry": {"maxLookups": 0}}),
-            "registry.maxLookups must be a whole number from 1 to 100, not 0".into(),
+            "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups \
+             left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
+                .into(),
+        ),
+        (
+            json!({"registry": {"maxLookups": -1}}),
+            "registry.maxLookups must be a whole number from 0 to 100, not -1".into(),
         ),
         (
             json!({"registry": {"maxLookups": 101}}),
-            "registry.maxLookups must be a whole number from 1 to 100, not 101".into(),
+            "registry.maxLookups must be a whole number from 0 to 100, not 101".into(),
         ),
         (
             json!({"registry": {"maxLookups": 2.5}}),
-            "registry.maxLookups must be a whole number from 1 to 100, not 2.5".into(),
+            "registry.maxLookups must be a whole number from 0 to 100, not 2.5".into(),
         ),
         (
             json!({"registry": {"maxLookups": "10"}}),
-            "registry.maxLookups must be a whole number from 1 to 100, not \"10\"".into(),
+            "registry.maxLookups must be a whole number from 0 to 100, not \"10\"".into(),
         ),
         (
-            json!({"templates": "Reject"}),
-            "templates must be one of Off, Warn, Fix, not \"Reject\"".into(),
+            json!({"registry": {"platform": "Warn"}}),
+            "registry.platform needs lookups, and none is made: set registry.lookup, or that of \
+             an entry of registry.overrides, to Verify or Pin"
+                .into(),
+        ),
+        (
+            json!({"registry": {"platform": "Fix", "lookup": "Pin"}}),
+            "registry.platform must be one of Off, Warn, Reject, not \"Fix\"".into(),
+        ),
+        (
+            json!({"registry": {"overrides": {"images": ["*"]}}}),
+            "registry.overrides must be a list, not an object".into(),
+        ),
+        (
+            json!({"registry": {"overrides": ["docker.io/*", null, ["a"]]}}),
+            "registry.overrides[0] must be an object, not a string; registry.overrides[1] must be \
+             an object, not null; registry.overrides[2] must be an object, not a list"
+                .into(),
+        ),
+        (
+            json!({"registry": {"overrides": [{"lookup": "Off"}, {}, {"images": []}]}}),
+            ["registry.overrides[0]", "registry.overrides[1]", "registry.overrides[2]"]
+                .map(|entry| format!("{entry}.images is missing: every entry needs it"))
+                .join("; "),
+        ),
+        (
+            json!({"registry": {"overrides": [
+                {"images": ["a"], "maxLookups": 3},
+                {"images": ["b", "/b", "c", "C"], "lookup": "on"},
+            ]}}),
+            "registry.overrides[0].maxLookups is not a setting: it holds images, lookup, \
+             onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown; \
+             registry.overrides[1].images[1] \"/b\" begins with a slash, so no image can match \
+             it: write */b; registry.overrides[1].images[3] \"C\" has upper case in a repository, \
+             so no image can match it: write c; registry.overrides[1].lookup must be one of Off, \
+             Verify, Pin, not \"on\""
+                .into(),
+        ),
+        (
+            json!({"registry": {"overrides": [
+                {"images": ["quay.io/*", "docker.io/*"]},
+                {"images": ["ghcr.io/*", "nginx"], "lookup": "Off"},
+            ]}}),
+            "registry.overrides[1].images \"nginx\" never decides: \"docker.io/*\" of \
+             registry.overrides[0] matches all that it does; put it before that entry or take it \
+             out"
+                .into(),
+        ),
+        (
+            json!({"templates": "Fix"}),
+            "templates must be one of Off, Warn, Enforce, not \"Fix\"".into(),
         ),
         (
             json!({"exempt": {"containers": ["Istio"]}}),
@@ -203,7 +289,7 @@ fn each_problem_names_path_value_and_what_is_allowed() {
 fn all_problems_are_reported_together() {
     let settings = json!({
         "mode": "fix",
-        "registry": {"lookup": "On", "maxLookups": 0},
+        "registry": {"lookup": "On", "maxLookups": 101},
         "imageChecks": {"coverage": "Fix", "everyPod": true, "after": [1]},
         "unknown": {},
     });
@@ -217,6 +303,186 @@ fn all_problems_are_reported_together() {
         "unknown is not a setting",
     ] {
         assert!(problems.contains(part), "{part}: {problems}");
+    }
+}
+
+/// What could not be read is no reason for a conflict, and neither is what stands in a section
+/// that could not be read; all others are told.
+#[test]
+fn a_conflict_that_rests_on_what_could_not_be_read_is_not_told() {
+    let cases = [
+        (
+            json!({"registry": {"lookup": "pin", "platform": "Warn"}}),
+            "registry.lookup must be one of Off, Verify, Pin, not \"pin\"",
+        ),
+        (
+            json!({"registry": {"platform": "Warn", "overrides": [{"images": ["*"], "lookup": 1}]}}),
+            "registry.overrides[0].lookup must be one of Off, Verify, Pin, not 1",
+        ),
+        (
+            json!({"imageChecks": {"replaceExisting": true, "as": 1}}),
+            "imageChecks.as must be one of InitContainer, ImageVolume, not 1",
+        ),
+        (
+            json!({"mode": "warn", "registry": {"maxLookups": 0}}),
+            "mode must be one of Fix, Reject, Warn, not \"warn\"",
+        ),
+        (
+            json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": 5}}),
+            "imageChecks.template must be an object, not a number",
+        ),
+        (
+            json!({"pullOnce": 5, "registry": {"platform": "Warn"}}),
+            "pullOnce must be true or false, not 5; registry.platform needs lookups, and none is \
+             made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin",
+        ),
+    ];
+    for (settings, expected) in cases {
+        assert_eq!(
+            settings_problems(&settings).as_deref(),
+            Some(expected),
+            "{settings}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_go_together() {
+    let template = json!({"command": ["/checks/true"]});
+    for settings in [
+        json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}}),
+        json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}}),
+        json!({"imageChecks": {"coverage": "Reject", "everyPod": true}}),
+        json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true}}),
+        json!({"exempt": {"containers": ["imagecheck-*"]}}),
+        json!({"imageChecks": {"coverage": "Fix"}, "exempt": {"containers": ["imagecheck-*a"]}}),
+        json!({"mode": "Reject", "registry": {"maxLookups": 0, "lookup": "Pin", "platform": "Warn"}}),
+        json!({"mode": "Warn", "registry": {"maxLookups": 0}}),
+        json!({"registry": {"platform": "Reject", "overrides": [{"images": ["a"], "lookup": "Pin"}]}}),
+        json!({"registry": {"overrides": [
+            {"images": ["nginx:1.*", "nginx", "nginx"]}, {"images": ["docker.io/*"]}, {"images": ["*"]},
+        ]}}),
+    ] {
+        assert_eq!(settings_problems(&settings), None, "{settings}");
+    }
+}
+
+/// A thousand wrong values are told as a hundred, and don't take the square of the time.
+#[test]
+fn problems_without_end_have_one() {
+    let settings = json!({"exempt": {"containers": vec![json!(1); 1000]}});
+    let problems = settings_problems(&settings).expect("problems");
+    let last = "exempt.containers[99] must be a string, not 1";
+    assert!(problems.ends_with(last), "{problems}");
+}
+
+/// The last of two equal keys counts, as in every JSON decoder around the policy.
+#[test]
+fn the_last_of_two_equal_keys_counts() {
+    use consistent_pull_policy::settings::{Mode, Settings};
+    let settings = Settings::read(br#"{"mode":"fix","mode":"Reject","mode":"Warn"}"#);
+    assert_eq!(settings.map(|settings| settings.mode), Ok(Mode::Warn));
+}
+
+#[test]
+fn what_is_not_set_has_its_default() {
+    use consistent_pull_policy::settings::Settings;
+    for text in [
+        "null",
+        "{}",
+        "[]",
+        r#"{"registry":{"overrides":[],"lookup":null}}"#,
+    ] {
+        assert_eq!(
+            Settings::read(text.as_bytes()),
+            Ok(Settings::default()),
+            "{text}"
+        );
+    }
+    let written = serde_json::to_vec(&Settings::default()).expect("JSON");
+    assert_eq!(Settings::read(&written), Ok(Settings::default()));
+    assert_eq!(Settings::check(&written), Ok(()));
+}
+
+mod lookups {
+    use consistent_pull_policy::image::Reference;
+    use consistent_pull_policy::settings::{Lookup, LookupMode, OnFailure, Settings};
+    use serde_json::{Value, json};
+
+    const DEFAULT: Lookup = Lookup {
+        mode: LookupMode::Pin,
+        on_not_found: OnFailure::Reject,
+        on_denied: OnFailure::KeepTag,
+        on_rate_limited: OnFailure::KeepTag,
+        on_unreachable: OnFailure::KeepTag,
+        on_unknown: OnFailure::KeepTag,
+    };
+    const OFF: Lookup = Lookup {
+        mode: LookupMode::Off,
+        ..DEFAULT
+    };
+
+    fn lookup(registry: &Value, image: &str) -> Lookup {
+        let settings = json!({"registry": registry}).to_string();
+        let settings = Settings::read(settings.as_bytes()).expect("settings");
+        settings
+            .registry
+            .for_image(&Reference::parse(image).expect("an image"))
+    }
+
+    #[test]
+    fn images_and_skip_images_come_first_then_the_first_override() {
+        let registry = json!({
+            "lookup": "Pin",
+            "images": ["docker.io/*", "quay.io/*"],
+            "skipImages": ["nginx"],
+            "overrides": [
+                {"images": ["quay.io/a/*", "nginx"], "lookup": "Verify", "onNotFound": "UseCached"},
+                {"images": ["quay.io/*"], "onDenied": "Reject", "onUnknown": "UseCached"},
+                {"images": ["docker.io/*"], "lookup": "Off", "onRateLimited": "Reject",
+                 "onUnreachable": "UseCached"},
+            ],
+        });
+        let cases = [
+            ("ghcr.io/a:1", OFF),
+            ("nginx:1", OFF),
+            (
+                "quay.io/a/b:1",
+                Lookup {
+                    mode: LookupMode::Verify,
+                    on_not_found: OnFailure::UseCached,
+                    ..DEFAULT
+                },
+            ),
+            (
+                "quay.io/b:1",
+                Lookup {
+                    on_denied: OnFailure::Reject,
+                    on_unknown: OnFailure::UseCached,
+                    ..DEFAULT
+                },
+            ),
+            (
+                "redis",
+                Lookup {
+                    on_rate_limited: OnFailure::Reject,
+                    on_unreachable: OnFailure::UseCached,
+                    ..OFF
+                },
+            ),
+        ];
+        for (image, expected) in cases {
+            assert_eq!(lookup(&registry, image), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn an_override_alone_turns_lookups_on() {
+        let registry = json!({"overrides": [{"images": ["quay.io/*"], "lookup": "Pin"}]});
+        assert_eq!(lookup(&registry, "quay.io/a"), DEFAULT);
+        assert_eq!(lookup(&registry, "a"), OFF);
+        assert_eq!(lookup(&json!({}), "a"), OFF);
+        assert_eq!(lookup(&json!({"lookup": "Pin"}), "a"), DEFAULT);
     }
 }
 
@@ -257,5 +523,397 @@ fn text_that_is_no_json_is_an_error() {
     ] {
         assert!(Settings::check(text.as_bytes()).is_err(), "{text}");
         assert!(Settings::read(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+/// The template of a check, which is held against Kubernetes' own type.
+mod template {
+    use super::settings_problems;
+    use serde_json::{Value, json};
+
+    fn problems(template: &Value) -> Option<String> {
+        settings_problems(&json!({"imageChecks": {"template": template}}))
+    }
+
+    /// A template that has every field that it may have.
+    fn full() -> Value {
+        let profile = json!({"localhostProfile": "p", "type": "Localhost"});
+        let key = json!({"key": "k", "name": "n", "optional": true});
+        let name = json!({"name": "n", "optional": false});
+        json!({
+            "command": ["/checks/true"],
+            "args": ["--version"],
+            "env": [
+                {"name": "A", "value": "b"},
+                {"name": "B", "valueFrom": {
+                    "configMapKeyRef": key,
+                    "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"},
+                    "fileKeyRef": {"key": "k", "optional": true, "path": "p", "volumeName": "v"},
+                    "resourceFieldRef": {"containerName": "c", "divisor": "1m", "resource": "limits.cpu"},
+                    "secretKeyRef": key,
+                }},
+            ],
+            "envFrom": [{"configMapRef": name, "prefix": "P_", "secretRef": name}],
+            "ports": [{"containerPort": 1, "hostIP": "0.0.0.0", "hostPort": 2, "name": "p", "protocol": "TCP"}],
+            "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],
+            "resources": {
+                "claims": [{"name": "c", "request": "r"}],
+                "limits": {"cpu": "100m"},
+                "requests": {"memory": "64Mi"},
+            },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "appArmorProfile": profile,
+                "capabilities": {"add": ["A"], "drop": ["ALL"]},
+                "privileged": false,
+                "procMount": "Default",
+                "readOnlyRootFilesystem": true,
+                "runAsGroup": 1,
+                "runAsNonRoot": true,
+                "runAsUser": 1,
+                "seLinuxOptions": {"level": "l", "role": "r", "type": "t", "user": "u"},
+                "seccompProfile": profile,
+                "windowsOptions": {
+                    "gmsaCredentialSpec": "s",
+                    "gmsaCredentialSpecName": "n",
+                    "hostProcess": false,
+                    "runAsUserName": "u",
+                },
+            },
+            "stdin": false,
+            "stdinOnce": false,
+            "terminationMessagePath": "/dev/termination-log",
+            "terminationMessagePolicy": "File",
+            "tty": false,
+            "volumeDevices": [{"devicePath": "/dev/x", "name": "v"}],
+            "volumeMounts": [{
+                "mountPath": "/checks",
+                "mountPropagation": "None",
+                "name": "checks",
+                "readOnly": true,
+                "recursiveReadOnly": "Disabled",
+                "subPath": "a",
+                "subPathExpr": "$(B)",
+            }],
+            "workingDir": "/",
+        })
+    }
+
+    #[test]
+    fn it_takes_every_field_that_an_init_container_may_have() {
+        assert_eq!(problems(&full()), None);
+    }
+
+    /// As in an object, `null` is as good as nothing.
+    #[test]
+    fn a_field_may_be_null() {
+        fn with_nulls(value: &Value, all: &mut Vec<Value>, rebuild: &dyn Fn(Value) -> Value) {
+            match value {
+                Value::Object(map) => {
+                    for (key, inner) in map {
+                        let rebuild = |inner| {
+                            let mut map = map.clone();
+                            map.insert(key.clone(), inner);
+                            rebuild(Value::Object(map))
+                        };
+                        all.push(rebuild(Value::Null));
+                        with_nulls(inner, all, &rebuild);
+                    }
+                }
+                Value::Array(list) => {
+                    for (index, inner) in list.iter().enumerate() {
+                        let rebuild = |inner| {
+                            let mut list = list.clone();
+                            list[index] = inner;
+                            rebuild(Value::Array(list))
+                        };
+                        with_nulls(inner, all, &rebuild);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut templates = Vec::new();
+        with_nulls(&full(), &mut templates, &|template| template);
+        assert!(templates.len() > 90, "{}", templates.len());
+        for template in templates {
+            let expected = template["command"].is_null().then(|| {
+                "imageChecks.template.command is missing: without it a check would run the image's \
+                 own program"
+                    .to_owned()
+            });
+            // What Kubernetes calls a quantity has to be one.
+            let problems = problems(&template).filter(|told| !told.contains("a quantity"));
+            assert_eq!(problems, expected, "{template}");
+        }
+    }
+
+    #[test]
+    #[allow(clippy::too_many_lines)] // A table.
+    fn each_problem_has_its_path() {
+        let cases = [
+            (
+                json!({"args": ["a"]}),
+                "command is missing: without it a check would run the image's own program",
+            ),
+            (
+                json!({"command": []}),
+                "command is missing: without it a check would run the image's own program",
+            ),
+            (
+                json!({"command": "/check"}),
+                "command must be a list, not a string",
+            ),
+            (
+                json!({"command": {}}),
+                "command must be a list, not an object",
+            ),
+            (
+                json!({"command": [1]}),
+                "command[0] must be a string, not a number",
+            ),
+            (
+                json!({"command": [null]}),
+                "command[0] must be a string, not null",
+            ),
+            (
+                json!({"command": ["a"], "name": null}),
+                "name can't be set: every added check has its own",
+            ),
+            (
+                json!({"command": ["a"], "image": "x"}),
+                "image can't be set: every added check has its own",
+            ),
+            (
+                json!({"command": ["a"], "imagePullPolicy": "Always"}),
+                "imagePullPolicy can't be set: every added check has its own",
+            ),
+            (
+                json!({"command": ["a"], "livenessProbe": {}}),
+                "livenessProbe can't be set: init containers have no probes and no lifecycle",
+            ),
+            (
+                json!({"command": ["a"], "readinessProbe": {}}),
+                "readinessProbe can't be set: init containers have no probes and no lifecycle",
+            ),
+            (
+                json!({"command": ["a"], "startupProbe": 5}),
+                "startupProbe can't be set: init containers have no probes and no lifecycle",
+            ),
+            (
+                json!({"command": ["a"], "lifecycle": {}}),
+                "lifecycle can't be set: init containers have no probes and no lifecycle",
+            ),
+            (
+                json!({"command": ["a"], "restartPolicy": "Always"}),
+                "restartPolicy can't be set: a check has to run once and end",
+            ),
+            (
+                json!({"command": ["a"], "restartPolicyRules": []}),
+                "restartPolicyRules can't be set: a check has to run once and end",
+            ),
+            (
+                json!({"command": ["a"], "resource": {}}),
+                "resource is not a field of a container",
+            ),
+            (
+                json!({"command": ["a"], "volumeMount": []}),
+                "volumeMount is not a field of a container",
+            ),
+            (
+                json!({"command": ["a"], "args": {}}),
+                "args must be a list, not an object",
+            ),
+            (
+                json!({"command": ["a"], "env": [{"name": "a", "valu": "s3cr3t"}]}),
+                "env[0].valu is not a field of a container",
+            ),
+            (
+                json!({"command": ["a"], "env": [{"name": "a", "value": 5}]}),
+                "env[0].value must be a string, not a number",
+            ),
+            (
+                json!({"command": ["a"], "env": [{"name": "a", "valueFrom": {"secretKeyRef": {"nam": "x"}}}]}),
+                "env[0].valueFrom.secretKeyRef.nam is not a field of a container",
+            ),
+            (
+                json!({"command": ["a"], "ports": [{"containerPort": "80"}]}),
+                "ports[0].containerPort must be a whole number, not a string",
+            ),
+            (
+                json!({"command": ["a"], "resources": {"limit": {}}}),
+                "resources.limit is not a field of a container",
+            ),
+            (
+                json!({"command": ["a"], "resources": {"limits": []}}),
+                "resources.limits must be an object, not a list",
+            ),
+            (
+                json!({"command": ["a"], "resources": {"limits": {"cpu": true}}}),
+                "resources.limits.cpu must be a quantity such as 100m or 64Mi, not a boolean",
+            ),
+            (
+                json!({"command": ["a"], "securityContext": {"runAsUser": "0"}}),
+                "securityContext.runAsUser must be a whole number, not a string",
+            ),
+            (
+                json!({"command": ["a"], "securityContext": {"runAsUser": 1.5}}),
+                "securityContext.runAsUser must be a whole number, not a number",
+            ),
+            (
+                json!({"command": ["a"], "securityContext": ["x"]}),
+                "securityContext must be an object, not a list",
+            ),
+            (
+                json!({"command": ["a"], "tty": "yes"}),
+                "tty must be true or false, not a string",
+            ),
+            (
+                json!({"command": ["a"], "volumeMounts": [{"name": "a"}, {"readOnly": "yes"}]}),
+                "volumeMounts[1].readOnly must be true or false, not a string",
+            ),
+            (
+                json!({"command": ["a"], "volumeMounts": [["a", "b"]]}),
+                "volumeMounts[0] must be an object, not a list",
+            ),
+        ];
+        for (template, expected) in cases {
+            let expected = format!("imageChecks.template.{expected}");
+            assert_eq!(problems(&template), Some(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn all_its_problems_are_told_together() {
+        let template = json!({
+            "name": "a",
+            "args": ["a", 1, "b", 2],
+            "env": [{"nam": "a"}, {"name": 5}],
+            "volumeMount": [],
+        });
+        let expected = [
+            "name can't be set: every added check has its own",
+            "args[1] must be a string, not a number",
+            "args[3] must be a string, not a number",
+            "env[0].nam is not a field of a container",
+            "env[1].name must be a string, not a number",
+            "volumeMount is not a field of a container",
+            "command is missing: without it a check would run the image's own program",
+        ]
+        .map(|problem| format!("imageChecks.template.{problem}"));
+        assert_eq!(problems(&template), Some(expected.join("; ")));
+    }
+}
+
+/// The JSON Schema is what an editor knows of the settings.
+mod schema {
+    use consistent_pull_policy::settings::Settings;
+    use serde_json::{Value, json};
+
+    fn schema() -> Value {
+        serde_json::to_value(Settings::schema()).expect("JSON")
+    }
+
+    /// A property of the schema, with what it refers to.
+    fn property(path: &str) -> Value {
+        let schema = schema();
+        let resolved = |value: &Value| -> Value {
+            let reference = value["$ref"].as_str().or_else(|| {
+                value["anyOf"]
+                    .as_array()?
+                    .iter()
+                    .find_map(|one| one["$ref"].as_str())
+            });
+            let Some(reference) = reference else {
+                return value.clone();
+            };
+            let mut target = schema.pointer(&reference[1..]).expect(reference).clone();
+            for (key, value) in value.as_object().expect("an object") {
+                target[key] = value.clone();
+            }
+            target
+        };
+        path.split('.').fold(schema.clone(), |section, key| {
+            let value = &section["properties"][key];
+            assert!(value.is_object(), "{path}");
+            resolved(value)
+        })
+    }
+
+    #[test]
+    fn every_setting_has_a_description() {
+        fn check(value: &Value, path: &str, seen: &mut usize) {
+            match value {
+                Value::Object(map) => {
+                    for (key, property) in map
+                        .get("properties")
+                        .and_then(Value::as_object)
+                        .into_iter()
+                        .flatten()
+                    {
+                        let description = property["description"].as_str().unwrap_or_default();
+                        assert!(
+                            description.ends_with(['.', ')']),
+                            "{path}.{key}: {description:?}"
+                        );
+                        *seen += 1;
+                    }
+                    for (key, value) in map {
+                        check(value, &format!("{path}.{key}"), seen);
+                    }
+                }
+                Value::Array(list) => list.iter().for_each(|value| check(value, path, seen)),
+                _ => {}
+            }
+        }
+        let mut seen = 0;
+        check(&schema(), "", &mut seen);
+        assert!(seen > 40, "{seen}");
+    }
+
+    #[test]
+    fn it_knows_values_defaults_and_limits() {
+        assert_eq!(schema()["additionalProperties"], json!(false));
+        let words = |path: &str| -> Vec<Value> {
+            property(path)["oneOf"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{path}: {}", property(path)))
+                .iter()
+                .map(|one| {
+                    assert!(one["description"].is_string(), "{path}: {one}");
+                    one["const"].clone()
+                })
+                .collect()
+        };
+        assert_eq!(words("mode"), ["Fix", "Reject", "Warn"]);
+        assert_eq!(words("imageChecks.as"), ["InitContainer", "ImageVolume"]);
+        assert_eq!(words("templates"), ["Off", "Warn", "Enforce"]);
+        let lookups = property("registry.maxLookups");
+        assert_eq!(lookups["minimum"], json!(0));
+        assert_eq!(lookups["maximum"], json!(100));
+        assert_eq!(lookups["default"], json!(10));
+        assert_eq!(property("mode")["default"], json!("Fix"));
+        assert_eq!(property("recordChanges")["default"], json!(true));
+        let prefixes = property("imageChecks.namePrefixes");
+        assert_eq!(
+            prefixes["default"],
+            json!(["imagecheck-", "imagepullcheck-"])
+        );
+        let overrides = &property("registry.overrides")["items"]["$ref"];
+        let of_overrides = schema();
+        let of_overrides = of_overrides
+            .pointer(&overrides.as_str().expect("a reference")[1..])
+            .expect("a definition");
+        assert_eq!(of_overrides["required"], json!(["images"]));
+        assert_eq!(of_overrides["properties"]["images"]["minItems"], json!(1));
+    }
+
+    /// Whatever a setting is set to in the schema's defaults is what it is when it is not set.
+    #[test]
+    fn its_defaults_are_the_defaults() {
+        let settings = serde_json::to_value(Settings::default()).expect("JSON");
+        for (key, property) in schema()["properties"].as_object().expect("properties") {
+            assert_eq!(property["default"], settings[key], "{key}");
+        }
     }
 }

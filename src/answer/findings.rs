@@ -1,237 +1,195 @@
 //! Findings: what the rules left different from what came in, as it is told.
 
-use super::changes::write_optional;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use serde::Serialize;
+
 use super::paths::Paths;
-use crate::json::write_string;
 use crate::pod::Place;
 use crate::rules::missing_check::NewCheck;
-use crate::rules::{
-    Cause, Entry, Problem, Rule, Told, Work, default, disallowed_policy, invalid_image,
-    missing_check, registry, weak_check,
-};
-use crate::sentence::{Names, fill, shorten};
+use crate::rules::registry::Pin;
+use crate::rules::{Cause, Entry, Field, Problem, Rule, Told, Work};
+use crate::sentence::{Names, shorten};
 
 /// The longest text of an object that an audit annotation repeats, in characters.
 const AUDITED_MAX: usize = 512;
 
-/// One thing wrong, as it is told.
+/// One thing wrong.
 pub(super) struct Finding<'w, 'p> {
-    pub(super) rule: Rule,
-    pub(super) path: String,
-    pub(super) found: Option<String>,
-    pub(super) expected: Option<String>,
+    place: &'p Place<'p>,
+    path: String,
+    found: Option<String>,
+    expected: Option<String>,
+    /// What its policy was, and what it should be.
+    policies: (&'static str, &'static str),
     pub(super) advice: bool,
-    pub(super) at: At<'w, 'p>,
+    /// There is a repair.
+    pub(super) repairable: bool,
+    cause: Reason<'w, 'p>,
 }
 
-/// What a finding is about.
-pub(super) enum At<'w, 'p> {
-    Image(&'w Entry<'p>),
-    Policy(&'w Entry<'p>, &'w Cause<'p>),
-    Problem(&'w Problem<'p>),
+/// The reason, which most entries keep.
+enum Reason<'w, 'p> {
+    Of(&'w Rc<dyn Cause + 'p>),
     NewCheck(&'w NewCheck<'p>),
+    Pin { image: String, digest: &'w str },
 }
 
-/// All findings, in no order.
+/// As it stands in the audit annotation.
+#[derive(Serialize)]
+pub(super) struct Audited<'f> {
+    rule: &'static str,
+    path: &'f str,
+    container: Cow<'f, str>,
+    image: Cow<'f, str>,
+    found: Option<Cow<'f, str>>,
+    expected: Option<Cow<'f, str>>,
+}
+
+/// All findings, in the order of the fields.
 pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
-    let mut findings = Vec::new();
-    for problem in &work.problems {
-        findings.push(of_problem(problem, paths));
-    }
+    let mut findings: Vec<Finding<'_, '_>> =
+        work.problems.iter().map(|problem| of_problem(problem, paths)).collect();
     for entry in &work.entries {
         findings.extend(of_image(entry, paths));
         findings.extend(of_policy(entry, paths));
     }
-    for check in &work.added {
-        findings.push(Finding {
-            rule: Rule::MissingCheck,
-            path: paths.before(check.place, check.place.slot.image_field()),
-            found: None,
-            expected: Some(fill("{} with {}", &[&check.name, check.policy.as_str()])),
-            advice: false,
-            at: At::NewCheck(check),
-        });
-    }
+    findings.extend(work.added.iter().map(|check| of_new_check(check, paths)));
+    findings.sort_by(|a, b| a.order().cmp(&b.order()));
     findings
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
     let place = problem.place;
-    let policy = || place.policy.map(|policy| policy.as_str().to_owned());
-    let (field, found, expected) = match &problem.cause {
-        Cause::DisallowedPolicy(disallowed) => {
-            let expected = match disallowed {
-                disallowed_policy::Disallowed::Require(_) => Some("Always"),
-                disallowed_policy::Disallowed::Forbid(_) => Some("IfNotPresent"),
-                disallowed_policy::Disallowed::Conflict(..) => None,
-            };
-            (
-                place.slot.policy_field(),
-                policy(),
-                expected.map(str::to_owned),
-            )
-        }
-        Cause::WeakCheck(_) => (place.slot.policy_field(), policy(), None),
-        Cause::MissingCheck(_) => (
-            place.slot.image_field(),
-            None,
-            Some("an image check".to_owned()),
-        ),
-        _ => (
-            place.slot.image_field(),
+    let policy = place.policy.map(|policy| policy.as_str());
+    let slot = place.slot;
+    let (path, found) = match &problem.field {
+        Field::Image => (
+            paths.before(place, slot.image_field()),
             Some(place.image_text().to_owned()),
-            None,
         ),
+        Field::Coverage => (paths.before(place, slot.image_field()), None),
+        Field::Policy => (
+            paths.before(place, slot.policy_field()),
+            policy.map(str::to_owned),
+        ),
+        Field::Status { path, found } => (path.clone(), Some((*found).to_owned())),
     };
     Finding {
-        rule: problem.cause.rule(),
-        path: paths.before(place, field),
+        place,
+        path,
         found,
-        expected,
+        expected: problem.expected.map(str::to_owned),
+        policies: (
+            policy.unwrap_or("no policy"),
+            problem.expected.unwrap_or_default(),
+        ),
         advice: problem.advice,
-        at: At::Problem(problem),
+        repairable: false,
+        cause: Reason::Of(&problem.cause),
     }
 }
 
 /// The finding of an image that is to be pinned; the policy that goes with it is part of it.
 fn of_image<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
-    entry.pinned.as_ref()?;
+    let digest = entry.digest.as_deref().filter(|_| entry.pinned)?;
+    let image = entry.image_after();
     Some(Finding {
-        rule: Rule::Registry,
+        place: entry.place,
         path: paths.before(entry.place, entry.place.slot.image_field()),
         found: Some(entry.image().to_owned()),
-        expected: Some(entry.image_after()),
+        expected: Some(image.clone()),
+        policies: policies(entry),
         advice: false,
-        at: At::Image(entry),
+        repairable: true,
+        cause: Reason::Pin { image, digest },
     })
 }
 
 fn of_policy<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
-    let cause = entry.policy_cause.as_ref()?;
-    let is_part_of_another = matches!(
-        cause,
-        Cause::PullOnce | Cause::Registry(registry::Outcome::Pinned)
-    );
-    if is_part_of_another || !entry.policy_changed() {
-        return None;
-    }
+    let cause = entry.policy_finding()?;
+    let (found, expected) = policies(entry);
     Some(Finding {
-        rule: cause.rule(),
+        place: entry.place,
         path: paths.before(entry.place, entry.place.slot.policy_field()),
-        found: Some(entry.policy_before().as_str().to_owned()),
-        expected: Some(entry.policy.as_str().to_owned()),
+        found: Some(found.to_owned()),
+        expected: Some(expected.to_owned()),
+        policies: (found, expected),
         advice: false,
-        at: At::Policy(entry, cause),
+        repairable: true,
+        cause: Reason::Of(cause),
     })
 }
 
+fn of_new_check<'w, 'p>(check: &'w NewCheck<'p>, paths: &Paths) -> Finding<'w, 'p> {
+    Finding {
+        place: check.place,
+        path: paths.before(check.place, check.place.slot.image_field()),
+        found: None,
+        expected: Some(format!("{} with {}", check.name, check.policy.as_str())),
+        policies: ("", check.policy.as_str()),
+        advice: false,
+        repairable: true,
+        cause: Reason::NewCheck(check),
+    }
+}
+
+fn policies(entry: &Entry<'_>) -> (&'static str, &'static str) {
+    (entry.policy_before().as_str(), entry.policy.as_str())
+}
+
 impl Finding<'_, '_> {
-    pub(super) fn place(&self) -> &Place<'_> {
-        match self.at {
-            At::Image(entry) | At::Policy(entry, _) => entry.place,
-            At::Problem(problem) => problem.place,
-            At::NewCheck(check) => check.place,
+    pub(super) fn rule(&self) -> Rule {
+        self.with_cause(|cause| cause.rule())
+    }
+
+    /// By list, index and field; what stands in the status comes last.
+    fn order(&self) -> (bool, &'static str, usize, &str) {
+        let in_status = self.path.starts_with("status.");
+        let list = self.place.slot.list();
+        (in_status, list, self.place.index, &self.path)
+    }
+
+    fn with_cause<T>(&self, ask: impl Fn(&dyn Cause) -> T) -> T {
+        match &self.cause {
+            Reason::Of(cause) => ask(&***cause),
+            Reason::NewCheck(check) => ask(*check),
+            Reason::Pin { image, digest } => ask(&Pin { image, digest }),
         }
     }
 
     fn told(&self) -> Told<'_> {
-        let place = self.place();
-        let (found, expected) = match self.at {
-            At::Image(entry) | At::Policy(entry, _) => {
-                (entry.policy_before().as_str(), entry.policy.as_str())
-            }
-            At::Problem(problem) => (
-                problem.place.policy.map_or("no policy", |p| p.as_str()),
-                match &problem.cause {
-                    Cause::DisallowedPolicy(disallowed_policy::Disallowed::Forbid(_)) => {
-                        "IfNotPresent"
-                    }
-                    _ => "Always",
-                },
-            ),
-            At::NewCheck(_) => ("", ""),
-        };
         Told {
-            name: &place.name,
-            image: place.image_text(),
-            found,
-            expected,
+            path: &self.path,
+            name: &self.place.name.value,
+            image: self.place.image_text(),
+            found: self.policies.0,
+            expected: self.policies.1,
         }
     }
 
     /// What is wrong, and the way out.
     pub(super) fn sentence(&self, names: Names) -> String {
-        let told = self.told();
-        let (cause, repairable) = match self.at {
-            At::NewCheck(check) => return missing_check::sentence_of_new(check, names),
-            At::Image(entry) => {
-                let digest = entry.pinned.as_deref().unwrap_or_default();
-                return registry::sentence_of_pin(&told, &entry.image_after(), digest, names);
-            }
-            At::Problem(problem) => (&problem.cause, false),
-            At::Policy(_, cause) => (cause, true),
-        };
-        match cause {
-            Cause::InvalidImage(invalid) => {
-                invalid_image::sentence(&self.path, told.name, told.image, *invalid, names)
-            }
-            Cause::Default(setting) => default::sentence(&told, *setting, names),
-            Cause::DisallowedPolicy(disallowed) => {
-                disallowed_policy::sentence(&told, disallowed, repairable, names)
-            }
-            Cause::Registry(outcome) => registry::sentence(&told, outcome, names),
-            Cause::WeakCheck(stronger) if repairable => {
-                weak_check::sentence(&told, *stronger, names)
-            }
-            Cause::WeakCheck(stronger) => weak_check::conflict(&told, *stronger, names),
-            Cause::MissingCheck(uncovered) => missing_check::sentence(&told, *uncovered, names),
-            Cause::PullOnce => String::new(),
-        }
-    }
-
-    /// Whether the repair is worth a warning: what a person set was changed. Defaults and pins are
-    /// what the operator asked for everywhere, and are recorded only.
-    pub(super) fn is_worth_a_warning(&self) -> bool {
-        matches!(
-            self.at,
-            At::NewCheck(_) | At::Policy(_, Cause::WeakCheck(_) | Cause::DisallowedPolicy(_))
-        )
+        self.with_cause(|cause| cause.sentence(&self.told(), names))
     }
 
     /// The repair, where it is worth a warning.
     pub(super) fn repaired(&self, names: Names) -> Option<String> {
-        let told = self.told();
-        match self.at {
-            At::NewCheck(check) => Some(missing_check::repaired(check, names)),
-            At::Policy(_, Cause::WeakCheck(stronger)) => {
-                Some(weak_check::repaired(&told, *stronger, names))
-            }
-            At::Policy(_, Cause::DisallowedPolicy(disallowed)) => {
-                Some(disallowed_policy::repaired(&told, disallowed, names))
-            }
-            At::Problem(_) | At::Image(_) | At::Policy(..) => None,
+        self.with_cause(|cause| cause.repaired(&self.told(), names))
+    }
+
+    pub(super) fn audited(&self) -> Audited<'_> {
+        fn cut(text: &str) -> Cow<'_, str> {
+            shorten(text, AUDITED_MAX)
+        }
+        Audited {
+            rule: self.rule().id(),
+            path: &self.path,
+            container: cut(&self.place.name.value),
+            image: cut(self.place.image_text()),
+            found: self.found.as_deref().map(cut),
+            expected: self.expected.as_deref().map(cut),
         }
     }
-}
-
-pub(super) fn finding_json(finding: &Finding<'_, '_>) -> Vec<u8> {
-    let place = finding.place();
-    let cut = |text: &Option<String>| {
-        text.as_ref()
-            .map(|text| shorten(text, AUDITED_MAX).into_owned())
-    };
-    let mut out = br#"{"rule":"#.to_vec();
-    write_string(&mut out, finding.rule.id());
-    out.extend_from_slice(br#","path":"#);
-    write_string(&mut out, &finding.path);
-    out.extend_from_slice(br#","container":"#);
-    write_string(&mut out, &shorten(&place.name, AUDITED_MAX));
-    out.extend_from_slice(br#","image":"#);
-    write_string(&mut out, &shorten(place.image_text(), AUDITED_MAX));
-    out.extend_from_slice(br#","found":"#);
-    write_optional(&mut out, cut(&finding.found).as_deref());
-    out.extend_from_slice(br#","expected":"#);
-    write_optional(&mut out, cut(&finding.expected).as_deref());
-    out.push(b'}');
-    out
 }

@@ -2,36 +2,33 @@
 
 use crate::pod::{Place, Slot};
 use crate::rules::Work;
-use crate::rules::missing_check::Position;
-use crate::sentence::fill;
+use crate::rules::missing_check::{MadeOf, Position};
 
 /// Field paths of an object, as Kubernetes writes them.
 pub(super) struct Paths {
     prefix: String,
-    /// New init containers, and the index that the first of them gets.
-    pub(super) added: (usize, usize),
+    /// How many init containers are added, and the index that the first of them gets.
+    pub(super) added: usize,
+    pub(super) first_added: usize,
+    /// The indexes of the init containers that go, in their order.
+    gone: Vec<usize>,
 }
 
 impl Paths {
     pub(super) fn of(work: &Work<'_>) -> Self {
+        let is_container = |made_of| made_of != MadeOf::Volume;
+        let gone = work.replaced.iter().filter_map(|index| work.entries.get(*index));
         Self {
-            prefix: work.review.kind.path().join("."),
-            added: (work.added.len(), Position::of(work).index()),
+            prefix: work.review.spec_path(),
+            added: work.added.iter().filter(|check| is_container(check.made_of)).count(),
+            first_added: Position::in_pod_of(work).index(),
+            gone: gone.map(|entry| entry.place.index).collect(),
         }
     }
 
     pub(super) fn path(&self, slot: Slot, index: usize, field: &str) -> String {
         let separator = if field.is_empty() { "" } else { "." };
-        fill(
-            "{}.{}[{}]{}{}",
-            &[
-                &self.prefix,
-                slot.list(),
-                &index.to_string(),
-                separator,
-                field,
-            ],
-        )
+        format!("{}.{}[{index}]{separator}{field}", self.prefix, slot.list())
     }
 
     /// The path in the object that came in.
@@ -39,23 +36,14 @@ impl Paths {
         self.path(place.slot, place.index, field)
     }
 
-    /// The path in the object that goes out.
-    pub(super) fn after(&self, place: &Place<'_>, field: &str) -> String {
-        self.path(place.slot, self.index_after(place), field)
-    }
-
-    /// The index in the object that goes out, where new checks stand before later init containers.
+    /// The index in the object that goes out: before a later init container new checks stand, and
+    /// some don't any more.
     pub(super) fn index_after(&self, place: &Place<'_>) -> usize {
-        let (count, first) = self.added;
-        let moved = place.slot == Slot::InitContainer && place.index >= first;
-        place.index + if moved { count } else { 0 }
+        if place.slot != Slot::InitContainer {
+            return place.index;
+        }
+        let added = if place.index >= self.first_added { self.added } else { 0 };
+        let gone = self.gone.partition_point(|index| *index < place.index);
+        place.index.saturating_add(added).saturating_sub(gone)
     }
-}
-
-/// Where a field stands among all fields: by list, by index, by name. In a volume
-/// `image.pullPolicy` comes before `image.reference`.
-pub(super) fn rank(slot: Slot, index: usize, path: &str) -> usize {
-    let policy = path.ends_with("olicy");
-    let second = policy != (slot == Slot::ImageVolume);
-    (slot.rank() << 29) + (index << 1) + usize::from(second)
 }

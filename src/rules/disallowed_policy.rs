@@ -1,92 +1,122 @@
-//! *disallowed-policy*: images that have to be pulled with `Always`, and images that must not be.
+//! *disallowed-policy*: images that have to be pulled with `Always`, images that must not be, and
+//! images that must not be taken with `Never`.
 
-use super::{Cause, Told, Work};
+use super::{Cause, Field, Rule, Told, Work};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::{Names, fill};
+use crate::sentence::Names;
 
-/// Which of the two settings names the image.
+/// Which setting names the image.
 #[derive(Clone, Copy, Debug)]
 pub enum Disallowed<'p> {
     /// `images.requireAlways`
-    Require(&'p ImagePattern<'p>),
+    RequireAlways(&'p ImagePattern),
     /// `images.forbidAlways`
-    Forbid(&'p ImagePattern<'p>),
-    /// Both.
-    Conflict(&'p ImagePattern<'p>, &'p ImagePattern<'p>),
+    ForbidAlways(&'p ImagePattern),
+    /// `images.forbidNever`
+    ForbidNever(&'p ImagePattern),
 }
 
-/// Applies both settings to every entry.
+/// Applies the settings to every entry.
 pub fn apply(work: &mut Work<'_>) {
     let repairable = work.review.event.may_change_policy();
-    for index in 0..work.entries.len() {
-        let Some(entry) = work.entries.get_mut(index) else {
-            return;
-        };
-        let (expected, cause) = match (entry.require_always, entry.forbid_always) {
-            (Some(require), Some(forbid)) => {
-                let conflict = Disallowed::Conflict(require, forbid);
-                work.reject(index, Cause::DisallowedPolicy(conflict));
-                continue;
+    let mut problems = Vec::new();
+    for entry in &mut work.entries {
+        let (expected, disallowed) = match (entry.require_always, entry.policy) {
+            (Some(require), policy) => {
+                if let Some(forbid) = entry.forbid_always {
+                    problems.push(entry.problem(Field::Policy, None, Conflict(require, forbid)));
+                    continue;
+                }
+                if policy == PullPolicy::Always {
+                    continue;
+                }
+                (PullPolicy::Always, Disallowed::RequireAlways(require))
             }
-            (Some(require), None) => (PullPolicy::Always, Disallowed::Require(require)),
-            (None, Some(forbid)) if entry.policy == PullPolicy::Always => {
-                (PullPolicy::IfNotPresent, Disallowed::Forbid(forbid))
-            }
-            (None, _) => continue,
+            (None, PullPolicy::Always) => match entry.forbid_always {
+                Some(forbid) => (PullPolicy::IfNotPresent, Disallowed::ForbidAlways(forbid)),
+                None => continue,
+            },
+            (None, PullPolicy::Never) => match entry.forbid_never {
+                Some(forbid) => (PullPolicy::IfNotPresent, Disallowed::ForbidNever(forbid)),
+                None => continue,
+            },
+            (None, PullPolicy::IfNotPresent) => continue,
         };
         if repairable {
-            entry.set_policy(expected, Cause::DisallowedPolicy(cause));
-        } else if entry.policy != expected {
-            work.reject(index, Cause::DisallowedPolicy(cause));
+            entry.set_policy(expected, disallowed);
+        } else {
+            let unrepairable = Unrepairable(disallowed);
+            problems.push(entry.problem(Field::Policy, Some(expected.as_str()), unrepairable));
         }
+    }
+    work.problems.append(&mut problems);
+}
+
+impl Disallowed<'_> {
+    const fn setting(&self) -> (&'static str, &ImagePattern) {
+        match self {
+            Self::RequireAlways(pattern) => ("images.requireAlways", pattern),
+            Self::ForbidAlways(pattern) => ("images.forbidAlways", pattern),
+            Self::ForbidNever(pattern) => ("images.forbidNever", pattern),
+        }
+    }
+
+    fn with_way_out(&self, told: &Told<'_>, names: Names, way_out: &str) -> String {
+        let (setting, pattern) = self.setting();
+        let (pulls, pattern) = (told.pulls(names), names.show(pattern.as_str()));
+        format!("{pulls} but {setting} has {pattern}: {way_out}")
     }
 }
 
-/// What is wrong, and the way out.
-#[must_use]
-pub fn sentence(
-    told: &Told<'_>,
-    disallowed: &Disallowed<'_>,
-    repairable: bool,
-    names: Names,
-) -> String {
-    let pulls = told.pulls(names);
-    let (setting, pattern) = match disallowed {
-        Disallowed::Require(pattern) => ("images.requireAlways", pattern),
-        Disallowed::Forbid(pattern) => ("images.forbidAlways", pattern),
-        Disallowed::Conflict(require, forbid) => {
-            return fill(
-                "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one out of the policy's settings",
-                &[
-                    &names.show(told.name),
-                    &names.show(told.image),
-                    &names.show(require.as_str()),
-                    &names.show(forbid.as_str()),
-                ],
-            );
-        }
-    };
-    let way_out = if repairable {
-        told.way_out(names)
-    } else {
-        fill(
-            "a running Pod's policy can't change, recreate it with {}",
-            &[told.expected],
-        )
-    };
-    fill(
-        "{} but {} has {}: {}",
-        &[&pulls, setting, &names.show(pattern.as_str()), &way_out],
-    )
+impl Cause for Disallowed<'_> {
+    fn rule(&self) -> Rule {
+        Rule::DisallowedPolicy
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        self.with_way_out(told, names, &told.way_out(names))
+    }
+
+    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
+        let (setting, _) = self.setting();
+        Some(format!("{} ({setting})", told.now_pulls(names)))
+    }
 }
 
-/// The repair.
-#[must_use]
-pub fn repaired(told: &Told<'_>, disallowed: &Disallowed<'_>, names: Names) -> String {
-    let setting = match disallowed {
-        Disallowed::Forbid(_) => "images.forbidAlways",
-        Disallowed::Require(_) | Disallowed::Conflict(..) => "images.requireAlways",
-    };
-    fill("{} ({})", &[&told.now_pulls(names), setting])
+/// The policy of a Pod that exists, which is immutable.
+#[derive(Clone, Copy, Debug)]
+struct Unrepairable<'p>(Disallowed<'p>);
+
+impl Cause for Unrepairable<'_> {
+    fn rule(&self) -> Rule {
+        Rule::DisallowedPolicy
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let expected = told.expected;
+        let way_out = format!("a running Pod's policy can't change, recreate it with {expected}");
+        self.0.with_way_out(told, names, &way_out)
+    }
+}
+
+/// Two settings that contradict each other name the image.
+#[derive(Clone, Copy, Debug)]
+struct Conflict<'p>(&'p ImagePattern, &'p ImagePattern);
+
+impl Cause for Conflict<'_> {
+    fn rule(&self) -> Rule {
+        Rule::DisallowedPolicy
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let Self(require, forbid) = self;
+        format!(
+            "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one out of the policy's settings",
+            names.show(told.name),
+            names.show(told.image),
+            names.show(require.as_str()),
+            names.show(forbid.as_str()),
+        )
+    }
 }

@@ -3,19 +3,18 @@
 //! Controllers make the checks before users' patches and image overrides are applied, so an image
 //! that comes in later has none. Admission sees the final Pod.
 
-use super::same_image::SameImage;
-use super::{Cause, Problem, Role, Told, Work, default, is_exempt, pull_once};
-use crate::pod::{Place, Slot};
-use crate::pull_policy::PullPolicy;
-use crate::request::Review;
-use crate::sentence::{Names, fill};
-use crate::settings::{Coverage, Settings};
+mod names;
+mod place;
 
-/// How an image that no check covers is pulled by the container that needs it most.
-#[derive(Clone, Copy, Debug)]
-pub struct Uncovered {
-    policy: PullPolicy,
-}
+use self::names::FreeNames;
+pub use self::place::{Carriers, MOUNTED_IN, MadeOf, Position};
+use super::same_image::{Pulls, SameImage};
+use super::{Cause, Field, Problem, Role, Rule, Told, Work, pull_once, settled};
+use crate::pod::Place;
+use crate::pull_policy::PullPolicy;
+use crate::request::Event;
+use crate::sentence::Names;
+use crate::settings::Coverage;
 
 /// An image check that should be added.
 #[derive(Clone, Debug)]
@@ -26,48 +25,80 @@ pub struct NewCheck<'p> {
     pub image: String,
     /// The policy that its containers need.
     pub policy: PullPolicy,
+    /// What it is made of.
+    pub made_of: MadeOf<'p>,
     /// The entry that it guards.
     pub guarded: usize,
     /// The place of that entry.
     pub place: &'p Place<'p>,
+    /// How a check of the same image writes it, if there is one.
+    written_otherwise: Option<&'p str>,
+}
+
+/// Whether checks that are missing are added. In templates they are not: nobody would ever take
+/// an added one out again, and when its image leaves the registry the workload can't start any
+/// more. In Windows Pods they are not, as the API server refuses what is usual for Linux.
+#[must_use]
+pub fn adds(work: &Work<'_>) -> bool {
+    work.settings.image_checks.coverage == Coverage::Fix
+        && work.review.event == Event::PodCreate
+        && !work.review.pod.is_windows()
 }
 
 /// Finds the images that are not covered, and does with them what the settings say.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
-    let settings = work.settings;
-    let coverage = settings.image_checks.coverage;
+    let coverage = work.settings.image_checks.coverage;
     if coverage == Coverage::Off {
         return;
     }
-    let uncovered = images
-        .pulls(&work.entries)
-        .into_iter()
-        .filter(|pulls| pulls.first_check.is_none())
-        .filter_map(|pulls| {
-            pulls
-                .guarded
-                .filter(|(_, needed)| pulls.before_start.is_none_or(|before| before < *needed))
-        });
+    let by_spelling = images.pulls(&work.entries);
+    let uncovered: Vec<&Pulls> = by_spelling.iter().filter(|p| !p.is_covered()).collect();
+    if uncovered.is_empty() {
+        return;
+    }
+    let by_image = images.checks(&by_spelling);
+    let cannot_tell = work.cannot_tell_images_apart();
+    let adds = adds(work);
     let mut names: Option<FreeNames<'_>> = None;
-    for (guarded, policy) in uncovered {
+    for pulls in uncovered {
+        let Some((guarded, policy)) = pulls.guarded else {
+            continue;
+        };
         let Some(entry) = work.entries.get(guarded) else {
             continue;
         };
-        if coverage == Coverage::Fix {
-            let names = names.get_or_insert_with(|| FreeNames::of(work.review, settings));
+        if cannot_tell.may_join(&entry.reference) {
+            continue;
+        }
+        let written_otherwise = by_image
+            .get(pulls.image)
+            .and_then(|checks| work.entries.get(checks.first?))
+            .map(super::Entry::image);
+        if adds {
+            let made_of = MadeOf::in_pod_of(work);
+            let names = names.get_or_insert_with(|| FreeNames::of(work, made_of));
             let check = NewCheck {
                 name: names.next(),
                 image: entry.image_after(),
-                policy: default::settled_check(entry, policy, settings),
+                policy: settled::check(entry, policy, work.settings),
+                made_of,
                 guarded,
                 place: entry.place,
+                written_otherwise,
             };
             work.added.push(check);
         } else {
+            let is_advice = coverage != Coverage::Reject;
+            let uncovered = Uncovered {
+                policy,
+                written_otherwise,
+                is_advice,
+                is_windows: coverage == Coverage::Fix && work.review.pod.is_windows(),
+            };
+            let problem = entry.problem(Field::Coverage, Some("an image check"), uncovered);
             work.problems.push(Problem {
-                place: entry.place,
-                cause: Cause::MissingCheck(Uncovered { policy }),
-                advice: coverage == Coverage::Warn,
+                advice: is_advice,
+                ..problem
             });
         }
     }
@@ -76,142 +107,83 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     }
 }
 
-/// Names for new checks: the first prefix and the first number that no container has.
-struct FreeNames<'p> {
-    /// For each number, whether a container has it. One of the first numbers is always free, so
-    /// there are no more than containers.
-    taken: Vec<bool>,
-    prefix: &'p str,
-    next: usize,
-    settings: &'p Settings<'p>,
-}
-
-impl<'p> FreeNames<'p> {
-    fn of(review: &'p Review<'p>, settings: &'p Settings<'p>) -> Self {
-        let prefixes = &settings.image_checks.name_prefixes;
-        let prefix = prefixes.first().map_or("imagecheck-", |prefix| &**prefix);
-        let mut taken = vec![false; review.pod.places.len()];
-        // Volumes have names of their own.
-        let containers = review.pod.places.iter();
-        for place in containers.filter(|place| place.slot != Slot::ImageVolume) {
-            let number = place.name.strip_prefix(prefix).and_then(|number| {
-                let canonical = number == "0" || !number.starts_with(['0', '+']);
-                number.parse::<usize>().ok().filter(|_| canonical)
-            });
-            if let Some(taken) = number.and_then(|number| taken.get_mut(number)) {
-                *taken = true;
-            }
-        }
-        Self {
-            taken,
-            prefix,
-            next: 0,
-            settings,
-        }
-    }
-
-    fn next(&mut self) -> String {
-        loop {
-            let number = self.next;
-            self.next += 1;
-            if self.taken.get(number).copied().unwrap_or_default() {
-                continue;
-            }
-            let name = fill("{}{}", &[self.prefix, &number.to_string()]);
-            // An exempt check would not be seen as one, and another would be added next time.
-            if !is_exempt(&name, self.settings) {
-                return name;
-            }
-        }
-    }
-}
-
-/// Where new checks go: straight after the Pod's last check, which they are copies of; in a Pod
-/// without one, after the last init container that `imageChecks.after` names, else first.
+/// How an image that no check covers is pulled by the container that needs it most.
 #[derive(Clone, Copy, Debug)]
-pub struct Position<'p> {
-    /// The init container that they follow.
-    pub after: Option<&'p Place<'p>>,
-    /// The check that they are copies of; none where `imageChecks.template` is used.
-    pub copied: Option<&'p Place<'p>>,
+struct Uncovered<'p> {
+    policy: PullPolicy,
+    written_otherwise: Option<&'p str>,
+    is_advice: bool,
+    is_windows: bool,
 }
 
-impl<'p> Position<'p> {
-    /// The position in the Pod of this work.
-    #[must_use]
-    pub fn of(work: &Work<'p>) -> Self {
-        let last_check = work
-            .entries
-            .iter()
-            .rev()
-            .find(|entry| entry.role == Role::Check)
-            .map(|entry| entry.place);
-        if last_check.is_some() {
-            return Self {
-                after: last_check,
-                copied: last_check,
-            };
+impl Cause for Uncovered<'_> {
+    fn rule(&self) -> Rule {
+        Rule::MissingCheck
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let policy = self.policy.as_str();
+        match self.written_otherwise {
+            Some(other) if self.is_advice => another_spelling(told, other, names),
+            Some(other) => {
+                let way_out = format!("write both alike or add a check with {policy}");
+                checked_otherwise(told, other, names, &way_out)
+            }
+            None if self.is_windows => unchecked(told, names, "none is added on Windows"),
+            None => unchecked(told, names, &format!("add one with {policy}")),
         }
-        let globs = &work.settings.image_checks.after;
-        let named = |place: &&Place<'_>| {
-            let matches = |glob| crate::pattern::glob_matches(glob, &place.name);
-            globs.iter().any(|glob| matches(glob))
-        };
-        Self {
-            after: work
-                .review
-                .pod
-                .list(Slot::InitContainer)
-                .filter(named)
-                .last(),
-            copied: None,
+    }
+}
+
+impl Cause for NewCheck<'_> {
+    fn rule(&self) -> Rule {
+        Rule::MissingCheck
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let way_out = format!("add {} with {}", names.show(&self.name), self.policy.as_str());
+        match self.written_otherwise {
+            Some(other) => checked_otherwise(told, other, names, &way_out),
+            None => unchecked(told, names, &way_out),
         }
     }
 
-    /// The index that the first new check gets among the init containers.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.after.map_or(0, |place| place.index + 1)
+    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
+        Some(match self.written_otherwise {
+            Some(other) => another_spelling(told, other, names),
+            None => format!(
+                "{} was added: it pulls {} with {} before {} does",
+                names.show(&self.name),
+                names.show(&self.image),
+                self.policy.as_str(),
+                names.show(told.name),
+            ),
+        })
     }
 }
 
-/// What is wrong, and the way out.
-#[must_use]
-pub fn sentence(told: &Told<'_>, uncovered: Uncovered, names: Names) -> String {
-    fill(
-        "{} pulls {} but no image check pulls it first: add one with {}",
-        &[
-            &names.show(told.name),
-            &names.show(told.image),
-            uncovered.policy.as_str(),
-        ],
-    )
+fn unchecked(told: &Told<'_>, names: Names, way_out: &str) -> String {
+    let (name, image) = (names.show(told.name), names.show(told.image));
+    format!("{name} pulls {image} but no image check pulls it first: {way_out}")
 }
 
-/// What is wrong, and the check that the repair adds.
-#[must_use]
-pub fn sentence_of_new(check: &NewCheck<'_>, names: Names) -> String {
-    fill(
-        "{} pulls {} but no image check pulls it first: add {} with {}",
-        &[
-            &names.show(&check.place.name),
-            &names.show(&check.image),
-            &names.show(&check.name),
-            check.policy.as_str(),
-        ],
-    )
+fn another_spelling(told: &Told<'_>, other: &str, names: Names) -> String {
+    let (image, other) = (names.show(told.image), names.show(other));
+    format!("{image} is checked as {other}: a node asks the registry again for another spelling")
 }
 
-/// The repair.
-#[must_use]
-pub fn repaired(check: &NewCheck<'_>, names: Names) -> String {
-    fill(
-        "{} was added: it pulls {} with {} before {} does",
-        &[
-            &names.show(&check.name),
-            &names.show(&check.image),
-            check.policy.as_str(),
-            &names.show(&check.place.name),
-        ],
-    )
+fn checked_otherwise(told: &Told<'_>, other: &str, names: Names, way_out: &str) -> String {
+    let name = names.show(told.name);
+    let otherwise = another_spelling(told, other, names);
+    format!("{name} has no check of its own, {otherwise}, {way_out}")
+}
+
+/// The last image check of a Pod that is a container.
+fn last_check<'p>(work: &Work<'p>) -> Option<&'p Place<'p>> {
+    let mut entries = work.entries.iter().rev();
+    entries
+        .find(|entry| {
+            entry.role == Role::Check && entry.place.slot == crate::pod::Slot::InitContainer
+        })
+        .map(|entry| entry.place)
 }

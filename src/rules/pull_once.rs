@@ -3,33 +3,94 @@
 //! The pull proved the Pod's credentials, and a registry that fails a second later can't hang the
 //! job any more. It is a saving and not a finding, so no mode reports it.
 
-use super::same_image::SameImage;
-use super::{Cause, Role, Work};
-use crate::pull_policy::PullPolicy;
+use std::collections::HashMap;
 
-/// Takes `Always` from the containers of each image that an init container pulls with `Always`.
+use super::missing_check::{Carriers, MadeOf};
+use super::same_image::SameImage;
+use super::{Cause, Role, Rule, Told, Work};
+use crate::pod::{Mount, Slot};
+use crate::pull_policy::PullPolicy;
+use crate::sentence::Names;
+
+/// What pulls an image with `Always` before the containers start.
+#[derive(Clone, Copy, Default)]
+struct Pulled {
+    /// An init container, or a volume that no container mounts.
+    for_all: bool,
+    /// How many volumes. Who mounts one of them itself pulls it again.
+    volumes: usize,
+}
+
+/// Takes `Always` from the containers of each spelling that is pulled with `Always` before.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     if !work.settings.pull_once {
         return;
     }
-    let mut pulled: Vec<bool> = images
-        .pulls(&work.entries)
-        .iter()
-        .map(|pulls| pulls.before_start == Some(PullPolicy::Always))
-        .collect();
-    // Checks that were just added count like those that were there.
-    for check in &work.added {
-        if let Some(pulled) = images.id(check.guarded).and_then(|id| pulled.get_mut(id)) {
-            *pulled |= check.policy == PullPolicy::Always;
+    let mut pulled: HashMap<usize, Pulled> = HashMap::new();
+    let mut volumes: HashMap<&str, usize> = HashMap::new();
+    for (entry, spelling) in work.entries.iter().zip(images.spellings()) {
+        let proves = matches!(entry.role, Role::Check | Role::Init);
+        if !proves || entry.policy != PullPolicy::Always {
+            continue;
+        }
+        let pulled = pulled.entry(spelling).or_default();
+        if entry.place.slot == Slot::ImageVolume {
+            pulled.volumes = pulled.volumes.saturating_add(1);
+            volumes.insert(&entry.place.name.value, spelling);
+        } else {
+            pulled.for_all = true;
         }
     }
-    for (entry, image) in work.entries.iter_mut().zip(images.ids()) {
-        if entry.role == Role::Guarded
+    // Checks that were just added count like those that were there.
+    for check in &work.added {
+        let mounted_by_containers = check.made_of == MadeOf::Volume
+            && matches!(Carriers::in_pod_of(work), Carriers::Containers);
+        if let Some(spelling) = images.spelling(check.guarded)
+            && check.policy == PullPolicy::Always
+            && !mounted_by_containers
+        {
+            pulled.entry(spelling).or_default().for_all = true;
+        }
+    }
+    if pulled.is_empty() {
+        return;
+    }
+    for (entry, spelling) in work.entries.iter_mut().zip(images.spellings()) {
+        if entry.place.slot == Slot::Container
             && entry.policy == PullPolicy::Always
             && entry.require_always.is_none()
-            && pulled.get(image).copied().unwrap_or_default()
+            && let Some(pulled) = pulled.get(&spelling)
+            && (pulled.for_all
+                || own_pulls(&entry.place.mounts, &volumes, spelling) < pulled.volumes)
         {
-            entry.set_policy(PullPolicy::IfNotPresent, Cause::PullOnce);
+            entry.set_policy(PullPolicy::IfNotPresent, PullOnce);
         }
+    }
+}
+
+/// How many of the volumes with an image a container mounts itself.
+fn own_pulls(mounts: &[Mount<'_>], volumes: &HashMap<&str, usize>, spelling: usize) -> usize {
+    let of_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
+    let mut names: Vec<&str> = mounts.iter().map(|mount| &*mount.name).collect();
+    names.retain(|name| of_the_image(name));
+    names.sort_unstable();
+    names.dedup();
+    names.len()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PullOnce;
+
+impl Cause for PullOnce {
+    fn rule(&self) -> Rule {
+        Rule::PullOnce
+    }
+
+    fn is_finding(&self) -> bool {
+        false
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        told.now_pulls(names)
     }
 }

@@ -1,16 +1,23 @@
-//! Which entries pull the same image, found once for all of them.
+//! Which entries pull the same image, and which of them write it the same way.
+//!
+//! Two references are the same image if they are equal once they are written in full. To a node
+//! that is not enough: it keeps credentials by the repository as it is written
+//! (`KubeletEnsureSecretPulledImages`), and asks the registry again for another spelling.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use super::{Entry, Role};
 use crate::image::Identity;
 use crate::pull_policy::PullPolicy;
 
-/// Numbers the images of a list of entries, in the order in which they first appear.
+/// Numbers the images of a list of entries, and their spellings, in the order in which they first
+/// appear.
 #[derive(Clone, Debug)]
 pub struct SameImage {
-    ids: Vec<usize>,
+    /// For each entry, its spelling.
+    spellings: Vec<usize>,
+    /// For each spelling, its image.
+    images: Vec<usize>,
     count: usize,
 }
 
@@ -18,17 +25,26 @@ impl SameImage {
     /// Compares all images, as they are now.
     #[must_use]
     pub fn of(entries: &[Entry<'_>]) -> Self {
-        let mut numbers: HashMap<Identity<'_>, usize, BuildHasherDefault<Fnv>> =
-            HashMap::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
-        let ids = entries
+        let mut numbers: HashMap<Identity<'_>, usize> = HashMap::with_capacity(entries.len());
+        let mut spelled: HashMap<(usize, &str), usize> = HashMap::with_capacity(entries.len());
+        let mut images = Vec::new();
+        let spellings = entries
             .iter()
             .map(|entry| {
                 let next = numbers.len();
-                *numbers.entry(entry.identity()).or_insert(next)
+                let image = *numbers.entry(entry.identity()).or_insert(next);
+                let next = spelled.len();
+                *spelled
+                    .entry((image, entry.reference.written()))
+                    .or_insert_with(|| {
+                        images.push(image);
+                        next
+                    })
             })
             .collect();
         Self {
-            ids,
+            spellings,
+            images,
             count: numbers.len(),
         }
     }
@@ -39,80 +55,117 @@ impl SameImage {
         self.count
     }
 
-    /// The number of one entry's image.
-    #[must_use]
-    pub fn id(&self, entry: usize) -> Option<usize> {
-        self.ids.get(entry).copied()
+    /// The number of each entry's spelling, in the order of the entries.
+    pub fn spellings(&self) -> impl Iterator<Item = usize> + '_ {
+        self.spellings.iter().copied()
     }
 
     /// The number of each entry's image, in the order of the entries.
     pub fn ids(&self) -> impl Iterator<Item = usize> + '_ {
-        self.ids.iter().copied()
+        self.spellings()
+            .map(|spelling| self.images.get(spelling).copied().unwrap_or_default())
     }
 
-    /// What the init containers and containers of each image do.
+    /// The number of one entry's spelling.
+    #[must_use]
+    pub fn spelling(&self, entry: usize) -> Option<usize> {
+        self.spellings.get(entry).copied()
+    }
+
+    /// What is done with each spelling.
     #[must_use]
     pub fn pulls(&self, entries: &[Entry<'_>]) -> Vec<Pulls> {
-        let mut pulls = vec![Pulls::default(); self.count];
-        for (index, (entry, image)) in entries.iter().zip(self.ids()).enumerate() {
-            let Some(pulls) = pulls.get_mut(image) else {
-                continue;
-            };
-            match entry.role {
-                Role::Check => {
-                    pulls.first_check.get_or_insert(index);
-                    if entry.forbid_always.is_none() {
-                        pulls.first_check_for_always.get_or_insert(index);
-                    }
-                    pulls.by_checks = pulls.by_checks.max(Some(entry.policy));
-                    pulls.before_start = pulls.before_start.max(Some(entry.policy));
-                }
-                Role::Init => pulls.before_start = pulls.before_start.max(Some(entry.policy)),
-                Role::Guarded => match &mut pulls.guarded {
-                    Some((_, policy)) if *policy >= entry.policy => {}
-                    guarded => *guarded = Some((index, entry.policy)),
-                },
-                Role::Other => {}
+        let mut pulls: Vec<Pulls> = self
+            .images
+            .iter()
+            .map(|image| Pulls {
+                image: *image,
+                ..Pulls::default()
+            })
+            .collect();
+        for (index, (entry, spelling)) in entries.iter().zip(self.spellings()).enumerate() {
+            if let Some(pulls) = pulls.get_mut(spelling) {
+                pulls.add(index, entry);
             }
         }
         pulls
     }
-}
 
-/// FNV-1a, <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>: for names as short as these
-/// it costs a quarter of the standard library's hash, which has no secret key in the module either.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    /// The checks of each image, however they write it.
+    #[must_use]
+    pub fn checks(&self, pulls: &[Pulls]) -> Vec<Checks> {
+        let mut checks = vec![Checks::default(); self.count];
+        for pulls in pulls {
+            if let Some(checks) = checks.get_mut(pulls.image) {
+                checks.join(pulls.checks);
+            }
         }
+        checks
     }
 }
 
-/// How the entries of one image pull it.
+/// The image checks of one image.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checks {
+    /// The first of them.
+    pub first: Option<usize>,
+    /// The first that may pull with `Always`. Checks of one image can differ in that where a
+    /// digest makes them the same, and a pattern names a tag.
+    pub first_for_always: Option<usize>,
+    /// The strongest policy of them.
+    pub strongest: Option<PullPolicy>,
+    /// One of them takes what the node has, as its registry gave no digest.
+    pub use_cached: bool,
+}
+
+impl Checks {
+    fn join(&mut self, other: Self) {
+        let first = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
+        self.first = first(self.first, other.first);
+        self.first_for_always = first(self.first_for_always, other.first_for_always);
+        self.strongest = self.strongest.max(other.strongest);
+        self.use_cached |= other.use_cached;
+    }
+}
+
+/// How the entries of one spelling pull their image.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pulls {
-    /// The first image check.
-    pub first_check: Option<usize>,
-    /// The first image check that may pull with `Always`. Checks of one image can differ in that
-    /// where a digest makes them the same, and a pattern names a tag.
-    pub first_check_for_always: Option<usize>,
-    /// The strongest policy of its image checks.
-    pub by_checks: Option<PullPolicy>,
-    /// The strongest policy of all init containers that end before the containers start.
-    pub before_start: Option<PullPolicy>,
-    /// The first of the guarded containers that pull it with the strongest policy.
+    /// The image's number.
+    pub image: usize,
+    /// Its checks.
+    pub checks: Checks,
+    /// The strongest policy of the other init containers that end before the containers start.
+    pub by_init_containers: Option<PullPolicy>,
+    /// The first of those it guards that pull it with the strongest policy.
     pub guarded: Option<(usize, PullPolicy)>,
+}
+
+impl Pulls {
+    fn add(&mut self, index: usize, entry: &Entry<'_>) {
+        match entry.role {
+            Role::Check => self.checks.join(Checks {
+                first: Some(index),
+                first_for_always: entry.forbid_always.is_none().then_some(index),
+                strongest: Some(entry.policy),
+                use_cached: entry.use_cached,
+            }),
+            Role::Init => {
+                self.by_init_containers = self.by_init_containers.max(Some(entry.policy));
+            }
+            Role::Guarded => match &mut self.guarded {
+                Some((_, policy)) if *policy >= entry.policy => {}
+                guarded => *guarded = Some((index, entry.policy)),
+            },
+            Role::Other => {}
+        }
+    }
+
+    /// Whether something pulls the image before those that it guards, strongly enough. A check
+    /// that is too weak is the concern of *weak-check*.
+    #[must_use]
+    pub fn is_covered(&self) -> bool {
+        let by_init = |needed| self.by_init_containers.is_some_and(|policy| policy >= needed);
+        self.checks.first.is_some() || self.guarded.is_none_or(|(_, needed)| by_init(needed))
+    }
 }

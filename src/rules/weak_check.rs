@@ -1,87 +1,107 @@
-//! *weak-check*: an image check pulls at least as strongly as the containers that it guards.
+//! *weak-check*: an image check pulls at least as strongly as what it guards.
 //!
 //! A check with `IfNotPresent` passes on a stale image that the node has, and the container with
 //! `Always` then asks the registry and hangs in `ImagePullBackOff`.
 
 use super::same_image::SameImage;
-use super::{Cause, Told, Work, default};
+use super::{Cause, Field, Rule, Told, Work, missing_check, settled};
 use crate::pull_policy::PullPolicy;
-use crate::sentence::{Names, fill};
+use crate::sentence::Names;
 
 /// The container that pulls more strongly than the image's checks.
 #[derive(Clone, Copy, Debug)]
-pub struct Stronger<'p> {
+struct Stronger<'p> {
     name: &'p str,
     policy: PullPolicy,
 }
 
-/// Raises the first check of each image whose checks are too weak.
+/// Raises the first check of each image whose checks are too weak: of those that are written like
+/// the container's image; where there are none, and none will be added, of all checks of the
+/// image, which still tell a missing image early.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
-    for pulls in images.pulls(&work.entries) {
-        let (Some(first), Some(by_checks), Some((guarded, needed))) =
-            (pulls.first_check, pulls.by_checks, pulls.guarded)
-        else {
+    let by_spelling = images.pulls(&work.entries);
+    let by_image = images.checks(&by_spelling);
+    let adds = missing_check::adds(work);
+    let written_alike = by_spelling.iter().filter_map(|pulls| {
+        pulls.checks.first?;
+        Some((pulls.checks, pulls.guarded?))
+    });
+    let written_otherwise = by_spelling.iter().filter_map(|pulls| {
+        if pulls.checks.first.is_some() || (adds && !pulls.is_covered()) {
+            return None;
+        }
+        Some((by_image.get(pulls.image).copied()?, pulls.guarded?))
+    });
+    let cannot_tell = work.cannot_tell_images_apart();
+    for (checks, (guarded, needed)) in written_alike.chain(written_otherwise) {
+        let (Some(first), Some(guarded)) = (checks.first, work.entries.get(guarded)) else {
             continue;
         };
-        if by_checks >= needed {
+        if checks.strongest >= Some(needed)
+            || checks.use_cached
+            || cannot_tell.may_join(&guarded.reference)
+        {
             continue;
         }
-        let Some(name) = work.entries.get(guarded).map(|entry| &*entry.place.name) else {
-            continue;
-        };
         let stronger = Stronger {
-            name,
+            name: &guarded.place.name.value,
             policy: needed,
         };
         let raised = match needed {
-            PullPolicy::Always => pulls.first_check_for_always,
+            PullPolicy::Always => checks.first_for_always,
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
         };
         match raised.and_then(|check| work.entries.get_mut(check)) {
+            // Another spelling of the image may have raised it already.
+            Some(check) if check.policy >= needed => {}
             Some(check) => {
-                let policy = default::settled_check(check, needed, work.settings);
-                check.set_policy(policy, Cause::WeakCheck(stronger));
+                let policy = settled::check(check, needed, work.settings);
+                check.set_policy(policy, stronger);
             }
             // images.forbidAlways names the check and not the container.
-            None => work.reject(first, Cause::WeakCheck(stronger)),
+            None => {
+                if let Some(check) = work.entries.get(first) {
+                    let conflict = Conflict(stronger);
+                    let problem = check.problem(Field::Policy, None, conflict);
+                    work.problems.push(problem);
+                }
+            }
         }
     }
 }
 
-/// What is wrong, and the way out.
-#[must_use]
-pub fn sentence(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
-    fill(
-        "{} but {} pulls it with {}: {}",
-        &[
-            &told.pulls(names),
-            &names.show(stronger.name),
-            stronger.policy.as_str(),
-            &told.way_out(names),
-        ],
-    )
+impl Cause for Stronger<'_> {
+    fn rule(&self) -> Rule {
+        Rule::WeakCheck
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let (pulls, way_out) = (told.pulls(names), told.way_out(names));
+        let (name, policy) = (names.show(self.name), self.policy.as_str());
+        format!("{pulls} but {name} pulls it with {policy}: {way_out}")
+    }
+
+    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
+        let (now_pulls, name) = (told.now_pulls(names), names.show(self.name));
+        Some(format!("{now_pulls}, as {name} needs"))
+    }
 }
 
-/// What is wrong where the check can't be raised, and the way out.
-#[must_use]
-pub fn conflict(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
-    fill(
-        "{} may not pull {} with {} (images.forbidAlways), but {} does: set {} to IfNotPresent",
-        &[
-            &names.show(told.name),
-            &names.show(told.image),
-            stronger.policy.as_str(),
-            &names.show(stronger.name),
-            &names.show(stronger.name),
-        ],
-    )
-}
+/// The check can't be raised.
+#[derive(Clone, Copy, Debug)]
+struct Conflict<'p>(Stronger<'p>);
 
-/// The repair.
-#[must_use]
-pub fn repaired(told: &Told<'_>, stronger: Stronger<'_>, names: Names) -> String {
-    fill(
-        "{}, as {} needs",
-        &[&told.now_pulls(names), &names.show(stronger.name)],
-    )
+impl Cause for Conflict<'_> {
+    fn rule(&self) -> Rule {
+        Rule::WeakCheck
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let (check, image) = (names.show(told.name), names.show(told.image));
+        let (name, policy) = (names.show(self.0.name), self.0.policy.as_str());
+        format!(
+            "{check} may not pull {image} with {policy} (images.forbidAlways), but {name} does: \
+             set {name} to IfNotPresent"
+        )
+    }
 }

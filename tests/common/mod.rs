@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::rules::registry::ManifestDigests;
+use consistent_pull_policy::rules::registry::Registries;
+use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
 /// A digest that differs for each number.
@@ -16,16 +17,23 @@ pub fn digest(number: usize) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub answers: BTreeMap<String, Result<String, String>>,
+    /// The platforms of indexes, by `repository@digest`.
+    pub platforms: BTreeMap<String, Result<Option<Vec<Platform>>, String>>,
     pub asked: Vec<String>,
 }
 
-impl ManifestDigests for Table {
+impl Registries for Table {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         self.asked.push(image.to_owned());
         self.answers
             .get(image)
             .cloned()
             .unwrap_or_else(|| Err("no such image in the table".to_owned()))
+    }
+
+    fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String> {
+        self.asked.push(image.to_owned());
+        self.platforms.get(image).cloned().unwrap_or(Ok(None))
     }
 }
 
@@ -59,7 +67,7 @@ impl Answer {
     }
 
     pub fn mutated(&self) -> Option<&Value> {
-        self.0.get("mutated_object")
+        self.0.get("mutated_object").filter(|object| !object.is_null())
     }
 
     pub fn warnings(&self) -> Vec<&str> {
@@ -80,7 +88,7 @@ impl Answer {
 
 pub fn validate_with(request: &Value, settings: &Value, registry: &mut Table) -> Answer {
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let answer = evaluate::validate(payload.as_bytes(), registry);
+    let answer = evaluate::validate(payload.as_bytes(), registry).expect("an answer");
     Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| {
         panic!("{error}: {}", String::from_utf8_lossy(&answer));
     }))
@@ -93,6 +101,7 @@ pub fn validate(request: &Value, settings: &Value) -> Answer {
 /// The problems of settings; none when they are valid.
 pub fn settings_problems(settings: &Value) -> Option<String> {
     let answer = evaluate::validate_settings(settings.to_string().as_bytes());
+    let answer = answer.expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     match answer["valid"].as_bool() {
         Some(true) => None,

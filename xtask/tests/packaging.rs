@@ -1,11 +1,13 @@
 //! What is packaged beside the module has to agree with it: the form of Rancher's UI, and the
 //! settings of the examples.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use consistent_pull_policy::evaluate::validate_settings;
-use serde_json::{Map, Value, json};
+use consistent_pull_policy::settings::Settings;
+use serde_json::{Value, json};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -31,11 +33,62 @@ fn problems(settings: &Value) -> Option<String> {
     }
 }
 
-/// The settings with one value, at a path such as `imageChecks.coverage`.
-fn setting(path: &str, value: &Value) -> Value {
-    path.rsplit('.').fold(value.clone(), |inner, key| {
-        Value::Object(Map::from_iter([(key.to_owned(), inner)]))
-    })
+/// Sets a value at a path such as `imageChecks.coverage`.
+fn set(settings: &mut Value, path: &str, value: Value) {
+    let place = path.split('.').fold(settings, |section, key| {
+        if !section.is_object() {
+            *section = json!({});
+        }
+        &mut section[key]
+    });
+    *place = value;
+}
+
+/// Settings with which a form shows a question: the first alternative of `a=b&&c=d||e=f`.
+fn shown_with(show_if: Option<&str>) -> Value {
+    let mut settings = json!({});
+    let first = show_if.and_then(|conditions| conditions.split("||").next());
+    for condition in first.into_iter().flat_map(|all| all.split("&&")) {
+        let (path, value) = condition.split_once('=').expect("path=value");
+        set(&mut settings, path, json!(value));
+    }
+    settings
+}
+
+/// What no form can show.
+const NO_QUESTION: [&str; 2] = ["imageChecks.template", "registry.overrides"];
+
+#[test]
+fn every_setting_has_a_question_that_starts_with_its_default() {
+    fn leaves(value: &Value, path: &str, all: &mut BTreeMap<String, Value>) {
+        match value {
+            Value::Object(section) => {
+                for (key, value) in section {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    leaves(value, &format!("{path}{dot}{key}"), all);
+                }
+            }
+            value => {
+                all.insert(path.to_owned(), value.clone());
+            }
+        }
+    }
+    let mut settings = BTreeMap::new();
+    let defaults = serde_json::to_value(Settings::default()).expect("JSON");
+    leaves(&defaults, "", &mut settings);
+    for path in NO_QUESTION {
+        settings.remove(path).unwrap_or_else(|| panic!("{path}"));
+    }
+    let form = &yaml(&root().join("questions-ui.yml"))[0];
+    let questions = form["questions"].as_array().expect("questions");
+    let asked: BTreeMap<String, Value> = questions
+        .iter()
+        .map(|question| {
+            let path = question["variable"].as_str().expect("a variable");
+            (path.to_owned(), question["default"].clone())
+        })
+        .collect();
+    assert_eq!(asked, settings);
 }
 
 #[test]
@@ -55,12 +108,15 @@ fn every_question_is_a_setting_and_takes_every_answer() {
             kind if kind.starts_with("array[") => answers.extend([json!([]), json!({})]),
             kind => panic!("{path}: {kind}"),
         }
+        let shown_with = shown_with(question["show_if"].as_str());
         for answer in answers {
             // Its template stands in no form, and an answer of Fix alone doesn't need it.
-            let settings = setting(path, &answer);
+            let mut settings = shown_with.clone();
+            set(&mut settings, path, answer);
             assert_eq!(problems(&settings), None, "{settings}");
         }
-        let wrong = setting(path, &json!({"nonsense": 1}));
+        let mut wrong = shown_with;
+        set(&mut wrong, path, json!({"nonsense": 1}));
         assert!(problems(&wrong).is_some(), "{wrong}");
     }
 }

@@ -1,0 +1,130 @@
+//! The record of changes on the object itself: an annotation that tells people what it was, and
+//! that lets the same manifest be applied again.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::changes::Change;
+use crate::request::{CHANGES_ANNOTATION, Review};
+
+/// The longest record, in bytes.
+const RECORD_MAX: usize = 16 * 1024;
+/// What the API server allows for all annotations of an object, keys and values, in bytes.
+/// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
+const ANNOTATIONS_MAX: usize = 256 * 1024;
+
+/// A record.
+pub(super) struct Record {
+    /// The annotation's value; none where there is no room for any.
+    pub(super) value: Option<String>,
+    /// What has to be said of it, where the other annotations leave too little room.
+    pub(super) note: Option<&'static str>,
+}
+
+impl Record {
+    /// The record of these changes. They come first, those that the object brings
+    /// with it after them: a forged record must not push the true one out. What doesn't fit is
+    /// counted.
+    pub(super) fn of(changes: &[Change<'_>], review: &Review<'_>) -> Self {
+        let brought = review.metadata.record();
+        let others = other_annotations(review);
+        let room = ANNOTATIONS_MAX
+            .saturating_sub(others)
+            .saturating_sub(CHANGES_ANNOTATION.len());
+        let (earlier, more) = brought.as_deref().and_then(earlier).unwrap_or_default();
+        let own = changes.iter().filter_map(|change| serde_json::to_string(change).ok());
+        let items = own.map(Cow::Owned).chain(earlier.into_iter().map(Cow::Borrowed));
+        let value = list(items, more, room.min(RECORD_MAX));
+        let note = match &value {
+            None => Some("left out: the annotations would be larger than 262144 bytes"),
+            Some(_) if room < RECORD_MAX => {
+                Some("shortened: the annotations would be larger than 262144 bytes")
+            }
+            Some(_) => None,
+        };
+        Self { value, note }
+    }
+}
+
+/// The size of all other annotations, as the API server counts it.
+fn other_annotations(review: &Review<'_>) -> usize {
+    let annotations = review.metadata.annotations_key.and_then(|key| review.value_of(key));
+    let annotations: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = annotations
+        .and_then(|annotations| serde_json::from_str(annotations).ok())
+        .unwrap_or_default();
+    let others = annotations.iter().filter(|(key, _)| *key != CHANGES_ANNOTATION);
+    others
+        .map(|(key, value)| key.len().saturating_add(value.as_deref().unwrap_or_default().len()))
+        .fold(0, usize::saturating_add)
+}
+
+/// The items that fit into so many bytes, as a list in JSON, and how many don't.
+fn list<'i>(
+    items: impl Iterator<Item = Cow<'i, str>>,
+    mut more: usize,
+    room: usize,
+) -> Option<String> {
+    // Room for the brackets and for the count of what doesn't fit.
+    let mut left = room.checked_sub(40)?;
+    let mut kept = Vec::new();
+    let mut is_full = false;
+    for item in items {
+        match left.checked_sub(item.len().saturating_add(1)) {
+            Some(rest) if !is_full => {
+                left = rest;
+                kept.push(item.into_owned());
+            }
+            _ => {
+                is_full = true;
+                more = more.saturating_add(1);
+            }
+        }
+    }
+    if more > 0 {
+        kept.push(format!("{{\"more\":{more}}}"));
+    }
+    Some(format!("[{}]", kept.join(",")))
+}
+
+/// The changes that an object came with, and how many more there were. A value that is no such
+/// list was not written by this policy, and is replaced.
+fn earlier(record: &str) -> Option<(Vec<&str>, usize)> {
+    let mut items = Vec::new();
+    let mut more: usize = 0;
+    for item in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
+        match serde_json::from_str(item.get()).ok()? {
+            Earlier {
+                more: Some(count),
+                path: None,
+                ..
+            } => more = more.saturating_add(count),
+            Earlier {
+                path: Some(_),
+                rule: Some(_),
+                more: None,
+                ..
+            } => items.push(item.get()),
+            _ => return None,
+        }
+    }
+    Some((items, more))
+}
+
+/// An element of a record: a change, or a count.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Earlier<'e> {
+    #[serde(borrow)]
+    path: Option<Cow<'e, str>>,
+    rule: Option<Cow<'e, str>>,
+    more: Option<usize>,
+    #[serde(rename = "container")]
+    _container: Option<Cow<'e, str>>,
+    #[serde(rename = "from")]
+    _from: Option<&'e RawValue>,
+    #[serde(rename = "to")]
+    _to: Option<&'e RawValue>,
+}

@@ -1,0 +1,499 @@
+//! Globs, patterns and the grammar of names, against simpler things that say the same.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The images of a world that is small enough to try all of it: every text of up to five
+/// characters that is an image in the default registry, and others.
+fn images() -> &'static [ImageName] {
+    use std::sync::LazyLock;
+    static IMAGES: LazyLock<Vec<ImageName>> = LazyLock::new(|| {
+        let digest = format!("sha256:{}", "a".repeat(64));
+        let mut paths = vec![String::new()];
+        for length in 0..4 {
+            let longer: Vec<String> = paths
+                .iter()
+                .filter(|path| path.len() == length)
+                .flat_map(|path| "a.-_/".chars().map(move |c| format!("{path}{c}")))
+                .collect();
+            paths.extend(longer);
+        }
+        let mut images = Vec::new();
+        for registry in ["", "a.a/", "A/", "a:1/", "localhost/", "[::a]:1/", "a.a_a/"] {
+            for path in &paths {
+                for tag in ["", ":a", ":A.a"] {
+                    for image in [
+                        format!("{registry}{path}{tag}"),
+                        format!("{registry}{path}{tag}@{digest}"),
+                    ] {
+                        images.extend(Reference::parse(&image).ok().map(|r| ImageName::of(&r)));
+                    }
+                }
+            }
+        }
+        images
+    });
+    &IMAGES
+}
+
+fn image_pattern(written: &str) -> ImagePattern {
+    ImagePattern::try_from(written.to_owned())
+        .unwrap_or_else(|problem| panic!("\"{written}\" {problem}"))
+}
+
+fn container_pattern(written: &str) -> ContainerPattern {
+    ContainerPattern::try_from(written.to_owned())
+        .unwrap_or_else(|problem| panic!("\"{written}\" {problem}"))
+}
+
+#[test]
+fn a_glob_matches_the_whole_text() {
+    let cases = [
+        ("", "", true),
+        ("", "a", false),
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("*", "", true),
+        ("*", "anything/at:all", true),
+        ("a*", "a", true),
+        ("a*c", "abbc", true),
+        ("a*c", "abcb", false),
+        ("a*b*c", "a-b-b-c", true),
+        ("*ab", "aab", true),
+        ("?", "", false),
+        ("?", "x", true),
+        ("a?c", "abc", true),
+        ("a?c", "ac", false),
+        ("*?", "x", true),
+        ("**", "", true),
+        ("imagecheck-?", "imagecheck-10", false),
+    ];
+    for (glob, text, expected) in cases {
+        assert_eq!(glob_matches(glob, text), expected, "{glob} {text}");
+    }
+}
+
+#[test]
+fn a_pattern_matches_images_by_their_full_name() {
+    let cases = [
+        ("nginx", "nginx", true),
+        ("nginx", "nginx:1.25", true),
+        ("nginx", "docker.io/library/nginx:1.25", true),
+        ("nginx", "index.docker.io/library/nginx", true),
+        ("nginx", "bitnami/nginx", false),
+        ("nginx", "ghcr.io/library/nginx", false),
+        ("nginx:latest", "nginx", true),
+        ("nginx:1.*", "nginx:1.25", true),
+        ("nginx:1.*", "nginx:2.0", false),
+        ("nginx:*", "nginx", true),
+        ("nginx:RC*", "nginx:RC1", true),
+        ("docker.io/nginx", "nginx", true),
+        ("index.docker.io/nginx", "nginx", true),
+        ("docker.io/*", "nginx", true),
+        ("docker.io/*", "buildkite/agent:3", true),
+        ("docker.io/*", "ghcr.io/a", false),
+        ("buildkite/*", "buildkite/agent", true),
+        ("buildkite/*", "ghcr.io/buildkite/agent", false),
+        ("*", "ghcr.io/a/b/c:1", true),
+        ("*/nginx", "ghcr.io/team/nginx:1", true),
+        ("*/nginx", "nginx", true),
+        ("*:latest", "nginx", true),
+        ("*:latest", "nginx:1", false),
+        ("*.example.com/*", "reg.example.com/a", true),
+        ("*.example.com/*", "example.com/a", false),
+        ("localhost:5000/*", "localhost:5000/a/b:v1", true),
+        ("localhost:5000/*", "localhost:5001/a", false),
+        ("localhost:*/*", "localhost:5001/a", true),
+        ("Registry.example.com/*", "Registry.example.com/a", true),
+        ("[::1]:5000/*", "[::1]:5000/a", true),
+        ("ghcr.io/a/?", "ghcr.io/a/b", true),
+        ("ghcr.io/?eam/*:V?", "ghcr.io/team/app:V1", true),
+    ];
+    for (pattern, image, expected) in cases {
+        let patterns = [image_pattern(pattern)];
+        let reference = Reference::parse(image).expect(image);
+        let matched = first_match(&patterns, &reference);
+        assert_eq!(matched, patterns.first().filter(|_| expected), "{image}");
+    }
+}
+
+#[test]
+fn a_digest_has_no_tag_to_match_unless_one_is_written() {
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let matches = |pattern: &str, image: &str| {
+        first_match(
+            &[image_pattern(pattern)],
+            &Reference::parse(image).expect(image),
+        )
+        .is_some()
+    };
+    assert!(matches("nginx", &format!("nginx@{digest}")));
+    assert!(!matches("nginx:latest", &format!("nginx@{digest}")));
+    assert!(matches("nginx:1.25", &format!("nginx:1.25@{digest}")));
+}
+
+/// The rows that say `write` name a pattern that can match.
+#[test]
+fn a_pattern_that_can_match_nothing_says_what_to_write() {
+    let registry = "names a registry, but no image in it: write ";
+    let shape = "can match no image: names are registry/repository[:tag], with lower-case letters \
+                 and digits parted by . _ - or / in the repository, and letters, digits, _ . - in \
+                 the tag";
+    let cases = [
+        (
+            "registry.example.com",
+            registry,
+            "registry.example.com/* for all its images",
+        ),
+        (
+            "registry.example.com/",
+            registry,
+            "registry.example.com/* for all its images",
+        ),
+        (
+            "registry.example.com:5000",
+            registry,
+            "registry.example.com:5000/* for all its images",
+        ),
+        (
+            "registry.example.com:",
+            registry,
+            "registry.example.com/* for all its images",
+        ),
+        (
+            "*.example.com",
+            registry,
+            "*.example.com/* for all its images",
+        ),
+        ("docker.io", registry, "docker.io/* for all its images"),
+        ("localhost", registry, "localhost/* for all its images"),
+        ("localhost/", registry, "localhost/* for all its images"),
+        ("localhost:*", registry, "localhost:*/* for all its images"),
+        (
+            "localhost:5000",
+            registry,
+            "localhost:5000/* for all its images",
+        ),
+        (
+            "registry:5000/",
+            registry,
+            "registry:5000/* for all its images",
+        ),
+        ("[::1]:5000", registry, "[::1]:5000/* for all its images"),
+        ("[::1]", registry, "[::1]/* for all its images"),
+        (
+            "my.app:v1",
+            registry,
+            "docker.io/library/my.app:v1 for an image of this name",
+        ),
+        ("*.app:v1", registry, "*/*.app:v1 for an image of this name"),
+        (
+            "ghcr.io/Team/*",
+            "has upper case in a repository, so no image can match it: write ",
+            "ghcr.io/team/*",
+        ),
+        (
+            "ghcr.io/team/App:V1",
+            "has upper case in a repository, so no image can match it: write ",
+            "ghcr.io/team/app:V1",
+        ),
+        (
+            "NGINX",
+            "has upper case in a repository, so no image can match it: write ",
+            "nginx",
+        ),
+        (
+            "docker.io/NGINX",
+            "has upper case in a repository, so no image can match it: write ",
+            "docker.io/nginx",
+        ),
+        (
+            "*/Team/*",
+            "has upper case in a repository, so no image can match it: write ",
+            "*/team/*",
+        ),
+        (
+            "/nginx",
+            "begins with a slash, so no image can match it: write ",
+            "*/nginx",
+        ),
+        (
+            "nginx:",
+            "ends with a colon, so no image can match it: write ",
+            "nginx",
+        ),
+        (
+            "ghcr.io/a:",
+            "ends with a colon, so no image can match it: write ",
+            "ghcr.io/a",
+        ),
+        (
+            ":latest",
+            "begins with a colon, so no image can match it: write ",
+            "*:latest",
+        ),
+        (
+            "a//b",
+            "has nothing between two slashes, so no image can match it: write ",
+            "a/b",
+        ),
+        (
+            "*//b",
+            "has nothing between two slashes, so no image can match it: write ",
+            "*/b",
+        ),
+        (
+            "ghcr.io/team/",
+            "ends with a slash, so no image can match it: write ",
+            "ghcr.io/team/*",
+        ),
+        (
+            "team/",
+            "ends with a slash, so no image can match it: write ",
+            "team/*",
+        ),
+        (
+            "*/",
+            "ends with a slash, so no image can match it: write ",
+            "*/*",
+        ),
+        (
+            "docker.io/ngin?",
+            "leaves out the namespace, so no image can match it: write ",
+            "docker.io/library/ngin?",
+        ),
+        ("nginx:a/b", shape, ""),
+        ("nginx:1:2", shape, ""),
+        ("nginx:.a", shape, ""),
+        ("-a.b/*", shape, ""),
+        ("ghcr.io/a..b", shape, ""),
+        ("ghcr.io/a_._b", shape, ""),
+        ("$(IMAGE)", shape, ""),
+        ("a,b", shape, ""),
+        ("[::1/*", shape, ""),
+    ];
+    for (pattern, problem, instead) in cases {
+        let told = ImagePattern::try_from(pattern.to_owned()).expect_err(pattern);
+        assert_eq!(told, format!("{problem}{instead}"), "{pattern}");
+        if let Some(instead) = instead.split(' ').next().filter(|text| !text.is_empty()) {
+            image_pattern(instead);
+        }
+    }
+    let cases = [
+        (
+            "istio-",
+            "matches no container's name, as none ends with -: write istio-*",
+        ),
+        (
+            "-proxy",
+            "matches no container's name, as none begins with -: write *-proxy",
+        ),
+        (
+            &"a".repeat(64),
+            "matches no container's name, as none is longer than 63 characters",
+        ),
+    ];
+    for (pattern, problem) in cases {
+        let told = ContainerPattern::try_from(pattern.to_owned()).expect_err(pattern);
+        assert_eq!(told, problem, "{pattern}");
+    }
+}
+
+#[test]
+fn an_earlier_pattern_hides_a_later_one_that_matches_no_more() {
+    let cases = [
+        ("*", "ghcr.io/a", true),
+        ("docker.io/*", "nginx", true),
+        ("docker.io/*", "docker.io/*", true),
+        ("docker.io/*", "buildkite/*", true),
+        ("docker.io/library/*", "buildkite/*", false),
+        ("nginx", "nginx:1.*", true),
+        ("nginx:*", "nginx", false),
+        ("nginx:1.*", "nginx:1.25", true),
+        ("nginx:1.25", "nginx:1.*", false),
+        ("ghcr.io/*", "*", false),
+        ("ghcr.io/a/?", "ghcr.io/a/b", true),
+        ("ghcr.io/a/?", "ghcr.io/a/*", false),
+        ("*.example.com/*", "r.example.com/team/*", true),
+        ("*host", "myhost:5000/*", false),
+    ];
+    for (earlier, later, expected) in cases {
+        let hides = image_pattern(earlier).hides(&image_pattern(later));
+        assert_eq!(hides, expected, "{earlier} {later}");
+    }
+}
+
+#[test]
+fn a_pattern_is_held_against_every_number() {
+    let cases = [
+        ("imagecheck-*", true),
+        ("imagecheck-1", true),
+        ("imagecheck-??*", true),
+        ("imagecheck-??????????", true),
+        ("image*12345", true),
+        ("*", true),
+        ("*0", true),
+        ("i*-*-7", false),
+        ("imagecheck", false),
+        ("imagecheck?", false),
+        ("imagecheck-a", false),
+        ("imagecheck-*a", false),
+        ("imagepullcheck-*", false),
+        ("*a", false),
+    ];
+    for (pattern, expected) in cases {
+        let matches = container_pattern(pattern).matches_numbered("imagecheck-");
+        assert_eq!(matches, expected, "{pattern}");
+    }
+}
+
+/// What a glob means, without any thought for its cost.
+fn oracle(glob: &[u8], text: &[u8]) -> bool {
+    match (glob, text) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => {
+            oracle(rest, text)
+                || text
+                    .split_first()
+                    .is_some_and(|(_, text)| oracle(glob, text))
+        }
+        ([wanted, glob @ ..], [byte, text @ ..]) => {
+            (*wanted == b'?' || wanted == byte) && oracle(glob, text)
+        }
+        _ => false,
+    }
+}
+
+/// All texts of these characters, up to a length.
+fn texts(characters: &str, length: usize) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut last = all.clone();
+    for _ in 0..length {
+        last = last
+            .iter()
+            .flat_map(|text| characters.chars().map(move |c| format!("{text}{c}")))
+            .collect();
+        all.extend_from_slice(&last);
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_glob_is_matched_as_the_oracle_matches_it(glob in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+        prop_assert_eq!(glob_matches(&glob, &text), oracle(glob.as_bytes(), text.as_bytes()));
+    }
+
+    /// A letter that neither glob has stands for all the others.
+    #[test]
+    fn a_glob_subsumes_another_if_it_matches_all_that_it_does(
+        earlier in "[ab*?]{0,5}",
+        later in "[ab*?]{0,5}",
+    ) {
+        let counterexample = texts("abc", 5)
+            .into_iter()
+            .find(|text| glob_matches(&later, text) && !glob_matches(&earlier, text));
+        if subsumes(&earlier, &later) {
+            prop_assert_eq!(counterexample, None);
+        } else if !earlier.contains('?') {
+            prop_assert!(counterexample.is_some(), "{} {}", earlier, later);
+        }
+    }
+
+    #[test]
+    fn an_image_of_a_hidden_pattern_is_one_of_the_pattern_that_hides_it(
+        earlier in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
+        later in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
+    ) {
+        if let (Ok(earlier), Ok(later)) =
+            (ImagePattern::try_from(earlier), ImagePattern::try_from(later))
+            && earlier.hides(&later)
+        {
+            for image in images() {
+                prop_assert!(!later.matches(image) || earlier.matches(image), "{:?}", image);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_held_against_numbers_as_trying_them_does(
+        glob in "[ab*?12-]{1,5}",
+        prefix in "a[ab1-]{0,2}",
+    ) {
+        if let Ok(pattern) = ContainerPattern::try_from(glob) {
+            let matches = texts("123", 6)
+                .iter()
+                .any(|digits| !digits.is_empty() && pattern.matches(&format!("{prefix}{digits}")));
+            prop_assert_eq!(pattern.matches_numbered(&prefix), matches);
+        }
+    }
+
+    #[test]
+    fn a_refused_pattern_matches_no_image(written in "(a.a/|a:1/|docker.io/|\\*|)[aA.:/*?_1-]{0,5}") {
+        if !written.is_empty()
+            && instead_of_registry(&written).is_none()
+            && ImagePattern::try_from(written.clone()).is_err()
+        {
+            let completed = complete(&written);
+            let pattern = ImagePattern { written, completed };
+            for image in images() {
+                prop_assert!(!pattern.matches(image), "{:?}", image);
+            }
+        }
+    }
+
+    /// The grammar has every name that the parser gives.
+    #[test]
+    fn the_name_of_an_image_can_be_matched(
+        registry in "(docker\\.io/|localhost/|localhost:[0-9]{1,2}/|[a-zA-Z]{1,2}([.-][a-z0-9]{1,2}){0,2}(:5)?/|a\\.b[_-]{1,3}c/|\\[[0-9a-f:]{1,5}\\](:5)?/|)",
+        path in "[a-z0-9]{1,3}([._-]{0,3}[a-z0-9]{1,2}){0,2}(/[a-z0-9]{1,3}){0,2}",
+        tag in "(:[A-Za-z0-9_.-]{0,4}|)",
+    ) {
+        if let Ok(reference) = Reference::parse(&[registry, path, tag].concat()) {
+            let name = ImageName::of(&reference);
+            prop_assert!(grammar::can_match(&name.repository), "{}", name.repository);
+            let with_tag = name.with_tag.expect("there is no digest");
+            prop_assert!(grammar::can_match(&with_tag), "{}", with_tag);
+        }
+    }
+
+    /// And no other: a name that it has is what the parser makes of it.
+    #[test]
+    fn a_name_of_the_grammar_is_an_image(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|A[.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
+        if grammar::can_match(&name) {
+            let reference = Reference::parse(&name);
+            prop_assert!(reference.is_ok(), "{}: {:?}", name, reference);
+            let normal = ImageName::of(&reference.expect("it was parsed"));
+            prop_assert!(
+                name == normal.repository || Some(&name) == normal.with_tag.as_ref(),
+                "{}: {:?}", name, normal
+            );
+        }
+    }
+
+    /// Wildcards stand for what the grammar allows: a glob that is made from a name can match.
+    #[test]
+    fn a_glob_of_a_name_can_be_matched(
+        image in 0..images().len(),
+        with_tag in any::<bool>(),
+        wild in proptest::collection::vec(0..8_u8, 0..30),
+    ) {
+        let image = &images()[image];
+        let name = image.with_tag.as_ref().filter(|_| with_tag).unwrap_or(&image.repository);
+        let mut wild = wild.into_iter().chain(std::iter::repeat(7));
+        let glob: String = name
+            .chars()
+            .map(|c| match wild.next() {
+                Some(0) => "*".to_owned(),
+                Some(1) => "?".to_owned(),
+                Some(2) => format!("*{c}"),
+                _ => c.to_string(),
+            })
+            .collect();
+        prop_assert!(grammar::can_match(&glob), "{} {}", glob, name);
+        prop_assert!(glob_matches(&glob, name));
+    }
+}

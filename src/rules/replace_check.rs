@@ -1,0 +1,118 @@
+//! *replace-check*: image checks that a controller made become image volumes.
+//!
+//! An init container costs about a second of each start, whatever it does; an image volume on one
+//! that is there anyway costs next to nothing. It is a saving and not a finding, so no mode
+//! reports it, and it comes last: the other rules see the same checks before and after.
+
+use std::collections::{HashMap, HashSet};
+
+use super::missing_check::{Carriers, MOUNTED_IN};
+use super::{Role, Work};
+use crate::pod::{Place, Slot};
+use crate::request::Event;
+
+/// The longest name of a volume, a DNS label.
+const NAME_MAX: usize = 63;
+
+/// Finds the checks to replace: the numbers of their entries. Only Pods of a controller, which
+/// nobody applies again: that would bring the init containers back, and they are immutable.
+pub fn apply(work: &mut Work<'_>) {
+    let review = work.review;
+    if !work.settings.image_checks.replace_existing
+        || review.event != Event::PodCreate
+        || !review.is_controlled()
+        || review.pod.is_windows()
+    {
+        return;
+    }
+    let mut volumes: HashSet<&str> = review.pod.volume_names.iter().map(|name| &**name).collect();
+    volumes.extend(work.added.iter().map(|check| &*check.name));
+    let mut replaced: HashMap<(Slot, usize), usize> = HashMap::new();
+    for (index, entry) in work.entries.iter().enumerate() {
+        let name = &*entry.place.name.value;
+        let is_check = entry.role == Role::Check && entry.place.slot == Slot::InitContainer;
+        if is_check && name.len() <= NAME_MAX && volumes.insert(name) {
+            replaced.insert((entry.place.slot, entry.place.index), index);
+        }
+    }
+    let checked_by_volumes: HashSet<&str> = work
+        .entries
+        .iter()
+        .filter(|entry| entry.role == Role::Check && entry.place.slot == Slot::ImageVolume)
+        .map(|entry| &*entry.place.name.value)
+        .collect();
+    // What can't be mounted on the carrier stays, and may be the carrier itself then.
+    while !replaced.is_empty() {
+        let is_replaced = |place: &Place<'_>| replaced.contains_key(&(place.slot, place.index));
+        let mut init_containers = review.pod.list(Slot::InitContainer);
+        let staying = init_containers.clone().filter(|place| !is_replaced(place));
+        let Carriers::InitContainer(carrier) = Carriers::among(staying, work.settings) else {
+            if let Some(first) = init_containers.next() {
+                replaced.remove(&(first.slot, first.index));
+            }
+            continue;
+        };
+        let in_use: HashSet<&str> = carrier.mounts.iter().map(|mount| &*mount.path).collect();
+        let collide: Vec<(Slot, usize)> = init_containers
+            .filter(|place| is_replaced(place))
+            .filter(|place| {
+                let mut moved = volumes_to_move(place, carrier, &checked_by_volumes);
+                in_use.contains(&*mount_path(&place.name.value))
+                    || moved.any(|volume| in_use.contains(&*mount_path(volume)))
+            })
+            .map(|place| (place.slot, place.index))
+            .collect();
+        if collide.is_empty() {
+            break;
+        }
+        for place in collide {
+            replaced.remove(&place);
+        }
+    }
+    let mut entries: Vec<usize> = replaced.into_values().collect();
+    entries.sort_unstable();
+    let mut moved = Vec::new();
+    if let Carriers::InitContainer(carrier) = carriers(work, &entries) {
+        for entry in entries.iter().filter_map(|index| work.entries.get(*index)) {
+            moved.extend(volumes_to_move(entry.place, carrier, &checked_by_volumes));
+        }
+    }
+    moved.sort_unstable();
+    moved.dedup();
+    work.moved_mounts = moved;
+    work.replaced = entries;
+}
+
+/// Where the volume of a check is mounted.
+#[must_use]
+pub fn mount_path(volume: &str) -> String {
+    format!("{MOUNTED_IN}{volume}")
+}
+
+/// Who mounts volumes in the Pod that goes out, in which some checks are replaced.
+#[must_use]
+pub fn carriers<'p>(work: &Work<'p>, replaced: &[usize]) -> Carriers<'p> {
+    let gone: HashSet<usize> = replaced
+        .iter()
+        .filter_map(|index| Some(work.entries.get(*index)?.place.index))
+        .collect();
+    let staying = work
+        .review
+        .pod
+        .list(Slot::InitContainer)
+        .filter(|place| !gone.contains(&place.index));
+    Carriers::among(staying, work.settings)
+}
+
+/// The volumes of other checks that an init container carries and the new carrier doesn't.
+fn volumes_to_move<'p>(
+    place: &'p Place<'p>,
+    carrier: &'p Place<'p>,
+    checks: &HashSet<&str>,
+) -> impl Iterator<Item = &'p str> {
+    place
+        .mounts
+        .iter()
+        .map(|mount| &*mount.name)
+        .filter(|volume| checks.contains(volume) && !carrier.has_mounted(volume))
+}

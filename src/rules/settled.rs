@@ -1,0 +1,200 @@
+//! What a repair may have left stands.
+//!
+//! The policy sees its own work again: in the second copy, in a Pod that a controller makes from a
+//! repaired template, in an audit. It can't tell then what an author chose, what the API server
+//! filled in, and what it wrote itself; and the annotation that says so may be forged. So there is
+//! one principle: **where a rule could take back what another has decided, it takes what it sees
+//! for decided.** All places where a rule bends for it are here:
+//!
+//! - a policy that differs from the server default was [chosen](is_chosen), as long as no setting
+//!   forbids it;
+//! - a [default](default_of) keeps away from what `Pin` and `UseCached` leave;
+//! - a default weakens neither half of [what *pull-once* leaves](left_by_pull_once);
+//! - a check that is raised or added gets at once [what the rules would leave it with](check);
+//! - who [asks no registry](RegistryAsked) can't tell what one said to somebody else.
+
+use std::collections::{HashMap, HashSet};
+
+use super::default::Setting;
+use super::same_image::SameImage;
+use super::{Entry, Role, Work};
+use crate::image::Reference;
+use crate::pull_policy::PullPolicy;
+use crate::request::Event;
+use crate::settings::{DefaultPolicy, LookupMode, Settings};
+
+/// Whether the author chose the policy. What a setting forbids is no choice that stands, so the
+/// default has its place before: else what replaces it would get the default the next time.
+#[must_use]
+pub fn is_chosen(entry: &Entry<'_>, settings: &Settings) -> bool {
+    entry.place.policy.is_some_and(|policy| {
+        let server_default = settings.defaults.replace_server_defaults
+            && policy == super::entry::server_default(&entry.reference);
+        let forbidden = match policy {
+            PullPolicy::Always => entry.forbid_always.is_some(),
+            PullPolicy::Never => entry.forbid_never.is_some(),
+            PullPolicy::IfNotPresent => false,
+        };
+        !server_default && !forbidden
+    })
+}
+
+/// The default of an entry, where one is configured.
+#[must_use]
+pub fn default_of(
+    entry: &Entry<'_>,
+    is_check: bool,
+    settings: &Settings,
+) -> Option<(PullPolicy, Setting)> {
+    let defaults = &settings.defaults;
+    let check = defaults.image_check_pull_policy.filter(|_| is_check);
+    let (default, setting) = match check {
+        Some(default) => (default, Setting::ImageCheckPullPolicy),
+        None => (defaults.image_pull_policy?, Setting::ImagePullPolicy),
+    };
+    let has_digest = entry.has_digest();
+    let lookup = entry.lookup.mode;
+    let policy = match default {
+        // `Pin` writes IfNotPresent with its digests. That is what the API server would fill in,
+        // so it looks as if nobody had chosen it.
+        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => PullPolicy::IfNotPresent,
+        // `Pin` and `UseCached` leave IfNotPresent, and who asks the registry for an image means
+        // to pull it.
+        DefaultPolicy::Never if lookup != LookupMode::Off => return None,
+        default => default.resolve(has_digest),
+    };
+    Some((policy, setting))
+}
+
+/// The policy of a check that is raised or added for the strength that its containers need: what
+/// the other rules would leave it with, had it come in so.
+#[must_use]
+pub fn check(entry: &Entry<'_>, needed: PullPolicy, settings: &Settings) -> PullPolicy {
+    let image = entry.image_after();
+    let unchosen = settings.defaults.replace_server_defaults
+        && Reference::parse(&image)
+            .is_ok_and(|image| super::entry::server_default(&image) == needed);
+    let default = default_of(entry, true, settings).filter(|_| unchosen);
+    let mut policy = default.map_or(needed, |(policy, _)| policy.max(needed));
+    if entry.require_always.is_some() {
+        policy = PullPolicy::Always;
+    } else if entry.forbid_always.is_some() || entry.use_cached {
+        policy = policy.min(PullPolicy::IfNotPresent);
+    }
+    if entry.forbid_never.is_some() {
+        policy = policy.max(PullPolicy::IfNotPresent);
+    }
+    policy.max(needed)
+}
+
+/// Both halves of what *pull-once* leaves: an init container or check that came in with `Always`,
+/// and a container that came in with `IfNotPresent`.
+#[derive(Clone, Copy, Default)]
+struct Halves {
+    pulled: bool,
+    spared: bool,
+}
+
+/// For each entry, whether it came in as *pull-once* leaves it: the check with `Always`, the
+/// container that need not pull again with `IfNotPresent`.
+///
+/// A default that weakened either would undo the repair: nothing would need the check's `Always`
+/// any more, both would trust what the node has, and nobody would ask the registry.
+///
+/// Where a registry is asked, its answer can make one image of any two references to a repository,
+/// and it may have done so before; so all of them count as one here.
+#[must_use]
+pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
+    let images = SameImage::of(&work.entries);
+    let images: Vec<MaybeSame<'_>> = work
+        .entries
+        .iter()
+        .zip(images.spellings())
+        .map(|(entry, spelling)| match entry.lookup.mode {
+            LookupMode::Off => MaybeSame::Spelling(spelling),
+            LookupMode::Verify | LookupMode::Pin => {
+                MaybeSame::Repository(entry.reference.written())
+            }
+        })
+        .collect();
+    let halves = |entry: &Entry<'_>| {
+        let policy = entry.policy_before();
+        let proves = matches!(entry.role, Role::Check | Role::Init);
+        Halves {
+            pulled: proves && policy == PullPolicy::Always && entry.forbid_always.is_none(),
+            spared: entry.role == Role::Guarded && policy == PullPolicy::IfNotPresent,
+        }
+    };
+    let mut both: HashMap<MaybeSame<'_>, Halves> = HashMap::new();
+    for (entry, image) in work.entries.iter().zip(&images) {
+        let own = halves(entry);
+        let both = both.entry(*image).or_default();
+        both.pulled |= own.pulled;
+        both.spared |= own.spared;
+    }
+    let is_left = |(entry, image): (&Entry<'_>, &MaybeSame<'_>)| {
+        let own = halves(entry);
+        let both = both.get(image).copied().unwrap_or_default();
+        (own.pulled && both.spared) || (own.spared && both.pulled)
+    };
+    work.entries.iter().zip(&images).map(is_left).collect()
+}
+
+/// What may be one image, as far as can be known before registries are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum MaybeSame<'e> {
+    Spelling(usize),
+    Repository(&'e str),
+}
+
+/// Repositories of which a registry may be asked in this request, or was asked in that of another
+/// copy: its answer can make a tag and a digest of the repository one image, pin the tag, or have
+/// `UseCached` take what the node has.
+#[derive(Debug, Default)]
+pub struct RegistryAsked<'e> {
+    tags: HashSet<(&'e str, &'e str)>,
+    digests: HashSet<(&'e str, &'e str)>,
+}
+
+impl<'e> RegistryAsked<'e> {
+    /// The repositories of these entries.
+    #[must_use]
+    pub fn of(entries: &[Entry<'e>]) -> Self {
+        let mut asked = Self::default();
+        for entry in entries {
+            let repository = entry.reference.registry_and_path();
+            if entry.is_looked_up() {
+                asked.tags.insert(repository);
+            } else if entry.reference.digest().is_some() {
+                asked.digests.insert(repository);
+            }
+        }
+        asked
+    }
+
+    /// Whether an answer can concern the image.
+    #[must_use]
+    pub fn concerns(&self, reference: &Reference<'_>) -> bool {
+        self.tags.contains(&reference.registry_and_path())
+    }
+
+    /// Whether an answer could make the image one with another. Who made no lookup finds nothing
+    /// wrong then with checks that it can't tell from those of another image.
+    #[must_use]
+    pub fn may_join(&self, reference: &Reference<'_>) -> bool {
+        let repository = reference.registry_and_path();
+        self.tags.contains(&repository) && self.digests.contains(&repository)
+    }
+}
+
+/// With `registry.maxLookups: 0`: whether another copy may have left the entry as it is because
+/// its registry gave no digest.
+#[must_use]
+pub fn left_by_use_cached(entry: &Entry<'_>, event: Event, settings: &Settings) -> bool {
+    settings.registry.max_lookups == 0
+        && matches!(event, Event::PodCreate | Event::EphemeralContainers)
+        && entry.is_looked_up()
+        && entry.lookup.may_use_cached()
+        && entry.require_always.is_none()
+        && entry.policy_before() == PullPolicy::IfNotPresent
+}

@@ -1,0 +1,162 @@
+//! *stuck-pull*: a Pod that exists waits for an image, and nobody hears of it.
+//!
+//! Audits send existing Pods as if they were being created, with their status, which the API
+//! server strips from new ones. What the kubelet says in a status may hold addresses and tokens,
+//! so only its reasons are read.
+
+use std::collections::HashMap;
+
+use super::same_image::SameImage;
+use super::{Cause, Entry, Field, Role, Rule, Told, Work};
+use crate::pod::Slot;
+use crate::pull_policy::PullPolicy;
+use crate::sentence::Names;
+use crate::settings::Mode;
+
+/// The reasons of a waiting container that concern its image, and what a person can do.
+/// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
+const REASONS: [(&str, &str); 7] = [
+    ("ErrImagePull", "correct its image, or see to its registry"),
+    ("ImagePullBackOff", "correct its image, or see to its registry"),
+    (
+        "ErrImageNeverPull",
+        "its node doesn't have the image, set it to IfNotPresent",
+    ),
+    ("InvalidImageName", "correct its image"),
+    ("ImageInspectError", "see to its node"),
+    ("RegistryUnavailable", "see to its registry"),
+    ("SignatureValidationFailed", "sign its image"),
+];
+
+/// Finds what waits in a status, in the modes that only tell.
+pub fn apply(work: &mut Work<'_>) {
+    let status = &work.review.status;
+    if work.settings.mode == Mode::Fix || !status.is_waiting() {
+        return;
+    }
+    let entries: HashMap<(Slot, &str), (&Entry<'_>, usize)> = {
+        let images = SameImage::of(&work.entries);
+        let images: Vec<usize> = images.ids().collect();
+        let named = work.entries.iter().map(|entry| (entry.place.slot, &*entry.place.name.value));
+        named.zip(work.entries.iter().zip(images)).collect()
+    };
+    let passed = passed_checks(work, &entries);
+    let mut problems = Vec::new();
+    for container in status.containers() {
+        let (slot, name) = (container.slot, container.name);
+        let reason = container.waiting_for();
+        let Some((reason, way_out)) = REASONS.iter().find(|(known, _)| Some(*known) == reason)
+        else {
+            continue;
+        };
+        let Some((entry, image)) = entries.get(&(slot, name)) else {
+            continue;
+        };
+        let condition = match slot {
+            Slot::InitContainer => "Initialized",
+            _ => "ContainersReady",
+        };
+        let (list, index) = (container.list, container.index);
+        let stuck = Stuck {
+            reason,
+            way_out,
+            since: status.last_transition(condition).map(str::to_owned),
+            passed: passed.get(image).copied().filter(|_| slot == Slot::Container),
+        };
+        let field = Field::Status {
+            path: format!("status.{list}[{index}].state.waiting.reason"),
+            found: reason,
+        };
+        problems.push(entry.problem(field, None, stuck));
+    }
+    work.problems.append(&mut problems);
+}
+
+/// For each image, the first of its checks that has passed: an init container when it ended well,
+/// a volume once the first who mounts it has started.
+fn passed_checks<'p>(
+    work: &Work<'p>,
+    entries: &HashMap<(Slot, &str), (&Entry<'p>, usize)>,
+) -> HashMap<usize, Passed<'p>> {
+    let mut states = HashMap::new();
+    for container in work.review.status.containers() {
+        states.insert((container.slot, container.name), container);
+    }
+    let mut carriers = HashMap::new();
+    for place in &work.review.pod.places {
+        for mount in &place.mounts {
+            carriers.entry(&*mount.name).or_insert(place);
+        }
+    }
+    let mut passed = HashMap::new();
+    for check in work.entries.iter().filter(|entry| entry.role == Role::Check) {
+        let (slot, name) = (check.place.slot, &*check.place.name.value);
+        let has_passed = if slot == Slot::ImageVolume {
+            let carrier = carriers.get(name).map(|place| (place.slot, &*place.name.value));
+            let state = carrier.and_then(|carrier| states.get(&carrier));
+            state.is_some_and(|state| state.has_started())
+        } else {
+            let state = states.get(&(slot, name));
+            state.is_some_and(|state| state.has_ended_well())
+        };
+        if let Some((_, image)) = entries.get(&(slot, name))
+            && has_passed
+        {
+            passed.entry(*image).or_insert(Passed {
+                name: &check.place.name.value,
+                policy: check.policy_before(),
+            });
+        }
+    }
+    passed
+}
+
+/// A container that waits.
+#[derive(Clone, Debug)]
+struct Stuck<'p> {
+    reason: &'static str,
+    way_out: &'static str,
+    since: Option<String>,
+    passed: Option<Passed<'p>>,
+}
+
+/// An image check that has passed.
+#[derive(Clone, Copy, Debug)]
+struct Passed<'p> {
+    name: &'p str,
+    policy: PullPolicy,
+}
+
+impl Cause for Stuck<'_> {
+    fn rule(&self) -> Rule {
+        Rule::StuckPull
+    }
+
+    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+        let (name, image) = (names.show(told.name), names.show(told.image));
+        let reason = match &self.since {
+            // A line that is short of room does without.
+            Some(since) if names.are_whole() => {
+                format!("{} since {}", self.reason, names.show(since))
+            }
+            _ => self.reason.to_owned(),
+        };
+        let Some(passed) = &self.passed else {
+            let (found, way_out) = (told.found, self.way_out);
+            return format!("{name} waits for {image} with {found} ({reason}): {way_out}");
+        };
+        let (check, policy) = (names.show(passed.name), passed.policy.as_str());
+        let way_out = match passed.policy {
+            PullPolicy::Always => format!("set {name} to IfNotPresent"),
+            PullPolicy::IfNotPresent | PullPolicy::Never => format!("set {check} to Always"),
+        };
+        if names.are_whole() {
+            format!(
+                "{name} waits for {image} ({reason}) although {check} passed with {policy}: the \
+                 registry no longer has it or can't be reached; {way_out}"
+            )
+        } else {
+            format!("{name} waits for {image} ({reason}), {check} passed with {policy}: {way_out}")
+        }
+    }
+}

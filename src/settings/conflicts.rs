@@ -1,0 +1,112 @@
+//! Settings that don't go together: what no single value shows.
+
+use super::read::Problem;
+use super::{CheckKind, Coverage, Mode, Platform, Settings};
+
+/// Settings that don't go together.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    /// The settings that it comes from.
+    paths: &'static [&'static str],
+    /// What is wrong, and the way out.
+    pub(super) told: String,
+}
+
+impl Conflict {
+    /// Whether one of its settings, or the section or a part of it, could not be read, so that it
+    /// may be no conflict.
+    pub(super) fn rests_on(&self, problems: &[Problem]) -> bool {
+        let is_in = |path: &str, section: &str| {
+            path.strip_prefix(section)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        problems.iter().any(|problem| {
+            self.paths
+                .iter()
+                .any(|path| is_in(&problem.path, path) || is_in(path, &problem.path))
+        })
+    }
+}
+
+/// All of them.
+pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
+    let mut conflicts = Vec::new();
+    let mut add = |paths, told| conflicts.push(Conflict { paths, told });
+    let checks = &settings.image_checks;
+    let registry = &settings.registry;
+
+    if checks.coverage == Coverage::Fix
+        && checks.every_pod
+        && checks.template.is_none()
+        && checks.made_of != CheckKind::ImageVolume
+    {
+        add(
+            &[
+                "imageChecks.coverage",
+                "imageChecks.everyPod",
+                "imageChecks.as",
+                "imageChecks.template",
+            ],
+            "imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without \
+             image checks has none to copy, unless imageChecks.as is ImageVolume"
+                .to_owned(),
+        );
+    }
+    if checks.replace_existing && checks.made_of != CheckKind::ImageVolume {
+        add(
+            &["imageChecks.replaceExisting", "imageChecks.as"],
+            "imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes \
+             of the checks that are init containers"
+                .to_owned(),
+        );
+    }
+    if let (Coverage::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first()) {
+        let prefix = prefix.as_str();
+        let patterns = settings.exempt.containers.iter();
+        for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
+            add(
+                &["imageChecks.coverage", "imageChecks.namePrefixes"],
+                format!(
+                    "exempt.containers \"{pattern}\" matches the checks that \
+                     imageChecks.coverage Fix adds, {prefix} and a number: name containers that \
+                     it does not"
+                ),
+            );
+        }
+    }
+    if registry.max_lookups == 0 && settings.mode == Mode::Fix {
+        add(
+            &["registry.maxLookups", "mode"],
+            "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups \
+             left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
+                .to_owned(),
+        );
+    }
+    if registry.platform != Platform::Off && !registry.looks_up() {
+        add(
+            &["registry.platform", "registry.lookup", "registry.overrides"],
+            "registry.platform needs lookups, and none is made: set registry.lookup, or that of \
+             an entry of registry.overrides, to Verify or Pin"
+                .to_owned(),
+        );
+    }
+    for (index, later) in registry.overrides.iter().enumerate() {
+        for pattern in &later.images {
+            let earlier = registry.overrides.iter().take(index).enumerate();
+            let hiding = earlier
+                .flat_map(|(index, entry)| entry.images.iter().map(move |image| (index, image)))
+                .find(|(_, earlier)| earlier.hides(pattern));
+            if let Some((earlier, by)) = hiding {
+                add(
+                    &["registry.overrides"],
+                    format!(
+                        "registry.overrides[{index}].images \"{pattern}\" never decides: \
+                         \"{by}\" of registry.overrides[{earlier}] matches all that it does; put \
+                         it before that entry or take it out"
+                    ),
+                );
+            }
+        }
+    }
+    conflicts
+}
