@@ -18,7 +18,7 @@ use self::paths::Paths;
 use self::record::Record;
 use crate::request::Review;
 use crate::rules::registry::{Asked, FailedLookup};
-use crate::rules::{Decision, Work};
+use crate::rules::{Decision, Rule, Work};
 use crate::sentence::{Names, fit};
 use crate::settings::OnFailure;
 
@@ -159,9 +159,9 @@ struct Lookup<'l> {
 }
 
 impl<'l> Lookup<'l> {
-    fn of(lookup: &'l FailedLookup) -> Self {
+    fn of((image, lookup): (&'l String, &FailedLookup)) -> Self {
         Self {
-            image: &lookup.image,
+            image,
             failure: lookup.answer.failure.id(),
             asked: lookup.answer.asked == Asked::Yes,
             action: lookup.action.as_str(),
@@ -171,9 +171,8 @@ impl<'l> Lookup<'l> {
 
 /// Findings with the most important first.
 fn by_importance<'f, 'w, 'p>(findings: &'f [Finding<'w, 'p>]) -> Vec<&'f Finding<'w, 'p>> {
-    let mut sorted: Vec<&Finding<'_, '_>> = findings.iter().collect();
-    sorted.sort_by_key(|finding| finding.rule());
-    sorted
+    let of = |rule| findings.iter().filter(move |finding| finding.rule() == rule);
+    Rule::ALL.into_iter().flat_map(of).collect()
 }
 
 /// The message of a rejection: a sentence a finding.
@@ -211,9 +210,9 @@ fn warnings(
             lines.push(Box::new(|names| finding.repaired(names)));
         }
     }
-    for lookup in &work.lookups {
+    for (image, lookup) in &work.lookups {
         if lookup.action != OnFailure::Reject {
-            lines.push(Box::new(move |names| Some(lookup.warning(is_repaired, names))));
+            lines.push(Box::new(move |names| Some(lookup.warning(image, is_repaired, names))));
         }
     }
     let mut warnings = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! A part is borrowed from the text itself. This file knows nothing of what the text means.
 
+use std::collections::BTreeMap;
+
 /// A part of a text, and what stands there afterwards. An empty part is a place to insert at.
 #[derive(Clone, Debug)]
 pub struct Edit<'a> {
@@ -51,15 +53,14 @@ pub fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
 /// is not of this text, or if two parts overlap.
 #[must_use]
 pub fn apply(text: &str, edits: &[Edit<'_>]) -> Option<String> {
-    let mut placed = edits
-        .iter()
-        .map(|edit| offset_in(text, edit.part).map(|offset| (offset, edit)))
-        .collect::<Option<Vec<_>>>()?;
-    placed.sort_by_key(|(offset, _)| *offset);
+    let mut placed = BTreeMap::new();
+    for (number, edit) in edits.iter().enumerate() {
+        placed.insert((offset_in(text, edit.part)?, number), edit);
+    }
     let inserted: usize = edits.iter().map(|edit| edit.with.len()).sum();
     let mut edited = String::with_capacity(text.len().saturating_add(inserted));
     let mut rest = text;
-    for (_, edit) in placed {
+    for edit in placed.into_values() {
         let before = offset_in(rest, edit.part)?;
         edited.push_str(rest.get(..before)?);
         edited.push_str(&edit.with);

@@ -6,8 +6,6 @@
 //! of the module would do at every request; `oci-spec`'s is the oracle of the tests, which list
 //! where the two authorities differ.
 
-use std::hash::{Hash, Hasher};
-
 use oci_spec::image::{Digest, DigestAlgorithm};
 
 /// The registry of a reference that names none.
@@ -36,21 +34,14 @@ pub struct Reference<'a> {
 
 /// What makes two references the same image: registry and repository, and the digest, or the tag
 /// where there is no digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity<'a> {
-    registry: &'a str,
-    official: bool,
+    // The parts that differ most come first.
     path: &'a str,
     /// A digest has a colon, a tag can't.
     version: &'a str,
-}
-
-impl Hash for Identity<'_> {
-    /// Path and version tell nearly all images apart; the rest is left to the comparison.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.path.hash(state);
-        self.version.hash(state);
-    }
+    registry: &'a str,
+    official: bool,
 }
 
 /// Why a text is no image reference. The kubelet says `InvalidImageName` to all of them.

@@ -14,7 +14,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::edit::offset_in;
+use crate::edit::{between, offset_in};
 
 /// A string, and where it stands.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl<'a> Text<'a> {
                 let found = Unexpected::Other(kind_of(raw));
                 return Err(E::invalid_type(found, &"a string"));
             }
-            Some(inner) if inner.bytes().any(|byte| byte == b'\\') => {
+            Some(inner) if inner.as_bytes().contains(&b'\\') => {
                 let unescaped = serde_json::from_str(raw);
                 Cow::Owned(unescaped.map_err(|_| E::custom("has an escape of no character"))?)
             }
@@ -267,6 +267,14 @@ pub fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     <&RawValue>::deserialize(&mut value)
         .ok()
         .map(RawValue::get)
+}
+
+/// The same where the key of the next member is known, up to which the value reaches.
+#[must_use]
+pub fn value_before<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
+    let value = between(text, from_value_of(text, key)?, next)?;
+    let value = value.strip_suffix('"')?.trim_end().strip_suffix(',')?;
+    Some(value.trim_end())
 }
 
 /// What stands in a text from the first byte of that value on. Nobody has to look for its end.

@@ -16,7 +16,7 @@ pub use self::object::{CHANGES_ANNOTATION, Metadata};
 pub use self::status::PodStatus;
 use crate::edit::Edit;
 use crate::json::{
-    self, Key, Members, OptionalObject, Text, skip, value_of,
+    self, Key, Members, OptionalObject, Text, skip, value_before, value_of,
 };
 use crate::pod::{Pod, Slot};
 
@@ -34,6 +34,8 @@ pub struct Review<'a> {
     payload: &'a str,
     /// The key of the object.
     object_key: &'a str,
+    /// The key that follows the object in the request.
+    key_after_object: Option<&'a str>,
     /// The key of its metadata.
     pub metadata_key: Option<&'a str>,
     /// Its metadata.
@@ -71,10 +73,14 @@ impl<'a> Review<'a> {
         self.kind.path().join(".")
     }
 
-    /// The object as it came in. It has to be looked for, so ask once.
+    /// The object as it came in. Hosts write something behind it, so that nobody has to look for
+    /// its end.
     #[must_use]
     pub fn object(&self) -> Option<&'a str> {
-        value_of(self.payload, self.object_key)
+        match self.key_after_object {
+            Some(next) => value_before(self.payload, self.object_key, next),
+            None => value_of(self.payload, self.object_key),
+        }
     }
 
     /// The value of a key of the object. It has to be looked for, so ask once.
@@ -228,6 +234,7 @@ struct Request<'a> {
     sub_resource: Cow<'a, str>,
     by_a_node: bool,
     object_key: Option<&'a str>,
+    key_after_object: Option<&'a str>,
     object: Option<Object<'a>>,
     /// The object as it stands, where it comes before the kind that says how to read it.
     raw_object: Option<&'a RawValue>,
@@ -237,6 +244,9 @@ struct Request<'a> {
 
 impl<'a> Members<'a> for Request<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+        if self.object_key.is_some() && self.key_after_object.is_none() {
+            self.key_after_object = Some(key.place()?);
+        }
         match key.name() {
             "kind" => {
                 let mut kind = GroupKind::default();
@@ -255,6 +265,7 @@ impl<'a> Members<'a> for Request<'a> {
             }
             "object" => {
                 self.object_key = Some(key.place()?);
+                self.key_after_object = None;
                 (self.object, self.raw_object) = (None, None);
                 // Hosts write the kind before the object, so that it is read in one go.
                 match self.kind.as_ref().map(GroupKind::known) {
@@ -377,6 +388,7 @@ impl<'a> Request<'a> {
             kind,
             payload,
             object_key,
+            key_after_object: self.key_after_object,
             metadata_key: object.metadata_key,
             metadata: object.metadata,
             spec_key: object.spec_key,

@@ -20,6 +20,7 @@ pub mod settled;
 pub mod stuck_pull;
 pub mod weak_check;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub use self::cause::{Cause, Rule, Told};
@@ -113,8 +114,8 @@ pub struct Work<'p> {
     pub replaced: Vec<usize>,
     /// The volumes of checks that such an init container mounts, and who stays doesn't.
     pub moved_mounts: Vec<&'p str>,
-    /// The lookups that failed or were not made.
-    pub lookups: Vec<registry::FailedLookup>,
+    /// The lookups that failed or were not made, by the image's name in full.
+    pub lookups: BTreeMap<String, registry::FailedLookup>,
 }
 
 impl<'p> Work<'p> {
@@ -128,7 +129,7 @@ impl<'p> Work<'p> {
             added: Vec::new(),
             replaced: Vec::new(),
             moved_mounts: Vec::new(),
-            lookups: Vec::new(),
+            lookups: BTreeMap::new(),
         };
         let roles = Roles::of(&review.pod, settings);
         for place in &review.pod.places {

@@ -1,5 +1,7 @@
 //! Changes: what becomes of which field, as it is written down.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::paths::Paths;
@@ -16,8 +18,9 @@ pub(super) struct Change<'w> {
     from: Option<Value<'w>>,
     to: Option<Value<'w>>,
     rule: &'static str,
+    /// By list, index and field.
     #[serde(skip)]
-    order: (&'static str, usize),
+    order: (&'static str, usize, &'static str),
 }
 
 /// What a field was, or becomes.
@@ -95,7 +98,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
     let mut changes = Vec::new();
     for entry in staying(work) {
         let place = entry.place;
-        let mut change = |field, from, to, rule: Rule| {
+        let mut change = |field: &'static str, from, to, rule: Rule| {
             let index = paths.index_after(place);
             changes.push(Change {
                 path: paths.path(place.slot, index, field),
@@ -103,7 +106,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 from,
                 to: Some(to),
                 rule: rule.id(),
-                order: (place.slot.list(), index),
+                order: (place.slot.list(), index, field),
             });
         };
         if entry.pinned {
@@ -129,7 +132,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 image_pull_policy: Some(check.policy.as_str()),
             }),
             rule: Rule::MissingCheck.id(),
-            order: (Slot::InitContainer.list(), index),
+            order: (Slot::InitContainer.list(), index, ""),
         });
     }
     for entry in work.replaced.iter().filter_map(|index| work.entries.get(*index)) {
@@ -143,11 +146,14 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
             from: None,
             to: Some(Value::Volume(volume)),
             rule: rule.id(),
-            order: (Slot::ImageVolume.list(), index),
+            order: (Slot::ImageVolume.list(), index, ""),
         });
     }
-    changes.sort_by(|a, b| (a.order, &a.path).cmp(&(b.order, &b.path)));
-    changes
+    let mut in_order = BTreeMap::new();
+    for (number, change) in changes.into_iter().enumerate() {
+        in_order.insert((change.order, number), change);
+    }
+    in_order.into_values().collect()
 }
 
 /// An init container that goes. The path is the one that it had, as it has none any more.
@@ -162,6 +168,6 @@ fn gone<'w>(place: &'w Place<'_>, paths: &Paths) -> Change<'w> {
         }),
         to: None,
         rule: Rule::ReplaceCheck.id(),
-        order: (place.slot.list(), place.index),
+        order: (place.slot.list(), place.index, ""),
     }
 }

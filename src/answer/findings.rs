@@ -1,12 +1,13 @@
 //! Findings: what the rules left different from what came in, as it is told.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use super::paths::Paths;
-use crate::pod::Place;
+use crate::pod::{Place, Slot};
 use crate::rules::missing_check::NewCheck;
 use crate::rules::registry::Pin;
 use crate::rules::{Cause, Entry, Field, Problem, Rule, Told, Work};
@@ -49,15 +50,18 @@ pub(super) struct Audited<'f> {
 
 /// All findings, in the order of the fields.
 pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
-    let mut findings: Vec<Finding<'_, '_>> =
-        work.problems.iter().map(|problem| of_problem(problem, paths)).collect();
+    let mut findings: BTreeMap<_, Finding<'w, 'p>> = BTreeMap::new();
+    let mut add = |finding: Finding<'w, 'p>| {
+        let number = findings.len();
+        findings.insert((finding.order(), number), finding);
+    };
+    work.problems.iter().for_each(|problem| add(of_problem(problem, paths)));
     for entry in &work.entries {
-        findings.extend(of_image(entry, paths));
-        findings.extend(of_policy(entry, paths));
+        of_image(entry, paths).into_iter().for_each(&mut add);
+        of_policy(entry, paths).into_iter().for_each(&mut add);
     }
-    findings.extend(work.added.iter().map(|check| of_new_check(check, paths)));
-    findings.sort_by(|a, b| a.order().cmp(&b.order()));
-    findings
+    work.added.iter().for_each(|check| add(of_new_check(check, paths)));
+    findings.into_values().collect()
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
@@ -145,10 +149,13 @@ impl Finding<'_, '_> {
     }
 
     /// By list, index and field; what stands in the status comes last.
-    fn order(&self) -> (bool, &'static str, usize, &str) {
+    fn order(&self) -> (bool, &'static str, usize, bool) {
         let in_status = self.path.starts_with("status.");
-        let list = self.place.slot.list();
-        (in_status, list, self.place.index, &self.path)
+        let slot = self.place.slot;
+        // In a volume `image.pullPolicy` comes before `image.reference`.
+        let is_policy = self.path.ends_with(slot.policy_field());
+        let is_second = is_policy != (slot == Slot::ImageVolume);
+        (in_status, slot.list(), self.place.index, is_second)
     }
 
     fn with_cause<T>(&self, ask: impl Fn(&dyn Cause) -> T) -> T {

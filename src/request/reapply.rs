@@ -6,7 +6,7 @@
 //! the stored object has the second, the second is put back, and the request changes nothing.
 //! Only values that are stored already can come back, so a forged record gains nothing.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -49,16 +49,14 @@ pub(super) fn restore<'a>(
     if record.is_empty() {
         return Vec::new();
     }
-    let by_name: HashMap<(Slot, &str), &Place<'_>> = stored
-        .places
-        .iter()
-        .map(|place| ((place.slot, &*place.name.value), place))
-        .collect();
-    let mut now: HashMap<(Slot, String), &mut Place<'a>> = pod
-        .places
-        .iter_mut()
-        .map(|place| ((place.slot, place.name.value.to_string()), place))
-        .collect();
+    let mut indexes = BTreeMap::new();
+    for (index, place) in pod.places.iter().enumerate() {
+        indexes.insert((place.slot, place.name.value.to_string()), index);
+    }
+    let mut by_name = BTreeMap::new();
+    for place in &stored.places {
+        by_name.insert((place.slot, &*place.name.value), place);
+    }
     let mut edits = Vec::new();
     for change in record {
         let text = |key: &str| change.get(key).and_then(Value::as_str);
@@ -72,7 +70,8 @@ pub(super) fn restore<'a>(
             None => stored.place(field.slot, field.index),
         };
         if let Some(stored) = stored
-            && let Some(now) = now.get_mut(&(field.slot, stored.name.value.to_string()))
+            && let Some(index) = indexes.get(&(field.slot, stored.name.value.to_string()))
+            && let Some(now) = pod.places.get_mut(*index)
         {
             edits.extend(restore_field(now, stored, text("from"), to, field.name));
         }

@@ -28,6 +28,19 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// All rules, the most important first.
+    pub const ALL: [Self; 9] = [
+        Self::InvalidImage,
+        Self::StuckPull,
+        Self::DisallowedPolicy,
+        Self::Registry,
+        Self::WeakCheck,
+        Self::MissingCheck,
+        Self::Default,
+        Self::PullOnce,
+        Self::ReplaceCheck,
+    ];
+
     /// The id that stands in messages, annotations and the documentation.
     #[must_use]
     pub const fn id(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! What the rules work on: the places with an image that could be read, and what each should be.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::Cause;
@@ -164,7 +164,7 @@ pub(super) fn server_default(reference: &Reference<'_>) -> PullPolicy {
 /// The roles in a Pod.
 pub(super) struct Roles<'p> {
     settings: &'p Settings,
-    volumes: HashMap<&'p str, Mounted>,
+    volumes: BTreeMap<&'p str, Mounted>,
     has_init_containers: bool,
 }
 
@@ -183,7 +183,7 @@ impl<'p> Roles<'p> {
         let volumes = if pod.has_image_volumes() {
             mounted(pod)
         } else {
-            HashMap::new()
+            BTreeMap::new()
         };
         Self {
             settings,
@@ -228,34 +228,32 @@ impl<'p> Roles<'p> {
 }
 
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
-fn mounted<'p>(pod: &'p Pod<'p>) -> HashMap<&'p str, Mounted> {
+fn mounted<'p>(pod: &'p Pod<'p>) -> BTreeMap<&'p str, Mounted> {
     let identity = |place: &'p Place<'p>| {
         let reference = Reference::parse(place.image_text()).ok()?;
         Some(reference.identity())
     };
-    let mut pulling: HashMap<Identity<'_>, usize> = HashMap::new();
+    let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {
         if let Some(image) = identity(place) {
             let count = pulling.entry(image).or_default();
             *count = count.saturating_add(1);
         }
     }
-    let mut volumes: HashMap<&str, (Option<Identity<'_>>, Mounted)> = pod
-        .list(Slot::ImageVolume)
-        .map(|place| {
-            let image = identity(place);
-            let mounted = Mounted {
-                of_its_image: image.and_then(|image| pulling.get(&image).copied()).unwrap_or_default(),
-                ..Mounted::default()
-            };
-            (&*place.name.value, (image, mounted))
-        })
-        .collect();
+    let mut volumes: BTreeMap<&str, (Option<Identity<'_>>, Mounted)> = BTreeMap::new();
+    for place in pod.list(Slot::ImageVolume) {
+        let image = identity(place);
+        let of_its_image = image.and_then(|image| pulling.get(&image).copied());
+        let mounted = Mounted {
+            of_its_image: of_its_image.unwrap_or_default(),
+            ..Mounted::default()
+        };
+        volumes.insert(&place.name.value, (image, mounted));
+    }
     for place in &pod.places {
         let image = identity(place);
-        let mut names: Vec<&str> = place.mounts.iter().map(|mount| &*mount.name).collect();
-        names.sort_unstable();
-        names.dedup();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        names.extend(place.mounts.iter().map(|mount| &*mount.name));
         for name in names {
             let Some((volume_image, mounted)) = volumes.get_mut(name) else {
                 continue;
@@ -273,8 +271,7 @@ fn mounted<'p>(pod: &'p Pod<'p>) -> HashMap<&'p str, Mounted> {
             }
         }
     }
-    volumes
-        .into_iter()
-        .map(|(name, (_, mounted))| (name, mounted))
-        .collect()
+    let mut by_name = BTreeMap::new();
+    by_name.extend(volumes.into_iter().map(|(name, (_, mounted))| (name, mounted)));
+    by_name
 }

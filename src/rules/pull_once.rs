@@ -3,7 +3,7 @@
 //! The pull proved the Pod's credentials, and a registry that fails a second later can't hang the
 //! job any more. It is a saving and not a finding, so no mode reports it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MadeOf};
 use super::same_image::SameImage;
@@ -26,8 +26,8 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     if !work.settings.pull_once {
         return;
     }
-    let mut pulled: HashMap<usize, Pulled> = HashMap::new();
-    let mut volumes: HashMap<&str, usize> = HashMap::new();
+    let mut pulled: BTreeMap<usize, Pulled> = BTreeMap::new();
+    let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
     for (entry, spelling) in work.entries.iter().zip(images.spellings()) {
         let proves = matches!(entry.role, Role::Check | Role::Init);
         if !proves || entry.policy != PullPolicy::Always {
@@ -69,12 +69,10 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
 }
 
 /// How many of the volumes with an image a container mounts itself.
-fn own_pulls(mounts: &[Mount<'_>], volumes: &HashMap<&str, usize>, spelling: usize) -> usize {
+fn own_pulls(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: usize) -> usize {
     let of_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
-    let mut names: Vec<&str> = mounts.iter().map(|mount| &*mount.name).collect();
-    names.retain(|name| of_the_image(name));
-    names.sort_unstable();
-    names.dedup();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    names.extend(mounts.iter().map(|mount| &*mount.name).filter(of_the_image));
     names.len()
 }
 

@@ -28,8 +28,6 @@ use crate::settings::{LookupMode, OnFailure, Platform};
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Debug)]
 pub struct FailedLookup {
-    /// The image, normalised.
-    pub image: String,
     /// How it failed.
     pub answer: NoAnswer,
     /// What was done.
@@ -79,7 +77,6 @@ pub fn apply(work: &mut Work<'_>, registries: &mut dyn Registries) {
             Err(answer) => fail(work, &members, image, answer),
         }
     }
-    work.lookups.sort_by(|a, b| a.image.cmp(&b.image));
 }
 
 /// What a registry is asked for: the name in full, so that all spellings share the host's cache.
@@ -214,11 +211,11 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer)
         }
         OnFailure::KeepTag => {}
     }
-    work.lookups.push(FailedLookup {
-        image,
+    let lookup = FailedLookup {
         answer,
         action,
         kept_always,
         lowered,
-    });
+    };
+    work.lookups.insert(image, lookup);
 }

@@ -4,7 +4,7 @@
 //! that is there anyway costs next to nothing. It is a saving and not a finding, so no mode
 //! reports it, and it comes last: the other rules see the same checks before and after.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MOUNTED_IN};
 use super::{Role, Work};
@@ -25,42 +25,44 @@ pub fn apply(work: &mut Work<'_>) {
     {
         return;
     }
-    let mut volumes: HashSet<&str> = review.pod.volume_names.iter().map(|name| &**name).collect();
+    let mut volumes: BTreeSet<&str> = BTreeSet::new();
+    volumes.extend(review.pod.volume_names.iter().map(|name| &**name));
     volumes.extend(work.added.iter().map(|check| &*check.name));
-    let mut replaced: HashMap<(Slot, usize), usize> = HashMap::new();
+    let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();
     for (index, entry) in work.entries.iter().enumerate() {
         let name = &*entry.place.name.value;
         let is_check = entry.role == Role::Check && entry.place.slot == Slot::InitContainer;
         if is_check && name.len() <= NAME_MAX && volumes.insert(name) {
-            replaced.insert((entry.place.slot, entry.place.index), index);
+            replaced.insert(entry.place.index, index);
         }
     }
-    let checked_by_volumes: HashSet<&str> = work
+    let volume_checks = work
         .entries
         .iter()
-        .filter(|entry| entry.role == Role::Check && entry.place.slot == Slot::ImageVolume)
-        .map(|entry| &*entry.place.name.value)
-        .collect();
+        .filter(|entry| entry.role == Role::Check && entry.place.slot == Slot::ImageVolume);
+    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
+    checked_by_volumes.extend(volume_checks.map(|entry| &*entry.place.name.value));
     // What can't be mounted on the carrier stays, and may be the carrier itself then.
     while !replaced.is_empty() {
-        let is_replaced = |place: &Place<'_>| replaced.contains_key(&(place.slot, place.index));
+        let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
         let mut init_containers = review.pod.list(Slot::InitContainer);
         let staying = init_containers.clone().filter(|place| !is_replaced(place));
         let Carriers::InitContainer(carrier) = Carriers::among(staying, work.settings) else {
             if let Some(first) = init_containers.next() {
-                replaced.remove(&(first.slot, first.index));
+                replaced.remove(&first.index);
             }
             continue;
         };
-        let in_use: HashSet<&str> = carrier.mounts.iter().map(|mount| &*mount.path).collect();
-        let collide: Vec<(Slot, usize)> = init_containers
+        let mut in_use: BTreeSet<&str> = BTreeSet::new();
+        in_use.extend(carrier.mounts.iter().map(|mount| &*mount.path));
+        let collide: Vec<usize> = init_containers
             .filter(|place| is_replaced(place))
             .filter(|place| {
                 let mut moved = volumes_to_move(place, carrier, &checked_by_volumes);
                 in_use.contains(&*mount_path(&place.name.value))
                     || moved.any(|volume| in_use.contains(&*mount_path(volume)))
             })
-            .map(|place| (place.slot, place.index))
+            .map(|place| place.index)
             .collect();
         if collide.is_empty() {
             break;
@@ -69,17 +71,15 @@ pub fn apply(work: &mut Work<'_>) {
             replaced.remove(&place);
         }
     }
-    let mut entries: Vec<usize> = replaced.into_values().collect();
-    entries.sort_unstable();
-    let mut moved = Vec::new();
+    // In the order of the entries, which is that of the init containers.
+    let entries: Vec<usize> = replaced.into_values().collect();
+    let mut moved = BTreeSet::new();
     if let Carriers::InitContainer(carrier) = carriers(work, &entries) {
         for entry in entries.iter().filter_map(|index| work.entries.get(*index)) {
             moved.extend(volumes_to_move(entry.place, carrier, &checked_by_volumes));
         }
     }
-    moved.sort_unstable();
-    moved.dedup();
-    work.moved_mounts = moved;
+    work.moved_mounts = moved.into_iter().collect();
     work.replaced = entries;
 }
 
@@ -92,15 +92,13 @@ pub fn mount_path(volume: &str) -> String {
 /// Who mounts volumes in the Pod that goes out, in which some checks are replaced.
 #[must_use]
 pub fn carriers<'p>(work: &Work<'p>, replaced: &[usize]) -> Carriers<'p> {
-    let gone: HashSet<usize> = replaced
-        .iter()
-        .filter_map(|index| Some(work.entries.get(*index)?.place.index))
-        .collect();
+    let gone = replaced.iter().filter_map(|index| work.entries.get(*index));
+    let gone: Vec<usize> = gone.map(|entry| entry.place.index).collect();
     let staying = work
         .review
         .pod
         .list(Slot::InitContainer)
-        .filter(|place| !gone.contains(&place.index));
+        .filter(|place| gone.binary_search(&place.index).is_err());
     Carriers::among(staying, work.settings)
 }
 
@@ -108,7 +106,7 @@ pub fn carriers<'p>(work: &Work<'p>, replaced: &[usize]) -> Carriers<'p> {
 fn volumes_to_move<'p>(
     place: &'p Place<'p>,
     carrier: &'p Place<'p>,
-    checks: &HashSet<&str>,
+    checks: &BTreeSet<&str>,
 ) -> impl Iterator<Item = &'p str> {
     place
         .mounts

@@ -4,7 +4,7 @@
 //! that is not enough: it keeps credentials by the repository as it is written
 //! (`KubeletEnsureSecretPulledImages`), and asks the registry again for another spelling.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::{Entry, Role};
 use crate::image::Identity;
@@ -25,8 +25,8 @@ impl SameImage {
     /// Compares all images, as they are now.
     #[must_use]
     pub fn of(entries: &[Entry<'_>]) -> Self {
-        let mut numbers: HashMap<Identity<'_>, usize> = HashMap::with_capacity(entries.len());
-        let mut spelled: HashMap<(usize, &str), usize> = HashMap::with_capacity(entries.len());
+        let mut numbers: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+        let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
         let spellings = entries
             .iter()

@@ -13,7 +13,7 @@
 //! - a check that is raised or added gets at once [what the rules would leave it with](check);
 //! - who [asks no registry](RegistryAsked) can't tell what one said to somebody else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::default::Setting;
 use super::same_image::SameImage;
@@ -125,7 +125,7 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
             spared: entry.role == Role::Guarded && policy == PullPolicy::IfNotPresent,
         }
     };
-    let mut both: HashMap<MaybeSame<'_>, Halves> = HashMap::new();
+    let mut both: BTreeMap<MaybeSame<'_>, Halves> = BTreeMap::new();
     for (entry, image) in work.entries.iter().zip(&images) {
         let own = halves(entry);
         let both = both.entry(*image).or_default();
@@ -141,7 +141,7 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
 }
 
 /// What may be one image, as far as can be known before registries are asked.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MaybeSame<'e> {
     Spelling(usize),
     Repository(&'e str),
@@ -152,8 +152,8 @@ enum MaybeSame<'e> {
 /// `UseCached` take what the node has.
 #[derive(Debug, Default)]
 pub struct RegistryAsked<'e> {
-    tags: HashSet<(&'e str, &'e str)>,
-    digests: HashSet<(&'e str, &'e str)>,
+    tags: BTreeSet<(&'e str, &'e str)>,
+    digests: BTreeSet<(&'e str, &'e str)>,
 }
 
 impl<'e> RegistryAsked<'e> {

@@ -4,7 +4,7 @@
 //! server strips from new ones. What the kubelet says in a status may hold addresses and tokens,
 //! so only its reasons are read.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::same_image::SameImage;
 use super::{Cause, Entry, Field, Role, Rule, Told, Work};
@@ -34,11 +34,13 @@ pub fn apply(work: &mut Work<'_>) {
     if work.settings.mode == Mode::Fix || !status.is_waiting() {
         return;
     }
-    let entries: HashMap<(Slot, &str), (&Entry<'_>, usize)> = {
+    let entries: BTreeMap<(Slot, &str), (&Entry<'_>, usize)> = {
         let images = SameImage::of(&work.entries);
         let images: Vec<usize> = images.ids().collect();
         let named = work.entries.iter().map(|entry| (entry.place.slot, &*entry.place.name.value));
-        named.zip(work.entries.iter().zip(images)).collect()
+        let mut entries = BTreeMap::new();
+        entries.extend(named.zip(work.entries.iter().zip(images)));
+        entries
     };
     let passed = passed_checks(work, &entries);
     let mut problems = Vec::new();
@@ -76,19 +78,19 @@ pub fn apply(work: &mut Work<'_>) {
 /// a volume once the first who mounts it has started.
 fn passed_checks<'p>(
     work: &Work<'p>,
-    entries: &HashMap<(Slot, &str), (&Entry<'p>, usize)>,
-) -> HashMap<usize, Passed<'p>> {
-    let mut states = HashMap::new();
+    entries: &BTreeMap<(Slot, &str), (&Entry<'p>, usize)>,
+) -> BTreeMap<usize, Passed<'p>> {
+    let mut states = BTreeMap::new();
     for container in work.review.status.containers() {
         states.insert((container.slot, container.name), container);
     }
-    let mut carriers = HashMap::new();
+    let mut carriers = BTreeMap::new();
     for place in &work.review.pod.places {
         for mount in &place.mounts {
             carriers.entry(&*mount.name).or_insert(place);
         }
     }
-    let mut passed = HashMap::new();
+    let mut passed = BTreeMap::new();
     for check in work.entries.iter().filter(|entry| entry.role == Role::Check) {
         let (slot, name) = (check.place.slot, &*check.place.name.value);
         let has_passed = if slot == Slot::ImageVolume {

@@ -149,8 +149,8 @@ impl Removed {
             (Some(Value::Array(elements)), Step::Index(index)) if *index < elements.len() => {
                 elements.remove(*index);
                 if let Some((Step::Index(index), list)) = written.split_last() {
-                    self.0.push((list.to_vec(), *index));
-                    self.0.sort_by_key(|(_, index)| *index);
+                    let after = self.0.partition_point(|(_, other)| other <= index);
+                    self.0.insert(after, (list.to_vec(), *index));
                 }
                 true
             }

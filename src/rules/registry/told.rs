@@ -147,7 +147,7 @@ impl FailedLookup {
     /// The warning of a lookup that failed; whether the object is changed decides what can be
     /// said of it.
     #[must_use]
-    pub fn warning(&self, is_repaired: bool, names: Names) -> String {
+    pub fn warning(&self, image: &str, is_repaired: bool, names: Names) -> String {
         let done = match self.action {
             OnFailure::Reject => "",
             OnFailure::UseCached if self.kept_always => " (Always kept: images.requireAlways)",
@@ -155,6 +155,6 @@ impl FailedLookup {
             OnFailure::UseCached if self.lowered => "",
             OnFailure::UseCached | OnFailure::KeepTag => " (kept as it is)",
         };
-        format!("{} {}{done}", names.show(&self.image), why(&self.answer))
+        format!("{} {}{done}", names.show(image), why(&self.answer))
     }
 }
