@@ -3,7 +3,14 @@
 //!
 //! It stands on the crates that Kubewarden itself uses, with the same engine settings. What the
 //! policy may ask of its host comes in as [`HostFunctions`]; what is sent to it and what becomes of
-//! its answer are the business of [`crate::request`] and [`crate::response`].
+//! its answer are the business of [`crate::host::request`] and [`crate::host::response`].
+
+pub(crate) mod capabilities;
+pub(crate) mod oci;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod session;
+pub(crate) mod sources;
 
 use std::fmt;
 use std::path::Path;
@@ -18,9 +25,9 @@ use serde_json::{Map, Value, json};
 use wapc::WapcHost;
 use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
-use crate::capabilities::HostFunctions;
-use crate::request::AdmissionRequest;
-use crate::response::{AdmissionResponse, ValidationResponse};
+use crate::host::capabilities::HostFunctions;
+use crate::host::request::AdmissionRequest;
+use crate::host::response::{AdmissionResponse, ValidationResponse};
 
 /// The settings of a policy: a JSON object.
 pub(crate) type Settings = Map<String, Value>;
@@ -311,7 +318,7 @@ mod tests {
     }
 
     fn request() -> AdmissionRequest {
-        crate::request::read(
+        crate::host::request::read(
             r#"{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},
                 "resource":{"group":"","version":"v1","resource":"pods"},
                 "operation":"CREATE","userInfo":{},"object":{"kind":"Pod"}}"#,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use wasmtime::{Caller, Extern, InstancePre, Linker, Memory, Store};
 
-use crate::capabilities::HostFunctions;
+use crate::host::capabilities::HostFunctions;
 
 /// More than any guest uses. Wasmtime counts with signed numbers.
 const FUEL: u64 = 1 << 60;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::capabilities::HostFunctions;
+use crate::host::capabilities::HostFunctions;
+use crate::host::response::{AdmissionResponse, ValidationResponse};
 use crate::host::{Engine, Module, SettingsValidation};
-use crate::response::{AdmissionResponse, ValidationResponse};
 
 use super::guest::{Guest, Meter};
 use super::profile::Profiler;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use wasmtime::Caller;
 
-use crate::capabilities::HostFunctions;
+use crate::host::capabilities::HostFunctions;
 
 use super::guest::{Guest, Meter, Outcome, State};
 use super::instrument::{FUEL_BEFORE_ENTER, FUEL_INSIDE, FUEL_OF_MOVE, OBSERVER, instrument};

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::capabilities::{AllowList, Failure, HostFunctions, ManifestDigests};
+use crate::host::capabilities::{AllowList, Failure, HostFunctions, ManifestDigests};
+use crate::host::request::{self, AdmissionRequest};
+use crate::host::response::ValidationResponse;
 use crate::host::{self, Settings};
-use crate::request::{self, AdmissionRequest};
-use crate::response::ValidationResponse;
 
 use super::guest::Guest;
 

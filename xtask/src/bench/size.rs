@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use wasmparser::{Parser, Payload, TypeRef};
 
-use crate::wasm::{Outline, Section};
+use crate::module::sections::{Outline, Section};
 
 use super::names;
 

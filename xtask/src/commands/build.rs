@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::annotate::annotate;
+use crate::commands::annotate::annotate;
 use crate::table;
 use crate::workspace::{self, ANNOTATED_POLICY, POLICY};
 

@@ -20,8 +20,8 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::capabilities::{Failure, ManifestDigests};
-use crate::sources::Sources;
+use crate::host::capabilities::{Failure, ManifestDigests};
+use crate::host::sources::Sources;
 
 /// Answers from the registries themselves.
 pub(crate) struct Registries {

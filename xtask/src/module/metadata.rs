@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::wasm;
+use crate::module::sections;
 
 /// The custom section that holds the metadata.
 pub(crate) const SECTION: &str = "io.kubewarden.metadata";
@@ -134,7 +134,7 @@ impl Metadata {
 
     /// The metadata of an annotated module.
     pub(crate) fn of_module(module: &[u8]) -> Result<Option<Self>> {
-        wasm::custom_section(module, SECTION)?
+        sections::custom_section(module, SECTION)?
             .map(|json| {
                 serde_json::from_slice(json)
                     .with_context(|| format!("cannot read the custom section {SECTION}"))

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::capabilities::HostFunctions;
+use crate::host::capabilities::HostFunctions;
+use crate::host::request::{self, AdmissionRequest};
+use crate::host::response::AdmissionResponse;
 use crate::host::{Engine, Evaluation, Module, Settings};
-use crate::request::{self, AdmissionRequest};
-use crate::response::AdmissionResponse;
 use crate::table::{self, Paint, Style, WIDTH};
 use crate::workspace::{self, ANNOTATED_POLICY};
 
@@ -122,7 +122,7 @@ fn show(
     settings_json: &str,
     paint: Paint,
 ) -> Result<String> {
-    let settings: Settings = crate::run::settings(None, Some(settings_json))?;
+    let settings: Settings = crate::commands::run::settings(None, Some(settings_json))?;
     let functions = Arc::new(HostFunctions::none());
     let mut page = Page {
         paint,

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::capabilities;
+use crate::host::capabilities;
 use crate::host::{Engine, Module};
-use crate::metadata::{Metadata, SECTION};
-use crate::wasm;
+use crate::module::metadata::{Metadata, SECTION};
+use crate::module::sections;
 
 /// Adds Kubewarden's metadata to a module, as `kwctl annotate` does
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(crate) fn annotate(
 }
 
 fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) -> Result<Vec<u8>> {
-    if wasm::custom_section(module, SECTION)?.is_some() {
+    if sections::custom_section(module, SECTION)?.is_some() {
         bail!(
             "the module is annotated already, and hosts would read the old metadata: \
              annotate the module as the compiler wrote it"
@@ -74,14 +74,14 @@ fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) 
     metadata.complete(protocol_version, usage);
     warn_of_capabilities(module, &metadata)?;
     let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
-    wasm::with_custom_section(module, SECTION, &json)
+    sections::with_custom_section(module, SECTION, &json)
 }
 
 /// The declaration is what a cluster's operator reads before granting anything, so a difference to
 /// what the module seems to use is worth a word. Only a word: the compiler may keep strings of calls
 /// that are never made, and drop those of calls that are.
 fn warn_of_capabilities(module: &[u8], metadata: &Metadata) -> Result<()> {
-    let found = capabilities_in(&wasm::data_segments(module)?);
+    let found = capabilities_in(&sections::data_segments(module)?);
     let nothing = BTreeSet::new();
     let declared = metadata.host_capabilities.as_ref().unwrap_or(&nothing);
     for capability in declared {

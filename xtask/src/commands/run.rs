@@ -10,12 +10,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::capabilities::{AllowList, HostFunctions, ManifestDigests};
+use crate::host::capabilities::{AllowList, HostFunctions, ManifestDigests};
+use crate::host::oci::Registries;
+use crate::host::request;
+use crate::host::session::{Recorder, Replayer};
+use crate::host::sources::Sources;
 use crate::host::{Engine, Module, Settings};
-use crate::oci::Registries;
-use crate::request;
-use crate::session::{Recorder, Replayer};
-use crate::sources::Sources;
 use crate::table;
 
 /// Evaluates an admission request, as `kwctl run` does

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::capabilities::{Failure, ManifestDigests};
+use crate::host::capabilities::{Failure, ManifestDigests};
 
 /// A request of the guest.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
