@@ -1,16 +1,29 @@
 //! The command line. Each command has its file, and a line in [`Command`] and in [`main`].
 
 mod annotate;
+#[cfg(feature = "wasmtime")]
 mod bench;
-pub(crate) mod build;
+mod build;
+#[cfg(not(all(feature = "registry", feature = "wasmtime")))]
+mod elsewhere;
 mod faulty_registry;
 mod inspect;
-pub(crate) mod run;
+#[cfg(feature = "registry")]
+mod run;
 mod show;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+#[cfg(not(feature = "wasmtime"))]
+mod bench {
+    pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "registry"))]
+mod run {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
+}
 
 /// The tools of consistent-pull-policy
 #[derive(Debug, Parser)]
@@ -23,11 +36,13 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
+    /// Measures the policy against a policy that does nothing: time, instructions, memory
     Bench(bench::Args),
     Build(build::Args),
     #[command(hide = true)]
     FaultyRegistry(faulty_registry::Args),
     Inspect(inspect::Args),
+    /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
     Show(show::Args),
 }

@@ -10,9 +10,10 @@
 //! | `module` | WebAssembly modules as bytes, and the metadata in them |
 //! | `bench` | what a request costs, and the budgets |
 
+#[cfg(feature = "wasmtime")]
 mod bench;
 pub mod commands;
-mod host;
+pub mod host;
 mod module;
-mod table;
+mod terminal;
 mod workspace;

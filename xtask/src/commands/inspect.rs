@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::module::metadata::Metadata;
 use crate::module::sections::Outline;
-use crate::table;
+use crate::terminal;
 
 /// Shows a module's metadata, size, imports, exports and sections
 #[derive(Debug, clap::Args)]
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .iter()
             .map(|import| format!("{import}\n"))
             .collect();
-        return table::print(&lines.concat());
+        return terminal::print(&lines.concat());
     }
     let metadata =
         Metadata::of_module(&module).with_context(|| format!("cannot inspect {path}"))?;
-    table::print(&describe(module.len(), &outline, metadata)?)
+    terminal::print(&describe(module.len(), &outline, metadata)?)
 }
 
 fn describe(size: usize, outline: &Outline, metadata: Option<Metadata>) -> Result<String> {

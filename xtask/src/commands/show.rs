@@ -1,22 +1,21 @@
 //! `cargo xtask show`: lets a person see what the policy does to captured requests. Per container
-//! image its pull policy before and after, and why; the patch; the message; the time.
+//! image its pull policy before and after, and why; the patch; the message.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
+use anstyle::Style;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::host::capabilities::HostFunctions;
 use crate::host::request::{self, AdmissionRequest};
 use crate::host::response::AdmissionResponse;
-use crate::host::{Engine, Evaluation, Module, Settings};
-use crate::table::{self, Paint, Style, WIDTH};
+use crate::host::{Engine, Module, nothing_granted, settings};
+use crate::terminal::{self, BAD, BOLD, GOOD, NOTICE, columns, paragraph};
 use crate::workspace::{self, ANNOTATED_POLICY};
 
 /// What is shown when nothing is asked for: each captured review with the settings that tell most
@@ -75,8 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     // No limit: whoever debugs a slow policy wants to see its answer.
-    let module = Module::load(&Engine::new(None)?, &path)?;
-    let paint = Paint::of_stdout();
+    let module = Module::load(&path, &Engine::default())?;
     for (review, settings) in selection(args, &root) {
         let text = fs::read_to_string(&review)
             .with_context(|| format!("cannot read review {}", review.display()))?;
@@ -84,8 +82,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             request::read(&text).with_context(|| format!("in review {}", review.display()))?;
         let name = review.strip_prefix(&root).unwrap_or(&review);
         for settings in settings {
-            let page = show(&module, &request, name, &settings, paint)?;
-            table::print(&format!("{page}\n"))?;
+            let page = page(&module, &request, name, &settings)?;
+            terminal::print(&format!("{page}\n"))?;
         }
     }
     Ok(())
@@ -115,129 +113,58 @@ fn selection(args: &Args, root: &Path) -> Vec<(PathBuf, Vec<String>)> {
     }
 }
 
-fn show(
+/// What is printed of one evaluation.
+fn page(
     module: &Module,
     request: &AdmissionRequest,
     review: &Path,
     settings_json: &str,
-    paint: Paint,
 ) -> Result<String> {
-    let settings: Settings = crate::commands::run::settings(None, Some(settings_json))?;
-    let functions = Arc::new(HostFunctions::none());
-    let mut page = Page {
-        paint,
-        text: format!("{}\n", paint.paint(Style::Bold, &title(request))),
-    };
-    page.field("review", &review.display().to_string());
-    page.field("settings", settings_json);
-    let validation = module.validate_settings(&functions, &settings)?;
+    let settings = settings::read(None, Some(settings_json))?;
+    let mut page = format!("{BOLD}{}{BOLD:#}\n", title(request));
+    writeln!(page, "  review    {}", review.display())?;
+    writeln!(page, "  settings  {settings_json}")?;
+    let validation = module.judge_settings(&settings)?;
     if !validation.valid {
-        page.field("verdict", &paint.paint(Style::Bad, "settings refused"));
-        let message = validation.message.unwrap_or_default();
-        page.block("message", &table::wrap(&message, WIDTH - 4));
-        return Ok(page.text);
+        writeln!(page, "  verdict   {BAD}settings refused{BAD:#}")?;
+        block(&mut page, "message", "", validation.message.as_slice());
+        return Ok(page);
     }
-    // The first evaluation in a process pays for pages that no request of a running server pays for.
-    module.evaluate(&functions, &settings, request)?;
-    let Evaluation { response, elapsed } = module.evaluate(&functions, &settings, request)?;
-
+    let response = module.evaluate(&nothing_granted(), &settings, request)?;
     let (verdict, style) = verdict(&response);
-    page.field("verdict", &paint.paint(style, &verdict));
-    page.field("time", &milliseconds(elapsed));
+    writeln!(page, "  verdict   {style}{verdict}{style:#}")?;
 
     let operations = response.patch_operations();
     if let Some(before) = &request.object {
-        let after = patched(before, &operations)?;
-        let reasons = Reasons::of(&response);
-        page.table(&places(before), &places(&after), &reasons);
+        let rows = rows(before, &patched(before, &operations)?, &response);
+        if !rows.is_empty() {
+            let header = ["container", "image", "pull policy", "why"];
+            writeln!(page, "\n{}", columns(&header, rows))?;
+        }
     }
     let lines: Vec<String> = operations.iter().map(operation).collect();
-    page.block("patch", &lines);
-    let status = response.status.as_ref();
-    if let Some(message) = status.and_then(|status| status.message.as_deref()) {
-        page.block("message", &table::wrap(message, WIDTH - 4));
-    }
-    let warnings: Vec<String> = response
-        .warnings
-        .iter()
-        .flatten()
-        .flat_map(|warning| bullet(warning))
-        .collect();
-    page.block("warnings", &warnings);
-    Ok(page.text)
+    block(&mut page, "patch", "", &lines);
+    let message = response.status.and_then(|status| status.message);
+    block(&mut page, "message", "", message.as_slice());
+    block(
+        &mut page,
+        "warnings",
+        "- ",
+        response.warnings.as_deref().unwrap_or_default(),
+    );
+    Ok(page)
 }
 
-/// What is printed of one evaluation.
-struct Page {
-    paint: Paint,
-    text: String,
-}
-
-impl Page {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
+fn block(page: &mut String, label: &str, bullet: &str, texts: &[String]) {
+    if texts.is_empty() {
+        return;
     }
-
-    fn field(&mut self, label: &str, value: &str) {
-        let label = self.paint.paint(Style::Dim, &format!("{label:<9}"));
-        self.line(&format!("  {label} {value}"));
+    page.push_str(&format!("\n  {label}\n"));
+    let indent = " ".repeat(4 + bullet.len());
+    for text in texts {
+        page.push_str(&paragraph(text, &format!("    {bullet}"), &indent));
+        page.push('\n');
     }
-
-    fn block(&mut self, label: &str, lines: &[String]) {
-        if lines.is_empty() {
-            return;
-        }
-        let label = self.paint.paint(Style::Dim, label);
-        self.line(&format!("\n  {label}"));
-        for line in lines {
-            self.line(&format!("    {line}"));
-        }
-    }
-
-    fn table(&mut self, before: &[Place], after: &[Place], reasons: &Reasons) {
-        if after.is_empty() {
-            return;
-        }
-        let mut rows = vec![["container", "image", "pull policy", "why"].map(str::to_owned)];
-        let mut changed = vec![false];
-        for place in after {
-            let old = before.iter().find(|old| old.is_same(place));
-            let policy = match old {
-                None => format!("(new) -> {}", place.policy()),
-                Some(old) if old.policy != place.policy => {
-                    format!("{} -> {}", old.policy(), place.policy())
-                }
-                Some(_) => place.policy().to_owned(),
-            };
-            let image_changed = old.is_some_and(|old| old.image != place.image);
-            changed.push(image_changed || old.is_none_or(|old| old.policy != place.policy));
-            let mut why = reasons.for_place(place);
-            if image_changed {
-                why.insert_str(0, if why.is_empty() { "image" } else { "image, " });
-            }
-            rows.push([place.label(), place.image.clone(), policy, why]);
-        }
-        self.line("");
-        let lines = table::align(&rows, 1, WIDTH - 2);
-        for (index, (line, changed)) in lines.iter().zip(changed).enumerate() {
-            let line = match (index, changed) {
-                (0, _) => self.paint.paint(Style::Dim, line),
-                (_, true) => self.paint.paint(Style::Notice, line),
-                _ => line.clone(),
-            };
-            self.line(&format!("  {line}"));
-        }
-    }
-}
-
-/// A list's entry, its further lines aligned with the first.
-fn bullet(text: &str) -> Vec<String> {
-    table::wrap(text, WIDTH - 6)
-        .iter()
-        .enumerate()
-        .map(|(index, line)| format!("{} {line}", if index == 0 { "-" } else { " " }))
-        .collect()
 }
 
 /// Kind, name and operation.
@@ -248,44 +175,36 @@ fn title(request: &AdmissionRequest) -> String {
         .or(request.old_object.as_ref())
         .and_then(|object| object.get("metadata"));
     let text = |key: &str| metadata.and_then(|metadata| metadata.get(key)?.as_str());
-    let name = text("name")
-        .map(str::to_owned)
-        .or_else(|| request.name.clone());
-    let name = match (name, text("generateName")) {
-        (Some(name), _) if !name.is_empty() => name,
-        (_, Some(prefix)) => format!("{prefix}*"),
-        _ => "(no name)".to_owned(),
+    let name = text("name").or(request.name.as_deref());
+    let name = match (name.filter(|name| !name.is_empty()), text("generateName")) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(prefix)) => format!("{prefix}*"),
+        (None, None) => "(no name)".to_owned(),
     };
-    let part = request
-        .sub_resource
-        .as_deref()
-        .filter(|part| !part.is_empty())
-        .map(|part| format!("/{part}"))
-        .unwrap_or_default();
-    format!("{}{part} {name}, {}", request.kind.kind, request.operation)
+    let part = request.sub_resource.as_deref().unwrap_or_default();
+    let slash = if part.is_empty() { "" } else { "/" };
+    format!(
+        "{}{slash}{part} {name}, {}",
+        request.kind.kind, request.operation
+    )
 }
 
 fn verdict(response: &AdmissionResponse) -> (String, Style) {
+    let warned = response
+        .warnings
+        .as_ref()
+        .is_some_and(|all| !all.is_empty());
     if !response.allowed {
         let code = response.status.as_ref().and_then(|status| status.code);
         let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
-        return (format!("rejected{code}"), Style::Bad);
-    }
-    if response.patch.is_some() {
-        ("allowed, repaired".to_owned(), Style::Notice)
-    } else if response
-        .warnings
-        .as_ref()
-        .is_some_and(|warnings| !warnings.is_empty())
-    {
-        ("allowed, with warnings".to_owned(), Style::Notice)
+        (format!("rejected{code}"), BAD)
+    } else if response.patch.is_some() {
+        ("allowed, repaired".to_owned(), NOTICE)
+    } else if warned {
+        ("allowed, with warnings".to_owned(), NOTICE)
     } else {
-        ("allowed, unchanged".to_owned(), Style::Good)
+        ("allowed, unchanged".to_owned(), GOOD)
     }
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }
 
 fn patched(object: &Value, operations: &[Value]) -> Result<Value> {
@@ -298,18 +217,10 @@ fn patched(object: &Value, operations: &[Value]) -> Result<Value> {
 
 /// One operation of a patch in one line.
 fn operation(operation: &Value) -> String {
-    let text = |key: &str| {
-        operation
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let value = operation
-        .get("value")
-        .map(Value::to_string)
-        .unwrap_or_default();
-    let line = format!("{} {} {value}", text("op"), text("path"));
-    table::shorten(line.trim_end(), WIDTH - 4)
+    let text = |key: &str| operation[key].as_str().unwrap_or_default();
+    let value = operation.get("value").map(Value::to_string);
+    let line = [text("op"), text("path"), &value.unwrap_or_default()].join(" ");
+    terminal::shorten(line.trim_end())
 }
 
 /// A place where an image stands.
@@ -318,33 +229,20 @@ struct Place {
     list: &'static str,
     name: String,
     /// A JSON pointer to the element of its list.
-    path: String,
+    pointer: String,
     image: String,
-    policy: Option<String>,
+    policy: String,
 }
 
-impl Place {
-    fn is_same(&self, other: &Self) -> bool {
-        self.list == other.list && self.name == other.name
-    }
+/// The lists that have images, in the order in which these are pulled, and what their elements are.
+const LISTS: [(&str, &str); 4] = [
+    ("volumes", "volume "),
+    ("initContainers", "init "),
+    ("containers", ""),
+    ("ephemeralContainers", "ephemeral "),
+];
 
-    /// The name with what kind of container it is, where it is no ordinary one.
-    fn label(&self) -> String {
-        let kind = match self.list {
-            "initContainers" => "init ",
-            "ephemeralContainers" => "ephemeral ",
-            "volumes" => "volume ",
-            _ => "",
-        };
-        format!("{kind}{}", table::shorten(&self.name, 30))
-    }
-
-    fn policy(&self) -> &str {
-        self.policy.as_deref().unwrap_or("(not set)")
-    }
-}
-
-/// The images of a Pod or a pod template, in the order in which they are pulled.
+/// The images of a Pod or a pod template.
 fn places(object: &Value) -> Vec<Place> {
     let pointers = [
         "/spec/jobTemplate/spec/template/spec",
@@ -352,61 +250,70 @@ fn places(object: &Value) -> Vec<Place> {
         "/template/spec",
         "/spec",
     ];
-    let Some((base, spec)) = pointers
-        .iter()
+    let spec = pointers
+        .into_iter()
         .filter_map(|pointer| Some((pointer, object.pointer(pointer)?)))
-        .find(|(_, spec)| spec.get("containers").is_some())
-    else {
-        return Vec::new();
-    };
+        .find(|(_, spec)| spec.get("containers").is_some());
     let mut places = Vec::new();
-    for list in [
-        "volumes",
-        "initContainers",
-        "containers",
-        "ephemeralContainers",
-    ] {
-        let elements = spec.get(list).and_then(Value::as_array);
+    let Some((base, spec)) = spec else {
+        return places;
+    };
+    for (list, _) in LISTS {
+        let elements = spec[list].as_array();
         for (index, element) in elements.into_iter().flatten().enumerate() {
-            let (holder, image, policy) = if list == "volumes" {
-                match element.get("image") {
-                    Some(image) => (image, "reference", "pullPolicy"),
-                    None => continue,
-                }
-            } else {
-                (element, "image", "imagePullPolicy")
+            let (holder, image, policy) = match (list, element.get("image")) {
+                ("volumes", None) => continue,
+                ("volumes", Some(image)) => (image, "reference", "pullPolicy"),
+                _ => (element, "image", "imagePullPolicy"),
             };
-            let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
             places.push(Place {
                 list,
-                name: text(element, "name").unwrap_or_default(),
-                path: format!("{base}/{list}/{index}"),
-                image: text(holder, image).unwrap_or_default(),
-                policy: text(holder, policy),
+                name: element["name"].as_str().unwrap_or_default().to_owned(),
+                pointer: format!("{base}/{list}/{index}"),
+                image: holder[image].as_str().unwrap_or_default().to_owned(),
+                policy: holder[policy].as_str().unwrap_or("(not set)").to_owned(),
             });
         }
     }
     places
 }
 
+/// A row for each place: its name, its image, what became of its policy, and why.
+fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<Vec<String>> {
+    let reasons = Reasons::of(response);
+    let old_places = places(before);
+    let row = |place: Place| {
+        let old = old_places
+            .iter()
+            .find(|old| old.list == place.list && old.name == place.name);
+        let policy = match old {
+            None => format!("(new) -> {}", place.policy),
+            Some(old) if old.policy != place.policy => {
+                format!("{} -> {}", old.policy, place.policy)
+            }
+            Some(_) => place.policy.clone(),
+        };
+        let mut why = reasons.of_place(&place);
+        if old.is_some_and(|old| old.image != place.image) {
+            why.insert(0, "image".to_owned());
+        }
+        let kind = LISTS.iter().find(|(list, _)| *list == place.list);
+        let label = format!("{}{}", kind.map_or("", |(_, kind)| kind), place.name);
+        vec![label, place.image, policy, why.join(", ")]
+    };
+    places(after).into_iter().map(row).collect()
+}
+
 /// Why something was or should be changed, from the answer's audit annotations.
 struct Reasons {
-    changes: Vec<Change>,
-    findings: Vec<Finding>,
+    changes: Vec<Reason>,
+    findings: Vec<Reason>,
 }
 
-/// An element of the audit annotation `changes`.
+/// An element of the audit annotations `changes` and `findings`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Change {
-    path: String,
-    rule: String,
-}
-
-/// An element of the audit annotation `findings`.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Finding {
+struct Reason {
     path: String,
     rule: String,
     container: Option<String>,
@@ -423,66 +330,47 @@ impl Reasons {
     }
 
     /// The rules that have to do with a place. What was changed needs no finding beside it.
-    fn for_place(&self, place: &Place) -> String {
+    fn of_place(&self, place: &Place) -> Vec<String> {
+        let here = |reason: &&Reason| reason.concerns(place);
+        let changes: Vec<&Reason> = self.changes.iter().filter(here).collect();
+        let findings = self
+            .findings
+            .iter()
+            .filter(here)
+            .filter(|finding| !changes.iter().any(|change| change.rule == finding.rule));
         let mut reasons: Vec<String> = Vec::new();
-        let mut add = |reason: String| {
-            if !reason.is_empty() && !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        };
-        for change in &self.changes {
-            if concerns(&change.path, place) {
-                add(change.rule.clone());
-            }
-        }
-        for finding in &self.findings {
-            let named = finding.container.as_deref() == Some(place.name.as_str());
-            let here = if finding.path.is_empty() {
-                named
-            } else {
-                concerns(&finding.path, place)
-            };
-            let changed = self
-                .changes
-                .iter()
-                .any(|change| change.rule == finding.rule && concerns(&change.path, place));
-            if !here || changed {
-                continue;
-            }
+        for reason in changes.iter().copied().chain(findings) {
             // Only a pull policy says anything in a table of pull policies.
-            match finding.expected.as_ref().and_then(Value::as_str) {
+            let text = match reason.expected.as_ref().and_then(Value::as_str) {
                 Some(expected @ ("Always" | "IfNotPresent" | "Never")) => {
-                    add(format!("{}: should be {expected}", finding.rule));
+                    format!("{}: should be {expected}", reason.rule)
                 }
-                _ => add(finding.rule.clone()),
+                _ => reason.rule.clone(),
+            };
+            if !reasons.contains(&text) {
+                reasons.push(text);
             }
         }
-        reasons.join(", ")
+        reasons
+    }
+}
+
+impl Reason {
+    /// Whether its path (`spec.containers[0].image`) leads to a place or into it; without a path,
+    /// whether it names the place.
+    fn concerns(&self, place: &Place) -> bool {
+        if self.path.is_empty() {
+            return self.container.as_deref() == Some(place.name.as_str());
+        }
+        let path = self.path.replace(['[', '.'], "/").replace(']', "");
+        format!("/{path}/").starts_with(&format!("{}/", place.pointer))
     }
 }
 
 fn list<T: DeserializeOwned>(annotations: Option<&BTreeMap<String, String>>, key: &str) -> Vec<T> {
     annotations
-        .and_then(|annotations| annotations.get(key))
-        .and_then(|json| serde_json::from_str(json).ok())
+        .and_then(|annotations| serde_json::from_str(annotations.get(key)?).ok())
         .unwrap_or_default()
-}
-
-/// Whether a path, as Kubernetes writes it (`spec.containers[0].image`) or as a JSON pointer, leads
-/// to a place, into it, or to a list that holds it.
-fn concerns(path: &str, place: &Place) -> bool {
-    let pointer = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!(
-            "/{}",
-            path.replace('[', "/").replace(']', "").replace('.', "/")
-        )
-    };
-    pointer == place.path
-        || pointer
-            .strip_prefix(&place.path)
-            .is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -499,152 +387,91 @@ mod tests {
         }})
     }
 
-    #[test]
-    fn every_place_of_an_image_is_found() {
-        let got: Vec<(String, String, String)> = places(&pod())
-            .iter()
-            .map(|place| {
-                (
-                    place.label(),
-                    place.path.clone(),
-                    format!("{} {}", place.image, place.policy()),
-                )
-            })
-            .collect();
-        let expected = [
-            ("volume data", "/spec/volumes/0", "data:v1 (not set)"),
-            (
-                "init imagecheck-0",
-                "/spec/initContainers/0",
-                "app:v1 IfNotPresent",
-            ),
-            ("app", "/spec/containers/0", "app:v1 Always"),
-            ("bare", "/spec/containers/1", " (not set)"),
-            (
-                "ephemeral debug",
-                "/spec/ephemeralContainers/0",
-                "busybox (not set)",
-            ),
-        ]
-        .map(|(label, path, text)| (label.to_owned(), path.to_owned(), text.to_owned()));
-        assert_eq!(got, expected);
-    }
-
-    #[test]
-    fn templates_are_found_in_every_kind() {
-        let spec = pod()["spec"].take();
-        for object in [
-            json!({"spec": {"template": {"spec": spec.clone()}}}),
-            json!({"template": {"spec": spec.clone()}}),
-            json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": spec.clone()}}}}}),
-        ] {
-            assert_eq!(places(&object).len(), 5, "{object}");
-        }
-        assert!(places(&json!({"spec": {}})).is_empty());
-    }
-
-    #[test]
-    fn paths_of_both_kinds_lead_to_a_place() {
-        let places = places(&pod());
-        let place = |name: &str| {
-            places
-                .iter()
-                .find(|place| place.name == name)
-                .expect("a place")
-        };
-        for (path, name, expected) in [
-            ("spec.containers[0].imagePullPolicy", "app", true),
-            ("/spec/containers/0/imagePullPolicy", "app", true),
-            ("spec.containers[0]", "app", true),
-            ("spec.containers[1].image", "app", false),
-            ("spec.containers[10].image", "bare", false),
-            ("spec.volumes[0].image.pullPolicy", "data", true),
-        ] {
-            assert_eq!(concerns(path, place(name)), expected, "{path} {name}");
-        }
-    }
-
-    #[test]
-    fn reasons_come_from_the_audit_annotations() {
-        let annotations = json!({
-            "changes": r#"[{"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"weak-check"}]"#,
-            "findings": r#"[{"rule":"weak-check","path":"spec.initContainers[0].imagePullPolicy","expected":"Always"},
-                {"rule":"missing-check","container":"bare","expected":"an image check"},
-                {"rule":"disallowed-policy","path":"spec.containers[0].imagePullPolicy","expected":"IfNotPresent"}]"#,
-        });
+    fn response(annotations: Value) -> AdmissionResponse {
         let answer = json!({"accepted": true, "audit_annotations": annotations});
-        let response = AdmissionResponse::new(
-            "u".to_owned(),
-            None,
-            serde_json::from_value(answer).expect("an answer"),
-        );
-        let reasons = Reasons::of(&response);
-        let got: Vec<String> = places(&pod())
+        let answer = serde_json::from_value(answer).expect("an answer");
+        AdmissionResponse::new("u".to_owned(), None, answer)
+    }
+
+    #[test]
+    fn every_place_of_an_image_has_a_row() {
+        let rows: Vec<String> = rows(&pod(), &pod(), &response(json!({})))
             .iter()
-            .map(|place| reasons.for_place(place))
+            .map(|row| row.join("|"))
             .collect();
         assert_eq!(
-            got,
+            rows,
             [
-                "",
-                "weak-check",
-                "disallowed-policy: should be IfNotPresent",
-                "missing-check",
-                ""
+                "volume data|data:v1|(not set)|",
+                "init imagecheck-0|app:v1|IfNotPresent|",
+                "app|app:v1|Always|",
+                "bare||(not set)|",
+                "ephemeral debug|busybox|(not set)|",
             ]
         );
     }
 
     #[test]
-    fn annotations_that_are_no_lists_are_passed_over() {
-        let answer =
-            json!({"accepted": true, "audit_annotations": {"changes": "7", "findings": "x"}});
-        let response = AdmissionResponse::new(
-            "u".to_owned(),
-            None,
-            serde_json::from_value(answer).expect("an answer"),
-        );
-        let reasons = Reasons::of(&response);
-        assert!(reasons.changes.is_empty() && reasons.findings.is_empty());
-    }
-
-    #[test]
-    fn a_title_names_what_has_no_name_yet() {
-        let request = |object: Value| {
-            request::read(
-                &json!({
-                    "uid": "u", "operation": "CREATE", "userInfo": {}, "object": object,
-                    "kind": {"group": "", "version": "v1", "kind": "Pod"},
-                    "resource": {"group": "", "version": "v1", "resource": "pods"},
-                })
-                .to_string(),
-            )
-            .expect("a request")
-        };
-        for (metadata, expected) in [
-            (json!({"name": "p"}), "Pod p, CREATE"),
-            (json!({"generateName": "p-"}), "Pod p-*, CREATE"),
-            (json!({}), "Pod (no name), CREATE"),
+    fn templates_have_places_too() {
+        for wrapped in [
+            json!({"spec": {"template": pod()}}),
+            json!({"template": pod()}),
+            json!({"spec": {"jobTemplate": {"spec": {"template": pod()}}}}),
         ] {
-            assert_eq!(title(&request(json!({"metadata": metadata}))), expected);
+            assert_eq!(places(&wrapped).len(), 5, "{wrapped}");
         }
+        assert_eq!(places(&json!({"spec": {"replicas": 3}})), []);
     }
 
     #[test]
-    fn an_operation_is_a_line() {
-        assert_eq!(
-            operation(&json!({"op": "replace", "path": "/a", "value": "x"})),
-            r#"replace /a "x""#
-        );
-        assert_eq!(
-            operation(&json!({"op": "remove", "path": "/a"})),
-            "remove /a"
-        );
-        assert!(
-            operation(&json!({"op": "add", "path": "/a", "value": "x".repeat(500)}))
-                .chars()
-                .count()
-                <= WIDTH
-        );
+    fn a_row_says_what_changed_and_why() {
+        let mut after = pod();
+        after["spec"]["initContainers"][0]["imagePullPolicy"] = json!("Always");
+        after["spec"]["containers"][0]["image"] = json!("app:v2");
+        let checks = after["spec"]["initContainers"]
+            .as_array_mut()
+            .expect("checks");
+        checks.push(json!({"name": "imagecheck-1", "image": "b", "imagePullPolicy": "Always"}));
+        let changes =
+            json!([{"path": "spec.initContainers[0].imagePullPolicy", "rule": "weak-check"}]);
+        let findings = json!([
+            {"path": "spec.initContainers[0].imagePullPolicy", "rule": "weak-check", "expected": "Always"},
+            {"path": "spec.containers[0]", "rule": "default", "expected": "Never"},
+            {"path": "spec.containers[01]", "rule": "elsewhere"},
+            {"path": "", "container": "app", "rule": "missing-check"},
+        ]);
+        let response =
+            response(json!({"changes": changes.to_string(), "findings": findings.to_string()}));
+        let rows = rows(&pod(), &after, &response);
+        assert_eq!(rows[1][2..], ["IfNotPresent -> Always", "weak-check"]);
+        assert_eq!(rows[2][2..], ["(new) -> Always", ""]);
+        assert_eq!(rows[3][3], "image, default: should be Never, missing-check");
+    }
+
+    #[test]
+    fn a_title_says_what_happens_to_what() {
+        let request = |object: Value, part: &str| -> AdmissionRequest {
+            let request = json!({
+                "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "operation": "UPDATE", "userInfo": {}, "object": object, "subResource": part,
+            });
+            request::read(&request.to_string()).expect("a request")
+        };
+        for (object, part, expected) in [
+            (
+                json!({"metadata": {"name": "a", "generateName": "g-"}}),
+                "",
+                "Pod a, UPDATE",
+            ),
+            (
+                json!({"metadata": {"generateName": "g-"}}),
+                "",
+                "Pod g-*, UPDATE",
+            ),
+            (json!({}), "resize", "Pod/resize (no name), UPDATE"),
+        ] {
+            assert_eq!(title(&request(object, part)), expected);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The capability `oci/v1/manifest_digest`, on the client crate that Kubewarden uses, so that a
+//! What registries know, on the client crate that Kubewarden uses, so that a
 //! policy hears of a registry's answer in the same words as on a cluster.
 //!
 //! Three things differ from the real host on purpose: requests have a time limit (there a registry
@@ -20,11 +20,11 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::host::capabilities::{Failure, ManifestDigests};
-use crate::host::sources::Sources;
+use super::functions::{Failure, Question, Registries};
+use super::sources::Sources;
 
 /// Answers from the registries themselves.
-pub(crate) struct Registries {
+pub(crate) struct RealRegistries {
     sources: Sources,
     docker_config: Option<PathBuf>,
     time_limit: Option<Duration>,
@@ -38,7 +38,7 @@ enum Attempt {
     Http,
 }
 
-impl Registries {
+impl RealRegistries {
     /// `docker_config` is a directory with Docker's `config.json`, or such a file; without it
     /// `$DOCKER_CONFIG` and `~/.docker` count. `time_limit` is for connecting and for each read.
     pub(crate) fn new(
@@ -116,7 +116,11 @@ impl Registries {
         }
     }
 
-    async fn ask(&self, reference: &Reference) -> Result<String, RegistryError> {
+    async fn fetch(
+        &self,
+        reference: &Reference,
+        question: &Question,
+    ) -> Result<String, RegistryError> {
         // What the real host parses to find host and port: a port that is none fails here.
         url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
         let registry = reference.registry();
@@ -132,11 +136,20 @@ impl Registries {
         let mut last = None;
         for attempt in &attempts {
             let answer = match self.client(attempt) {
-                Ok(client) => client.fetch_manifest_digest(reference, &credentials).await,
+                Ok(client) => match question {
+                    Question::OciManifestDigest { .. } => client
+                        .fetch_manifest_digest(reference, &credentials)
+                        .await
+                        .map(|digest| json!({ "digest": digest })),
+                    Question::OciManifest { .. } => client
+                        .pull_manifest(reference, &credentials)
+                        .await
+                        .map(|(manifest, _)| json!(manifest)),
+                },
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(digest) => return Ok(digest),
+                Ok(answer) => return Ok(answer.to_string()),
                 Err(error) => {
                     if self.verbose {
                         eprintln!("DEBUG {registry}: {error}");
@@ -149,14 +162,14 @@ impl Registries {
     }
 }
 
-impl ManifestDigests for Registries {
-    fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
+impl Registries for RealRegistries {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
+        let (Question::OciManifestDigest { image } | Question::OciManifest { image }) = question;
         let reference: Reference = image.parse().map_err(|error| describe(&error))?;
         let runtime = runtime().map_err(|error| describe(&error))?;
-        let digest = runtime
-            .block_on(self.ask(&reference))
-            .map_err(|error| describe(&error))?;
-        Ok(json!({ "digest": digest }).to_string())
+        runtime
+            .block_on(self.fetch(&reference, question))
+            .map_err(|error| describe(&error))
     }
 }
 
@@ -269,15 +282,15 @@ mod tests {
     }
 
     fn ask(image: &str) -> Failure {
-        let registries = Registries::new(
+        let registries = RealRegistries::new(
             Sources::default(),
             None,
             Some(Duration::from_secs(5)),
             false,
         );
-        registries
-            .manifest_digest(image)
-            .expect_err("no registry there")
+        let image = image.to_owned();
+        let digest = Question::OciManifestDigest { image };
+        registries.ask(&digest).expect_err("no registry there")
     }
 
     #[test]

@@ -32,10 +32,10 @@ impl Outline {
             let payload = payload.context("not a WebAssembly module")?;
             match &payload {
                 Payload::ImportSection(imports) => {
-                    for import in imports.clone().into_imports() {
+                    for import in imports.clone() {
                         let import = import.context("cannot read the imports")?;
                         let kind = match import.ty {
-                            TypeRef::Func(_) | TypeRef::FuncExact(_) => "",
+                            TypeRef::Func(_) => "",
                             TypeRef::Table(_) => " (table)",
                             TypeRef::Memory(_) => " (memory)",
                             TypeRef::Global(_) => " (global)",
@@ -50,7 +50,7 @@ impl Outline {
                     for export in exports.clone() {
                         let export = export.context("cannot read the exports")?;
                         let kind = match export.kind {
-                            ExternalKind::Func | ExternalKind::FuncExact => "function",
+                            ExternalKind::Func => "function",
                             ExternalKind::Table => "table",
                             ExternalKind::Memory => "memory",
                             ExternalKind::Global => "global",
