@@ -6,72 +6,45 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::capabilities::{Capabilities, KNOWN, log, refusal};
 
-/// Which capabilities a policy has been granted.
-#[derive(Debug, Default)]
-pub(crate) struct AllowList {
-    patterns: Vec<Pattern>,
-}
-
-#[derive(Debug, PartialEq)]
-enum Pattern {
-    Everything,
-    /// Ends with `/`.
-    Below(String),
-    Exactly(String),
-}
+/// Which capabilities a policy has been granted: `*`, `oci/*`, `oci/v1/*`, `oci/v1/manifest_digest`.
+#[derive(Debug)]
+pub(crate) struct AllowList(Vec<String>);
 
 impl AllowList {
-    /// Reads patterns: `*`, `oci/*`, `oci/v1/*` or `oci/v1/manifest_digest`. What could never match
-    /// is an error, for a typing error here would otherwise show as a policy that fails.
+    /// Reads patterns. What could never match is an error, for a typing error here would otherwise
+    /// show as a policy that fails.
     pub(crate) fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self> {
-        let patterns = patterns
+        let patterns: Vec<String> = patterns
             .iter()
-            .map(|pattern| Pattern::parse(pattern.as_ref().trim()))
-            .collect::<Result<_>>()?;
-        Ok(Self { patterns })
-    }
-
-    fn allows(&self, capability: &str) -> bool {
-        self.patterns.iter().any(|pattern| match pattern {
-            Pattern::Everything => true,
-            Pattern::Below(prefix) => capability.starts_with(prefix),
-            Pattern::Exactly(name) => capability == name,
-        })
-    }
-}
-
-impl Pattern {
-    fn parse(text: &str) -> Result<Self> {
-        if text == "*" {
-            return Ok(Self::Everything);
-        }
-        if let Some(prefix) = text.strip_suffix('*') {
-            if !prefix.ends_with('/') || prefix.contains('*') {
-                bail!("'{text}': a wildcard has to be the whole last part, as in 'oci/*'");
-            }
-            if !KNOWN.iter().any(|known| known.starts_with(prefix)) {
-                bail!(
-                    "'{text}': no host capability begins like this; known: {}",
-                    KNOWN.join(", ")
-                );
-            }
-            return Ok(Self::Below(prefix.to_owned()));
-        }
-        if text.contains('*') {
-            bail!("'{text}': a wildcard has to be the whole last part, as in 'oci/*'");
-        }
-        if !KNOWN.contains(&text) {
-            bail!(
-                "'{text}' is no host capability; known: {}",
+            .map(|pattern| pattern.as_ref().trim().to_owned())
+            .collect();
+        for pattern in &patterns {
+            ensure!(
+                KNOWN.iter().any(|known| matches(pattern, known)),
+                "'{pattern}' is no host capability; known: {}, and oci/* and the like",
                 KNOWN.join(", ")
             );
         }
-        Ok(Self::Exactly(text.to_owned()))
+        Ok(Self(patterns))
+    }
+
+    fn allows(&self, capability: &str) -> bool {
+        self.0.iter().any(|pattern| matches(pattern, capability))
+    }
+}
+
+/// A wildcard has to be the whole last part.
+fn matches(pattern: &str, capability: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => {
+            (prefix.is_empty() || prefix.ends_with('/')) && capability.starts_with(prefix)
+        }
+        None => pattern == capability,
     }
 }
 

@@ -6,7 +6,7 @@
 //! (a run is one request), and the error text is the same whether or not `RUST_BACKTRACE` is set.
 
 use std::error::Error;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -165,11 +165,11 @@ impl RealRegistries {
 impl Registries for RealRegistries {
     fn ask(&self, question: &Question) -> Result<String, Failure> {
         let (Question::OciManifestDigest { image } | Question::OciManifest { image }) = question;
-        let reference: Reference = image.parse().map_err(|error| describe(&error))?;
-        let runtime = runtime().map_err(|error| describe(&error))?;
+        let reference: Reference = image.parse().map_err(describe)?;
+        let runtime = runtime().map_err(describe)?;
         runtime
             .block_on(self.fetch(&reference, question))
-            .map_err(|error| describe(&error))
+            .map_err(describe)
     }
 }
 
@@ -208,78 +208,21 @@ impl Error for RegistryError {
     }
 }
 
-/// An error and its causes, laid out as `anyhow` does it in `{:?}`, which is what the real host
-/// hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
-fn describe(error: &dyn Error) -> Failure {
+/// An error in one line, and with its causes as `anyhow` lays them out in `{:?}`, which is what the
+/// real host hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
+fn describe(error: impl Error + Send + Sync + 'static) -> Failure {
     let summary = error.to_string();
-    let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        causes.push(cause.to_string());
-        next = cause.source();
+    let debug = format!("{:?}", anyhow::Error::new(error));
+    let details = debug.split("\n\nStack backtrace:").next();
+    Failure {
+        details: details.unwrap_or_default().to_owned(),
+        summary,
     }
-    let mut details = summary.clone();
-    if !causes.is_empty() {
-        details.push_str("\n\nCaused by:");
-    }
-    for (index, cause) in causes.iter().enumerate() {
-        let (first, rest) = if causes.len() > 1 {
-            (format!("{index:>5}: "), "       ")
-        } else {
-            ("    ".to_owned(), "    ")
-        };
-        for (number, line) in cause.split('\n').enumerate() {
-            let indent = if number == 0 { first.as_str() } else { rest };
-            // Writing to a string can't fail.
-            let _ = write!(details, "\n{indent}{line}");
-        }
-    }
-    Failure { summary, details }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug)]
-    struct Layer(&'static str, Option<Box<Layer>>);
-
-    impl fmt::Display for Layer {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-
-    impl Error for Layer {
-        fn source(&self) -> Option<&(dyn Error + 'static)> {
-            self.1
-                .as_ref()
-                .map(|cause| cause.as_ref() as &(dyn Error + 'static))
-        }
-    }
-
-    /// The texts of the real host, without the stack that `RUST_BACKTRACE` adds to them.
-    #[test]
-    fn causes_are_laid_out_as_anyhow_does_it() {
-        let layers = [
-            Layer("a", None),
-            Layer("a", Some(Box::new(Layer("b\n\nc", None)))),
-            Layer(
-                "a",
-                Some(Box::new(Layer("b\nc", Some(Box::new(Layer("d", None)))))),
-            ),
-        ];
-        for layer in layers {
-            let got = describe(&layer);
-            let debug = format!("{:?}", anyhow::Error::new(layer));
-            let expected = debug
-                .split("\n\nStack backtrace:")
-                .next()
-                .unwrap_or_default();
-            assert_eq!(got.details, expected);
-            assert_eq!(got.summary, "a");
-        }
-    }
 
     fn ask(image: &str) -> Failure {
         let registries = RealRegistries::new(
