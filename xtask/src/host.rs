@@ -6,7 +6,7 @@
 //! use xtask::host::{Capabilities, Engine, Module};
 //!
 //! # fn main() -> anyhow::Result<()> {
-//! let module = Module::load("annotated-policy.wasm".as_ref(), &Engine::default())?;
+//! let module = Module::load("annotated-policy.wasm".as_ref(), Engine::default(), None)?;
 //! // What the policy asks of its host: here, any tag has this digest.
 //! let capabilities: Arc<dyn Capabilities> = Arc::new(
 //!     |_binding: &str, _namespace: &str, operation: &str, _payload: &[u8]| match operation {
@@ -58,15 +58,15 @@ pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 /// engine uses the same.
 const INTERRUPTED: &str = "guest code interrupted, execution deadline exceeded";
 
-/// How a module is run.
-#[derive(Debug, Clone, Default)]
-pub struct Engine {
-    /// Whether by wasmtime, as Kubewarden does it, instead of the interpreter.
+/// What runs a module.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// wasmi: starts at once.
+    #[default]
+    Interpreter,
+    /// wasmtime, as in Kubewarden's hosts: fast, once the module is compiled.
     #[cfg(feature = "wasmtime")]
-    pub compiled: bool,
-    /// Interrupts the guest after so much time in a call. Only its own code can be interrupted: a
-    /// host call that blocks is waited for, and the interruption comes when it returns.
-    pub time_limit: Option<Duration>,
+    Compiler,
 }
 
 /// A module that is ready to run. Each call gets an instance of its own.
@@ -115,30 +115,33 @@ pub(crate) struct SettingsValidation {
 }
 
 impl Module {
-    /// Reads a module from a file.
+    /// Reads a module from a file. See [`Module::new`].
     ///
     /// # Errors
     /// When there is no such file, or as [`Module::new`] does.
-    pub fn load(path: &Path, engine: &Engine) -> Result<Self> {
+    pub fn load(path: &Path, engine: Engine, time_limit: Option<Duration>) -> Result<Self> {
         let bytes = std::fs::read(path)
             .with_context(|| format!("cannot read module {}", path.display()))?;
-        Self::new(&bytes, engine).with_context(|| format!("cannot load module {}", path.display()))
+        Self::new(&bytes, engine, time_limit)
+            .with_context(|| format!("cannot load module {}", path.display()))
     }
 
-    /// Takes a module as bytes.
+    /// Takes a module as bytes. The guest is interrupted after `time_limit` of each call; only its own
+    /// code can be: a host call that blocks is waited for, and the interruption comes when it returns.
     ///
     /// # Errors
     /// When it is not a WebAssembly module, or imports anything but waPC's functions.
-    pub fn new(bytes: &[u8], engine: &Engine) -> Result<Self> {
-        #[cfg(feature = "wasmtime")]
-        if engine.compiled {
-            let instances = compiler::Compiled::new(bytes, engine.time_limit)
-                .map_err(|error| anyhow!("{error:#}"))?;
-            return Ok(Self::of(instances));
-        }
-        let instances = interpreter::Interpreted::new(bytes, engine.time_limit)
-            .map_err(|error| anyhow!("{error}"))?;
-        Ok(Self::of(instances))
+    pub fn new(bytes: &[u8], engine: Engine, time_limit: Option<Duration>) -> Result<Self> {
+        Ok(match engine {
+            Engine::Interpreter => Self::of(
+                interpreter::Interpreted::new(bytes, time_limit)
+                    .map_err(|error| anyhow!("{error}"))?,
+            ),
+            #[cfg(feature = "wasmtime")]
+            Engine::Compiler => Self::of(
+                compiler::Compiled::new(bytes, time_limit).map_err(|error| anyhow!("{error:#}"))?,
+            ),
+        })
     }
 
     pub(crate) fn of(instances: impl Instances + 'static) -> Self {
@@ -307,32 +310,24 @@ mod tests {
         .expect("a request")
     }
 
-    fn engines(time_limit: Option<Duration>) -> Vec<Engine> {
-        let engine = Engine {
-            time_limit,
-            ..Engine::default()
-        };
+    const ENGINES: &[Engine] = &[
+        Engine::Interpreter,
         #[cfg(feature = "wasmtime")]
-        let compiled = Engine {
-            compiled: true,
-            ..engine.clone()
-        };
-        vec![
-            engine,
-            #[cfg(feature = "wasmtime")]
-            compiled,
-        ]
-    }
+        Engine::Compiler,
+    ];
 
-    fn module(wat: &[u8], engine: &Engine) -> Module {
+    fn module(wat: &[u8], engine: Engine, time_limit: Option<Duration>) -> Module {
         let bytes = wat::parse_bytes(wat).expect("a module");
-        Module::new(&bytes, engine).expect("module")
+        Module::new(&bytes, engine, time_limit).expect("module")
     }
 
     fn evaluate(wat: &[u8], limit: Option<Duration>) -> Result<String> {
-        let mut answers = engines(limit).into_iter().map(|engine| {
-            let response =
-                module(wat, &engine).evaluate(&nothing_granted(), &Settings::new(), &request())?;
+        let mut answers = ENGINES.iter().map(|&engine| {
+            let response = module(wat, engine, limit).evaluate(
+                &nothing_granted(),
+                &Settings::new(),
+                &request(),
+            )?;
             Ok(serde_json::to_string(&response).expect("serialise"))
         });
         let first = answers.next().expect("an engine");
@@ -409,8 +404,8 @@ mod tests {
     fn a_module_with_a_foreign_import_is_refused() {
         let wat = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
         let bytes = wat::parse_str(wat).expect("a module");
-        for engine in engines(None) {
-            assert!(Module::new(&bytes, &engine).is_err(), "{engine:?}");
+        for &engine in ENGINES {
+            assert!(Module::new(&bytes, engine, None).is_err(), "{engine:?}");
         }
     }
 
@@ -420,8 +415,8 @@ mod tests {
         let call =
             "(i32.store (i32.const 2048) (i32.add (i32.load (i32.const 2048)) (i32.const 1)))
             (call $response (i32.const 0) (i32.load (i32.const 2048))) (i32.const 1)";
-        for engine in engines(None) {
-            let module = module(&guest("ab", "", call), &engine);
+        for &engine in ENGINES {
+            let module = module(&guest("ab", "", call), engine, None);
             for _ in 0..3 {
                 let answer = module.call(&nothing_granted(), "x", b"");
                 assert_eq!(answer.expect("call"), b"a");
@@ -433,7 +428,7 @@ mod tests {
     fn the_protocol_version_has_to_be_v1() {
         for (answer, valid) in [("\"v1\"", true), ("\"v2\"", false), ("v1", false)] {
             let wat = guest(answer, "", &respond(answer.len()));
-            let module = module(&wat, &Engine::default());
+            let module = module(&wat, Engine::default(), None);
             assert_eq!(module.protocol_version().is_ok(), valid, "{answer}");
         }
     }
@@ -463,8 +458,8 @@ mod tests {
         });
         let refuses: Arc<dyn Capabilities> =
             Arc::new(|_: &str, _: &str, _: &str, _: &[u8]| Err("no".to_owned()));
-        for engine in engines(Some(Duration::from_secs(60))) {
-            let module = module(wat.as_bytes(), &engine);
+        for &engine in ENGINES {
+            let module = module(wat.as_bytes(), engine, Some(Duration::from_secs(60)));
             assert_eq!(module.validate(&says, b"").expect("an answer"), b"bnob");
             let error = module.validate(&refuses, b"").expect_err("an error");
             assert_eq!(error.to_string(), "Guest call failure: no");

@@ -33,13 +33,10 @@ pub(crate) struct Times {
 impl Clocked {
     /// Compiles the modules, with the interruption of slow policies that policy-server has.
     pub(crate) fn new(policy: &[u8], nothing: &[u8]) -> Result<Self> {
-        let engine = Engine {
-            compiled: true,
-            time_limit: Some(Duration::from_secs(2)),
-        };
+        let time_limit = Some(Duration::from_secs(2));
         Ok(Self {
-            policy: Module::new(policy, &engine)?,
-            nothing: Module::new(nothing, &engine)?,
+            policy: Module::new(policy, Engine::Compiler, time_limit)?,
+            nothing: Module::new(nothing, Engine::Compiler, time_limit)?,
         })
     }
 

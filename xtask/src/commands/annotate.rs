@@ -68,7 +68,7 @@ fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) 
              annotate the module as the compiler wrote it"
         );
     }
-    let protocol_version = Module::new(module, &Engine::default())?.protocol_version()?;
+    let protocol_version = Module::new(module, Engine::default(), None)?.protocol_version()?;
     metadata.complete(protocol_version, usage);
     let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
     sections::with_custom_section(module, SECTION, &json)

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Deserialize;
 
@@ -31,9 +31,6 @@ const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 /// registered anywhere and nothing stays behind.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-
-/// Forces a toolchain, for tests of this very choice.
-const TOOLCHAIN_VARIABLE: &str = "CPP_WASM_TOOLCHAIN";
 
 /// Builds policy.wasm and annotated-policy.wasm, setting up the target where it is missing
 #[derive(Debug, clap::Args)]
@@ -61,7 +58,7 @@ enum Plan {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
-    let plan = plan(forced(args.toolchain)?)?;
+    let plan = plan(args.toolchain)?;
     step(match plan {
         Plan::Installed => "building the module for wasm32-unknown-unknown",
         Plan::BuildStd { .. } => {
@@ -108,7 +105,7 @@ pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
     let root = workspace::root();
     compile(
         &root,
-        &plan(forced(None)?)?,
+        &plan(None)?,
         &["--package", "baseline", "--examples"],
     )?;
     let examples = target_directory(&root)?
@@ -120,18 +117,6 @@ pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
 /// One line for each thing that is done; the programs that do it print their own.
 fn step(text: &str) {
     eprintln!("==> {text}");
-}
-
-fn forced(argument: Option<Toolchain>) -> Result<Option<Toolchain>> {
-    if argument.is_some() {
-        return Ok(argument);
-    }
-    match env::var(TOOLCHAIN_VARIABLE) {
-        Ok(name) if !name.is_empty() => Toolchain::from_str(&name, true)
-            .map(Some)
-            .map_err(|_| anyhow!("{TOOLCHAIN_VARIABLE}={name}: only rustup and debian are known")),
-        _ => Ok(None),
-    }
 }
 
 /// Finds a way to compile for the target, and makes one where there is none.
@@ -341,13 +326,5 @@ mod tests {
     #[test]
     fn a_missing_program_is_an_error() {
         assert!(output(&mut Command::new("/no/such/program")).is_err());
-    }
-
-    #[test]
-    fn an_argument_forces_a_toolchain() {
-        assert_eq!(
-            forced(Some(Toolchain::Debian)).expect("known"),
-            Some(Toolchain::Debian)
-        );
     }
 }

@@ -90,11 +90,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let functions: Arc<dyn Capabilities> =
         Arc::new(HostFunctions::new(allowed, answers, args.verbose));
 
-    let engine = Engine {
-        time_limit: limit(args.timeout_eval_seconds),
-        ..Engine::default()
-    };
-    let module = Module::load(&args.module, &engine)?;
+    let time_limit = limit(args.timeout_eval_seconds);
+    let module = Module::load(&args.module, Engine::default(), time_limit)?;
     let validation = module.judge_settings(&settings)?;
     // A session is worth keeping, and worth checking, whatever came of it.
     let evaluation = validation

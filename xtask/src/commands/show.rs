@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     // No limit: whoever debugs a slow policy wants to see its answer.
-    let module = Module::load(&path, &Engine::default())?;
+    let module = Module::load(&path, Engine::default(), None)?;
     for (review, settings) in selection(args, &root) {
         let text = fs::read_to_string(&review)
             .with_context(|| format!("cannot read review {}", review.display()))?;
