@@ -459,7 +459,7 @@ mod tests {
         let refuses: Arc<dyn Capabilities> =
             Arc::new(|_: &str, _: &str, _: &str, _: &[u8]| Err("no".to_owned()));
         for &engine in ENGINES {
-            let module = module(wat.as_bytes(), engine, Some(Duration::from_secs(60)));
+            let module = module(wat.as_bytes(), engine, Some(Duration::from_mins(1)));
             assert_eq!(module.validate(&says, b"").expect("an answer"), b"bnob");
             let error = module.validate(&refuses, b"").expect_err("an error");
             assert_eq!(error.to_string(), "Guest call failure: no");

@@ -157,14 +157,14 @@ mod tests {
                 "wapc.x",
                 2_000_001,
                 1,
-                Some("pod, accepted: 2000001 instructions"),
+                Some("Pod, accepted: 2000001 instructions"),
             ),
             (
                 1,
                 "wapc.x",
                 1,
                 181,
-                Some("pod, accepted: 181 bytes of memory, at most 180"),
+                Some("Pod, accepted: 181 bytes of memory, at most 180"),
             ),
         ] {
             let counted = [counted(None, instructions, memory)];

@@ -117,7 +117,8 @@ impl Description {
 impl Scenario {
     /// Its row's.
     pub(crate) fn title(&self) -> String {
-        format!("{}, {:?}", self.name, self.answer).to_lowercase()
+        let answer = format!("{:?}", self.answer).to_lowercase();
+        format!("{}, {answer}", self.name)
     }
 
     /// What the guest gets.

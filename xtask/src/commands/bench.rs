@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures the policy, as [`crate::bench`] describes it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,12 +98,13 @@ fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> R
         "times",
         "at most",
     ];
-    let growth: String = growths(counted)
-        .iter()
-        .map(|(answer, [small, large])| {
-            format!("A container more, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000\n")
-        })
-        .collect();
+    let mut growth = String::new();
+    for (answer, [small, large]) in growths(counted) {
+        writeln!(
+            growth,
+            "A container more, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000"
+        )?;
+    }
     terminal::print(&format!(
         "{}\n\n{growth}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
         terminal::markdown(&header, rows),

@@ -159,7 +159,7 @@ fn block(page: &mut String, label: &str, bullet: &str, texts: &[String]) {
     if texts.is_empty() {
         return;
     }
-    page.push_str(&format!("\n  {label}\n"));
+    page.extend(["\n  ", label, "\n"]);
     let indent = " ".repeat(4 + bullet.len());
     for text in texts {
         page.push_str(&paragraph(text, &format!("    {bullet}"), &indent));
@@ -387,7 +387,7 @@ mod tests {
         }})
     }
 
-    fn response(annotations: Value) -> AdmissionResponse {
+    fn response(annotations: &Value) -> AdmissionResponse {
         let answer = json!({"accepted": true, "audit_annotations": annotations});
         let answer = serde_json::from_value(answer).expect("an answer");
         AdmissionResponse::new("u".to_owned(), None, answer)
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn every_place_of_an_image_has_a_row() {
-        let rows: Vec<String> = rows(&pod(), &pod(), &response(json!({})))
+        let rows: Vec<String> = rows(&pod(), &pod(), &response(&json!({})))
             .iter()
             .map(|row| row.join("|"))
             .collect();
@@ -441,7 +441,7 @@ mod tests {
             {"path": "", "container": "app", "rule": "missing-check"},
         ]);
         let response =
-            response(json!({"changes": changes.to_string(), "findings": findings.to_string()}));
+            response(&json!({"changes": changes.to_string(), "findings": findings.to_string()}));
         let rows = rows(&pod(), &after, &response);
         assert_eq!(rows[1][2..], ["IfNotPresent -> Always", "weak-check"]);
         assert_eq!(rows[2][2..], ["(new) -> Always", ""]);

@@ -5,22 +5,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Every capability that Kubewarden 1.36 knows, as `namespace/operation`. Allow-lists are checked
-/// against it, and so is what a policy's metadata declares.
-pub(crate) const KNOWN: [&str; 11] = [
-    "crypto/v1/is_certificate_trusted",
-    "kubernetes/can_i",
-    "kubernetes/get_resource",
-    "kubernetes/list_resources_all",
-    "kubernetes/list_resources_by_namespace",
-    "net/v1/dns_lookup_host",
-    "oci/v1/manifest_digest",
-    "oci/v1/oci_manifest",
-    "oci/v1/oci_manifest_config",
-    "oci/v1/verify",
-    "oci/v2/verify",
-];
-
 /// Whoever answers a policy's host calls: this host's own [`HostFunctions`], or any closure.
 pub trait Capabilities: Send + Sync {
     /// Answers a host call.
@@ -95,12 +79,4 @@ struct LogEntry {
     message: Option<String>,
     #[serde(flatten)]
     data: Map<String, Value>,
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_capability_is_known_in_order() {
-        assert!(super::KNOWN.is_sorted());
-    }
 }

@@ -9,7 +9,23 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::capabilities::{Capabilities, KNOWN, log, refusal};
+use super::capabilities::{Capabilities, log, refusal};
+
+/// Every capability that Kubewarden 1.36 knows, as `namespace/operation`. Allow-lists are checked
+/// against it.
+const KNOWN: [&str; 11] = [
+    "crypto/v1/is_certificate_trusted",
+    "kubernetes/can_i",
+    "kubernetes/get_resource",
+    "kubernetes/list_resources_all",
+    "kubernetes/list_resources_by_namespace",
+    "net/v1/dns_lookup_host",
+    "oci/v1/manifest_digest",
+    "oci/v1/oci_manifest",
+    "oci/v1/oci_manifest_config",
+    "oci/v1/verify",
+    "oci/v2/verify",
+];
 
 /// Which capabilities a policy has been granted: `*`, `oci/*`, `oci/v1/*`, `oci/v1/manifest_digest`.
 #[derive(Debug)]
