@@ -22,13 +22,17 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 # Every dependency at the version that Cargo.lock names.
 CARGO := cargo --locked
 
+# The host-side tools without what the module's build and `make run` don't need, else all of them:
+# between two sets of features Cargo compiles most of the dependencies anew.
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--all-features)
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: policy.wasm ## Set up, build, and show what the policy does with real admission reviews
-	@$(CARGO) xtask show
+	@"$(XTASK)" show
 
 .PHONY: test
 test: setup fmt lint unit-tests e2e-tests budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
@@ -39,7 +43,7 @@ setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian p
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
-	@$(CARGO) xtask build
+	@"$(XTASK)" build
 
 .PHONY: annotated-policy.wasm
 annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and README.md to it
@@ -69,17 +73,16 @@ unit-tests: setup-cargo ## The unit tests of the policy and of the host-side too
 
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
-	$(CARGO) build --package xtask --profile xtask --features registry
 	bats e2e-tests/*.bats
 
 # By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## What the module may cost: size, instructions, memory
-	@$(CARGO) xtask bench --check
+	@"$(XTASK)" bench --check
 
 .PHONY: bench
 bench: policy.wasm ## Measure the module: time, instructions, memory (a minute)
-	@$(CARGO) xtask bench
+	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
 artifacthub-pkg.yml: ## Write the Artifact Hub package from metadata.yml and questions-ui.yml (needs kwctl)
@@ -94,7 +97,7 @@ clean: ## Remove everything that was built
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --package xtask --profile xtask
+	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
 .PHONY: setup-cargo setup-components setup-packages
