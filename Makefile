@@ -22,13 +22,17 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 # Every dependency at the version that Cargo.lock names.
 CARGO := cargo --locked
 
+# The host-side tools without what the module's build and `make run` don't need, else all of them:
+# between two sets of features Cargo compiles most of the dependencies anew.
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--all-features)
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: policy.wasm ## Set up, build, and show what the policy does with real admission reviews
-	@$(CARGO) xtask show
+	@"$(XTASK)" show
 
 .PHONY: test
 test: setup fmt lint unit-tests e2e-tests budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
@@ -39,7 +43,7 @@ setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian p
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
-	@$(CARGO) xtask build
+	@"$(XTASK)" build
 
 .PHONY: annotated-policy.wasm
 annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and README.md to it
@@ -49,34 +53,36 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# With the profile of the host-side tools, whose build scripts and macros are then compiled once.
+# With the profile of the host-side tools, whose build scripts and macros are then compiled once; and
+# the tools as `make run` has them, which lack the commands that come as features.
 .PHONY: lint
-lint: setup-components first-build ## Clippy on everything, on the module's target too, and the packaging's consistency
-	$(CARGO) clippy --workspace --all-targets --profile xtask -- --deny warnings
+lint: setup-components ## Clippy on everything, on the module's target too, and the packaging's consistency
+	$(CARGO) clippy --workspace --all-targets --all-features --profile xtask -- --deny warnings
+	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
 		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings"; \
 		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings; \
 	fi
 	@hack/check-packaging.sh
 
-# Two commands: wasmtime, which the host-side tools need, is compiled for one profile only.
+# Two commands: wasmtime, which some of the host-side tools need, is compiled for one profile only.
 .PHONY: unit-tests
-unit-tests: setup-cargo first-build ## The unit tests of the policy and of the host-side tools
+unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --profile xtask
+	$(CARGO) test --package xtask --profile xtask --all-features
 
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
 	bats e2e-tests/*.bats
 
-# By exact figures, which are the same on every machine; a few seconds.
+# By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## What the module may cost: size, instructions, memory
-	@$(CARGO) xtask bench --check
+	@"$(XTASK)" bench --check
 
 .PHONY: bench
-bench: policy.wasm ## Measure the module: time, instructions, memory, size (a minute)
-	@$(CARGO) xtask bench
+bench: policy.wasm ## Measure the module: time, instructions, memory (a minute)
+	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
 artifacthub-pkg.yml: ## Write the Artifact Hub package from metadata.yml and questions-ui.yml (needs kwctl)
@@ -87,15 +93,11 @@ clean: ## Remove everything that was built
 	cargo clean
 	rm -f policy.wasm annotated-policy.wasm
 
-# The host-side tools. `cargo xtask` builds them too, but silently, and the first time takes minutes.
+# The host-side tools. `cargo xtask` builds them too, but silently.
 .PHONY: xtask
-xtask: setup-cargo first-build
-	@$(CARGO) build --package xtask --profile xtask
-
-.PHONY: first-build
-first-build:
-	@[ -x "$(XTASK)" ] || echo "First build: wasmtime and the other host-side tools are compiled once." \
-		"On two cores that takes about five minutes (make test: ten)."
+xtask: setup-cargo
+	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
+	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
 .PHONY: setup-cargo setup-components setup-packages

@@ -1,110 +1,88 @@
-//! The waPC host: compiles a policy's module once and serves each call from a fresh instance, as
+//! The waPC host: loads a policy's module once and serves each call from a fresh instance, as
 //! policy-server does, so that neither a test nor a benchmark sees state that a cluster would not.
 //!
-//! It stands on the crates that Kubewarden itself uses, with the same engine settings. What the
-//! policy may ask of its host comes in as [`HostFunctions`]; what is sent to it and what becomes of
-//! its answer are the business of [`crate::request`] and [`crate::response`].
+//! ```no_run
+//! use std::sync::Arc;
+//! use xtask::host::{Capabilities, Engine, Module};
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let module = Module::load("annotated-policy.wasm".as_ref(), Engine::default(), None)?;
+//! // What the policy asks of its host: here, any tag has this digest.
+//! let capabilities: Arc<dyn Capabilities> = Arc::new(
+//!     |_binding: &str, _namespace: &str, operation: &str, _payload: &[u8]| match operation {
+//!         "v1/manifest_digest" => Ok(br#"{"digest":"sha256:..."}"#.to_vec()),
+//!         other => Err(format!("unknown operation: {other}")),
+//!     },
+//! );
+//! let answer = module.validate(&capabilities, br#"{"request": {}, "settings": {}}"#)?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub(crate) mod capabilities;
+#[cfg(feature = "wasmtime")]
+pub(crate) mod compiler;
+#[cfg(feature = "registry")]
+pub(crate) mod functions;
+pub(crate) mod imports;
+mod interpreter;
+#[cfg(feature = "registry")]
+pub(crate) mod oci;
+pub(crate) mod request;
+pub(crate) mod response;
+#[cfg(feature = "registry")]
+pub(crate) mod session;
+pub(crate) mod settings;
+#[cfg(feature = "registry")]
+pub(crate) mod sources;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use wapc::WapcHost;
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use serde_json::json;
+use wapc::{WapcHost, WebAssemblyEngineProvider};
 
-use crate::capabilities::HostFunctions;
-use crate::request::AdmissionRequest;
-use crate::response::{AdmissionResponse, ValidationResponse};
+pub use self::capabilities::{Capabilities, nothing_granted};
+use self::request::AdmissionRequest;
+use self::response::{AdmissionResponse, ValidationResponse};
+use self::settings::Settings;
 
-/// The settings of a policy: a JSON object.
-pub(crate) type Settings = Map<String, Value>;
+/// What waPC's engines report.
+pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How often the epoch moves on. Fine enough that a limit of one second means one second, coarse
-/// enough to cost nothing.
-const TICK: Duration = Duration::from_millis(50);
-
-/// By these words alone does the engine provider tell an interruption from any other trap.
+/// By these words alone does `wasmtime-provider` tell an interruption from any other trap; the other
+/// engine uses the same.
 const INTERRUPTED: &str = "guest code interrupted, execution deadline exceeded";
 
-/// A configured WebAssembly engine, and the clock that interrupts what runs too long in it.
-pub(crate) struct Engine {
-    engine: wasmtime::Engine,
-    clock: Option<Clock>,
+/// What runs a module.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// wasmi: starts at once.
+    #[default]
+    Interpreter,
+    /// wasmtime, as in Kubewarden's hosts: fast, once the module is compiled.
+    #[cfg(feature = "wasmtime")]
+    Compiler,
 }
 
-impl Engine {
-    /// An engine whose guests are interrupted after `time_limit` of each call.
-    ///
-    /// As in policy-server only the guest's own code can be interrupted: a host call that blocks is
-    /// waited for, and the interruption comes when it returns.
-    pub(crate) fn new(time_limit: Option<Duration>) -> Result<Self> {
-        let mut config = wasmtime::Config::new();
-        config.wasm_function_references(true);
-        config.epoch_interruption(time_limit.is_some());
-        config.cache(compiled_modules());
-        let engine = wasmtime::Engine::new(&config)
-            .map_err(|error| anyhow!("cannot configure the WebAssembly engine: {error}"))?;
-        let clock = time_limit.map(|limit| Clock::start(engine.clone(), limit));
-        Ok(Self { engine, clock })
-    }
+/// A module that is ready to run. Each call gets an instance of its own.
+pub(crate) trait Instances: Send + Sync {
+    /// An instance that has not been started.
+    fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError>;
 }
 
-/// Where compiled modules are kept: beside this program, so that whoever removes the build directory
-/// removes them, too. Compiling takes most of a run's time, and a test suite is hundreds of runs.
-/// Without such a place everything works as well, more slowly.
-pub(crate) fn compiled_modules() -> Option<wasmtime::Cache> {
-    if cfg!(test) {
-        return None;
-    }
-    let directory = std::env::current_exe()
-        .ok()?
-        .parent()?
-        .join("compiled-modules");
-    let mut config = wasmtime::CacheConfig::new();
-    config.with_directory(directory);
-    wasmtime::Cache::new(config).ok()
-}
-
-/// Moves the engine's epoch on until it is dropped.
-struct Clock {
-    deadline: u64,
-    /// Dropped with the clock, which ends the thread at its next tick at the latest.
-    _stop: mpsc::Sender<()>,
-}
-
-impl Clock {
-    fn start(engine: wasmtime::Engine, limit: Duration) -> Self {
-        let (stop, stopped) = mpsc::channel::<()>();
-        thread::spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(TICK) {
-                engine.increment_epoch();
-            }
-        });
-        // The call may begin just before a tick: one more than the limit's own, so that no guest is
-        // cut short.
-        let ticks = limit.as_nanos().div_ceil(TICK.as_nanos()).saturating_add(1);
-        Self {
-            deadline: u64::try_from(ticks).unwrap_or(u64::MAX),
-            _stop: stop,
-        }
-    }
-}
-
-/// A policy's module, compiled and linked; each call gets an instance of its own.
-pub(crate) struct Module {
-    instances: WasmtimeEngineProviderPre,
-    deadline: Option<u64>,
+/// A policy's module, ready to be called any number of times, from any thread.
+pub struct Module {
+    instances: Box<dyn Instances>,
 }
 
 /// Why a call into the module gave no answer.
 #[derive(Debug)]
-pub(crate) enum CallError {
+pub enum CallError {
     /// The module could not be instantiated, or failed while it started.
     Start(String),
     /// The time limit was over.
@@ -136,61 +114,62 @@ pub(crate) struct SettingsValidation {
     pub(crate) message: Option<String>,
 }
 
-/// What came of one admission request.
-pub(crate) struct Evaluation {
-    /// The answer as the API server would get it.
-    pub(crate) response: AdmissionResponse,
-    /// From the request as a value to the answer as a value: serialising, a fresh instance, the
-    /// guest, parsing, the patch.
-    pub(crate) elapsed: Duration,
-}
-
 impl Module {
-    /// Compiles the module in a file.
-    pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Self> {
+    /// Reads a module from a file. See [`Module::new`].
+    ///
+    /// # Errors
+    /// When there is no such file, or as [`Module::new`] does.
+    pub fn load(path: &Path, engine: Engine, time_limit: Option<Duration>) -> Result<Self> {
         let bytes = std::fs::read(path)
             .with_context(|| format!("cannot read module {}", path.display()))?;
-        Self::new(engine, &bytes).with_context(|| format!("cannot load module {}", path.display()))
+        Self::new(&bytes, engine, time_limit)
+            .with_context(|| format!("cannot load module {}", path.display()))
     }
 
-    /// Compiles a module and links it with waPC's functions; a module that imports anything else is
-    /// refused here.
-    pub(crate) fn new(engine: &Engine, bytes: &[u8]) -> Result<Self> {
-        let module =
-            wasmtime::Module::new(&engine.engine, bytes).map_err(|error| anyhow!("{error:#}"))?;
-        let instances = WasmtimeEngineProviderBuilder::new()
-            .engine(engine.engine.clone())
-            .module(module)
-            .build_pre()
-            .map_err(|error| anyhow!("{error}"))?;
-        let deadline = engine.clock.as_ref().map(|clock| clock.deadline);
-        Ok(Self {
-            instances,
-            deadline,
+    /// Takes a module as bytes. The guest is interrupted after `time_limit` of each call; only its own
+    /// code can be: a host call that blocks is waited for, and the interruption comes when it returns.
+    ///
+    /// # Errors
+    /// When it is not a WebAssembly module, or imports anything but waPC's functions.
+    pub fn new(bytes: &[u8], engine: Engine, time_limit: Option<Duration>) -> Result<Self> {
+        Ok(match engine {
+            Engine::Interpreter => Self::of(
+                interpreter::Interpreted::new(bytes, time_limit)
+                    .map_err(|error| anyhow!("{error}"))?,
+            ),
+            #[cfg(feature = "wasmtime")]
+            Engine::Compiler => Self::of(
+                compiler::Compiled::new(bytes, time_limit).map_err(|error| anyhow!("{error:#}"))?,
+            ),
         })
     }
 
-    /// Calls one waPC function on a fresh instance.
-    pub(crate) fn call(
+    pub(crate) fn of(instances: impl Instances + 'static) -> Self {
+        Self {
+            instances: Box::new(instances),
+        }
+    }
+
+    /// Calls one waPC function on a fresh instance. The capabilities answer what it asks of its host.
+    ///
+    /// # Errors
+    /// When the guest gives no answer.
+    pub fn call(
         &self,
-        functions: &Arc<HostFunctions>,
+        capabilities: &Arc<dyn Capabilities>,
         operation: &str,
         payload: &[u8],
     ) -> Result<Vec<u8>, CallError> {
-        let deadlines = self.deadline.map(|ticks| EpochDeadlines {
-            wapc_init: ticks,
-            wapc_func: ticks,
-        });
         let provider = self
             .instances
-            .rehydrate(deadlines)
+            .fresh()
             .map_err(|error| CallError::Start(error.to_string()))?;
-        let functions = Arc::clone(functions);
+        let capabilities = Arc::clone(capabilities);
         let instance = WapcHost::new(
-            Box::new(provider),
+            provider,
             Some(Box::new(
                 move |_, binding, namespace, operation, payload| {
-                    functions
+                    capabilities
                         .call(binding, namespace, operation, payload)
                         .map_err(Into::into)
                 },
@@ -207,11 +186,32 @@ impl Module {
         })
     }
 
+    /// Calls `validate` with `{"request": ..., "settings": ...}` and returns the policy's answer, a
+    /// `ValidationResponse` in JSON, as it gave it.
+    ///
+    /// # Errors
+    /// As [`Module::call`].
+    pub fn validate(
+        &self,
+        capabilities: &Arc<dyn Capabilities>,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, CallError> {
+        self.call(capabilities, "validate", payload)
+    }
+
+    /// Calls `validate_settings` with settings in JSON and returns the policy's answer,
+    /// `{"valid": ..., "message": ...}`, as it gave it.
+    ///
+    /// # Errors
+    /// As [`Module::call`].
+    pub fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.call(&nothing_granted(), "validate_settings", settings)
+    }
+
     /// The version of Kubewarden's protocol that the policy speaks.
     pub(crate) fn protocol_version(&self) -> Result<String> {
-        let functions = Arc::new(HostFunctions::none());
         let answer = self
-            .call(&functions, "protocol_version", &[])
+            .call(&nothing_granted(), "protocol_version", &[])
             .context("cannot ask the policy for its protocol version")?;
         match serde_json::from_slice::<String>(&answer) {
             Ok(version) if version == "v1" => Ok(version),
@@ -223,13 +223,9 @@ impl Module {
     }
 
     /// Asks the policy whether it can work with these settings.
-    pub(crate) fn validate_settings(
-        &self,
-        functions: &Arc<HostFunctions>,
-        settings: &Settings,
-    ) -> Result<SettingsValidation> {
+    pub(crate) fn judge_settings(&self, settings: &Settings) -> Result<SettingsValidation> {
         let payload = serde_json::to_vec(settings).context("cannot serialise the settings")?;
-        Ok(match self.call(functions, "validate_settings", &payload) {
+        Ok(match self.validate_settings(&payload) {
             Ok(answer) => {
                 serde_json::from_slice(&answer).unwrap_or_else(|error| SettingsValidation {
                     valid: false,
@@ -244,21 +240,20 @@ impl Module {
         })
     }
 
-    /// Evaluates one admission request. Whatever goes wrong inside the policy becomes an answer with
+    /// Evaluates one admission request: the answer as the API server would get it. Whatever goes wrong inside the policy becomes an answer with
     /// code 500, as in policy-server; an error is only what keeps the module from starting.
     pub(crate) fn evaluate(
         &self,
-        functions: &Arc<HostFunctions>,
+        capabilities: &Arc<dyn Capabilities>,
         settings: &Settings,
         request: &AdmissionRequest,
-    ) -> Result<Evaluation> {
-        let start = Instant::now();
+    ) -> Result<AdmissionResponse> {
         // policy-server makes a value of the request twice: one to compare the answer with, one to
         // send. The benchmark measures this function, so it does the same work.
         let sent = serde_json::to_value(request).context("cannot serialise the request")?;
         let bytes = payload(request, settings)?;
         let uid = request.uid.clone();
-        let response = match self.call(functions, "validate", &bytes) {
+        Ok(match self.validate(capabilities, &bytes) {
             Ok(answer) => match serde_json::from_slice::<ValidationResponse>(&answer) {
                 Ok(answer) => AdmissionResponse::new(uid, sent.get("object"), answer),
                 Err(error) => AdmissionResponse::internal_error(
@@ -271,10 +266,6 @@ impl Module {
                 AdmissionResponse::reject(uid, error.to_string(), 500)
             }
             Err(CallError::Failed(error)) => AdmissionResponse::internal_error(uid, &error),
-        };
-        Ok(Evaluation {
-            response,
-            elapsed: start.elapsed(),
         })
     }
 }
@@ -311,7 +302,7 @@ mod tests {
     }
 
     fn request() -> AdmissionRequest {
-        crate::request::read(
+        crate::host::request::read(
             r#"{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},
                 "resource":{"group":"","version":"v1","resource":"pods"},
                 "operation":"CREATE","userInfo":{},"object":{"kind":"Pod"}}"#,
@@ -319,12 +310,37 @@ mod tests {
         .expect("a request")
     }
 
+    const ENGINES: &[Engine] = &[
+        Engine::Interpreter,
+        #[cfg(feature = "wasmtime")]
+        Engine::Compiler,
+    ];
+
+    fn module(wat: &[u8], engine: Engine, time_limit: Option<Duration>) -> Module {
+        let bytes = wat::parse_bytes(wat).expect("a module");
+        Module::new(&bytes, engine, time_limit).expect("module")
+    }
+
     fn evaluate(wat: &[u8], limit: Option<Duration>) -> Result<String> {
-        let engine = Engine::new(limit).expect("engine");
-        let module = Module::new(&engine, wat).expect("module");
-        let functions = Arc::new(HostFunctions::none());
-        let evaluation = module.evaluate(&functions, &Settings::new(), &request())?;
-        Ok(serde_json::to_string(&evaluation.response).expect("serialise"))
+        let mut answers = ENGINES.iter().map(|&engine| {
+            let response = module(wat, engine, limit).evaluate(
+                &nothing_granted(),
+                &Settings::new(),
+                &request(),
+            )?;
+            Ok(serde_json::to_string(&response).expect("serialise"))
+        });
+        let first = answers.next().expect("an engine");
+        for other in answers {
+            // But for a trap's words the engines agree.
+            let (first, other) = (first.as_ref().ok(), other.ok());
+            assert!(
+                first.is_some_and(|text| text.contains("Guest call failure: "))
+                    || first == other.as_ref(),
+                "{first:?} {other:?}"
+            );
+        }
+        first
     }
 
     #[test]
@@ -386,9 +402,11 @@ mod tests {
 
     #[test]
     fn a_module_with_a_foreign_import_is_refused() {
-        let engine = Engine::new(None).expect("engine");
-        let wat = br#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
-        assert!(Module::new(&engine, wat).is_err());
+        let wat = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
+        let bytes = wat::parse_str(wat).expect("a module");
+        for &engine in ENGINES {
+            assert!(Module::new(&bytes, engine, None).is_err(), "{engine:?}");
+        }
     }
 
     #[test]
@@ -397,21 +415,54 @@ mod tests {
         let call =
             "(i32.store (i32.const 2048) (i32.add (i32.load (i32.const 2048)) (i32.const 1)))
             (call $response (i32.const 0) (i32.load (i32.const 2048))) (i32.const 1)";
-        let engine = Engine::new(None).expect("engine");
-        let module = Module::new(&engine, &guest("ab", "", call)).expect("module");
-        let functions = Arc::new(HostFunctions::none());
-        for _ in 0..3 {
-            assert_eq!(module.call(&functions, "x", b"").expect("call"), b"a");
+        for &engine in ENGINES {
+            let module = module(&guest("ab", "", call), engine, None);
+            for _ in 0..3 {
+                let answer = module.call(&nothing_granted(), "x", b"");
+                assert_eq!(answer.expect("call"), b"a");
+            }
         }
     }
 
     #[test]
     fn the_protocol_version_has_to_be_v1() {
-        let engine = Engine::new(None).expect("engine");
         for (answer, valid) in [("\"v1\"", true), ("\"v2\"", false), ("v1", false)] {
             let wat = guest(answer, "", &respond(answer.len()));
-            let module = Module::new(&engine, &wat).expect("module");
+            let module = module(&wat, Engine::default(), None);
             assert_eq!(module.protocol_version().is_ok(), valid, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_host_call_is_answered_by_a_closure() {
+        // Asks for `o` of `n` of `b` with the payload `b`, and answers with what it hears.
+        let wat = r#"(module
+            (import "wapc" "__guest_response" (func $response (param i32 i32)))
+            (import "wapc" "__guest_error" (func $error (param i32 i32)))
+            (import "wapc" "__host_call" (func $ask (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+            (import "wapc" "__host_response" (func $heard (param i32)))
+            (import "wapc" "__host_response_len" (func $heard_length (result i32)))
+            (import "wapc" "__host_error" (func $refused (param i32)))
+            (import "wapc" "__host_error_len" (func $refused_length (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "bno")
+            (func (export "__guest_call") (param i32 i32) (result i32)
+                (if (result i32) (call $ask (i32.const 0) (i32.const 1) (i32.const 1) (i32.const 1)
+                        (i32.const 2) (i32.const 1) (i32.const 0) (i32.const 1))
+                    (then (call $heard (i32.const 100))
+                        (call $response (i32.const 100) (call $heard_length)) (i32.const 1))
+                    (else (call $refused (i32.const 100))
+                        (call $error (i32.const 100) (call $refused_length)) (i32.const 0)))))"#;
+        let says: Arc<dyn Capabilities> = Arc::new(|b: &str, n: &str, o: &str, p: &[u8]| {
+            Ok([b.as_bytes(), n.as_bytes(), o.as_bytes(), p].concat())
+        });
+        let refuses: Arc<dyn Capabilities> =
+            Arc::new(|_: &str, _: &str, _: &str, _: &[u8]| Err("no".to_owned()));
+        for &engine in ENGINES {
+            let module = module(wat.as_bytes(), engine, Some(Duration::from_mins(1)));
+            assert_eq!(module.validate(&says, b"").expect("an answer"), b"bnob");
+            let error = module.validate(&refuses, b"").expect_err("an error");
+            assert_eq!(error.to_string(), "Guest call failure: no");
         }
     }
 }

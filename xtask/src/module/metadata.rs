@@ -1,8 +1,8 @@
 //! A policy's metadata: what `metadata.yml` may say, and what an annotated module carries in its
 //! custom section.
 //!
-//! The fields and the checks are Kubewarden's, with one more: a key that Kubewarden doesn't know is
-//! an error here, because there it would be ignored without a word.
+//! The fields are Kubewarden's. A key that Kubewarden doesn't know is an error here, because there it
+//! would be ignored without a word; what the rules may say, `kwctl annotate` checks at each release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::wasm;
+use crate::module::sections;
 
 /// The custom section that holds the metadata.
 pub(crate) const SECTION: &str = "io.kubewarden.metadata";
@@ -69,7 +69,7 @@ pub(crate) struct Rule {
     pub(crate) api_versions: Vec<String>,
     /// For instance `pods`, `pods/ephemeralcontainers`.
     pub(crate) resources: Vec<String>,
-    /// At least one.
+    /// For instance `CREATE`.
     pub(crate) operations: Vec<Operation>,
 }
 
@@ -134,7 +134,7 @@ impl Metadata {
 
     /// The metadata of an annotated module.
     pub(crate) fn of_module(module: &[u8]) -> Result<Option<Self>> {
-        wasm::custom_section(module, SECTION)?
+        sections::custom_section(module, SECTION)?
             .map(|json| {
                 serde_json::from_slice(json)
                     .with_context(|| format!("cannot read the custom section {SECTION}"))
@@ -159,60 +159,8 @@ impl Metadata {
         if self.execution_mode != ExecutionMode::Wapc {
             bail!("executionMode: only kubewarden-wapc policies can be annotated here");
         }
-        for (index, rule) in self.rules.iter().enumerate() {
-            rule.check().with_context(|| format!("rules[{index}]"))?;
-        }
-        for resource in &self.context_aware_resources {
-            if resource.api_version.is_empty() || resource.kind.is_empty() {
-                bail!("contextAwareResources: apiVersion and kind can't be empty");
-            }
-        }
         Ok(())
     }
-}
-
-impl Rule {
-    fn check(&self) -> Result<()> {
-        check_list("apiGroups", &self.api_groups, |group| group == "*")?;
-        check_list("apiVersions", &self.api_versions, |version| version == "*")?;
-        check_list("operations", &self.operations, |operation| {
-            *operation == Operation::All
-        })?;
-        check_list("resources", &self.resources, |resource| resource == "*/*")?;
-        self.check_resources()
-    }
-
-    /// Kubernetes' own rules for webhooks: nothing may be said twice, once by name and once by a
-    /// wildcard.
-    fn check_resources(&self) -> Result<()> {
-        let has = |wanted: &str| self.resources.iter().any(|resource| resource == wanted);
-        for resource in &self.resources {
-            match resource.split_once('/') {
-                _ if resource.is_empty() => bail!("resources: an empty name"),
-                None if resource != "*" && has("*") => {
-                    bail!("resources: '*' already covers '{resource}'")
-                }
-                Some((name, part)) if part != "*" && has(&format!("{name}/*")) => {
-                    bail!("resources: '{name}/*' already covers '{resource}'")
-                }
-                Some((name, part)) if name != "*" && has(&format!("*/{part}")) => {
-                    bail!("resources: '*/{part}' already covers '{resource}'")
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-fn check_list<T>(name: &str, list: &[T], is_wildcard: impl Fn(&T) -> bool) -> Result<()> {
-    if list.is_empty() {
-        bail!("{name}: can't be empty");
-    }
-    if list.len() > 1 && list.iter().any(is_wildcard) {
-        bail!("{name}: a wildcard has to stand alone");
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -257,84 +205,6 @@ mod tests {
         assert_eq!(json["hostCapabilities"][0], "oci/v1/manifest_digest");
         assert_eq!(json["minimumKubewardenVersion"], "1.36.0");
         assert_eq!(json["annotations"]["io.kubewarden.policy.title"], "x");
-    }
-
-    #[test]
-    fn rules_are_checked_as_kubewarden_does() {
-        let ok = r#"[""]"#;
-        for (text, expected) in [
-            (with_rule(ok, "[v1]", "[pods]", "[CREATE]"), None),
-            (
-                with_rule(r#"["*"]"#, r#"["*"]"#, r#"["*/*"]"#, r#"["*"]"#),
-                None,
-            ),
-            (
-                with_rule(ok, "[v1]", "[pods, pods/status]", "[CREATE]"),
-                None,
-            ),
-            (
-                with_rule(ok, "[v1]", "['*', 'pods/status']", "[CREATE]"),
-                None,
-            ),
-            (
-                with_rule("[]", "[v1]", "[pods]", "[CREATE]"),
-                Some("apiGroups: can't be empty"),
-            ),
-            (
-                with_rule(ok, "[]", "[pods]", "[CREATE]"),
-                Some("apiVersions: can't be empty"),
-            ),
-            (
-                with_rule(ok, "[v1]", "[]", "[CREATE]"),
-                Some("resources: can't be empty"),
-            ),
-            (
-                with_rule(ok, "[v1]", "[pods]", "[]"),
-                Some("operations: can't be empty"),
-            ),
-            (
-                with_rule(r#"["", "*"]"#, "[v1]", "[pods]", "[CREATE]"),
-                Some("apiGroups: a wildcard"),
-            ),
-            (
-                with_rule(ok, r#"[v1, "*"]"#, "[pods]", "[CREATE]"),
-                Some("apiVersions: a wildcard"),
-            ),
-            (
-                with_rule(ok, "[v1]", "[pods]", r#"[CREATE, "*"]"#),
-                Some("operations: a wildcard"),
-            ),
-            (
-                with_rule(ok, "[v1]", "['*/*', pods]", "[CREATE]"),
-                Some("resources: a wildcard"),
-            ),
-            (
-                with_rule(ok, "[v1]", "['']", "[CREATE]"),
-                Some("an empty name"),
-            ),
-            (
-                with_rule(ok, "[v1]", "['*', pods]", "[CREATE]"),
-                Some("'*' already covers 'pods'"),
-            ),
-            (
-                with_rule(ok, "[v1]", "['pods/*', 'pods/status']", "[CREATE]"),
-                Some("already covers 'pods/status'"),
-            ),
-            (
-                with_rule(ok, "[v1]", "['pods/status', '*/status']", "[CREATE]"),
-                Some("already covers 'pods/status'"),
-            ),
-            (with_rule(ok, "[v1]", "[pods]", "[create]"), Some("create")),
-        ] {
-            let got = Metadata::parse(&text).map_err(|error| format!("{error:#}"));
-            match expected {
-                None => assert!(got.is_ok(), "{text}{got:?}"),
-                Some(expected) => {
-                    let error = got.expect_err(&text);
-                    assert!(error.contains(expected), "{text}{error}");
-                }
-            }
-        }
     }
 
     #[test]

@@ -1,18 +1,19 @@
-//! What a policy may ask of its host: the waPC host call, who may make it, and who answers.
+//! The host's side of host calls as Kubewarden's hosts have it: who may make them, and who answers.
 //!
-//! One capability is served, `oci/v1/manifest_digest`, the only one that this project's policy uses;
-//! anything else gets the refusal that the real hosts give to what they don't know. The refusals'
-//! texts are theirs as well, because policies have nothing but the text to tell them apart.
+//! Two capabilities are served, those that this project's policy uses; anything else gets the refusal
+//! that the real hosts give to what they don't know. The refusals' texts are theirs as well, because
+//! policies have nothing but the text to tell them apart.
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::capabilities::{Capabilities, log, refusal};
 
 /// Every capability that Kubewarden 1.36 knows, as `namespace/operation`. Allow-lists are checked
-/// against it, and so is what a policy's metadata declares.
-pub(crate) const KNOWN: [&str; 11] = [
+/// against it.
+const KNOWN: [&str; 11] = [
     "crypto/v1/is_certificate_trusted",
     "kubernetes/can_i",
     "kubernetes/get_resource",
@@ -26,67 +27,40 @@ pub(crate) const KNOWN: [&str; 11] = [
     "oci/v2/verify",
 ];
 
-/// Which capabilities a policy has been granted.
-#[derive(Debug, Default)]
-pub(crate) struct AllowList {
-    patterns: Vec<Pattern>,
-}
-
-#[derive(Debug, PartialEq)]
-enum Pattern {
-    Everything,
-    /// Ends with `/`.
-    Below(String),
-    Exactly(String),
-}
+/// Which capabilities a policy has been granted: `*`, `oci/*`, `oci/v1/*`, `oci/v1/manifest_digest`.
+#[derive(Debug)]
+pub(crate) struct AllowList(Vec<String>);
 
 impl AllowList {
-    /// Reads patterns: `*`, `oci/*`, `oci/v1/*` or `oci/v1/manifest_digest`. What could never match
-    /// is an error, for a typing error here would otherwise show as a policy that fails.
+    /// Reads patterns. What could never match is an error, for a typing error here would otherwise
+    /// show as a policy that fails.
     pub(crate) fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self> {
-        let patterns = patterns
+        let patterns: Vec<String> = patterns
             .iter()
-            .map(|pattern| Pattern::parse(pattern.as_ref().trim()))
-            .collect::<Result<_>>()?;
-        Ok(Self { patterns })
-    }
-
-    fn allows(&self, capability: &str) -> bool {
-        self.patterns.iter().any(|pattern| match pattern {
-            Pattern::Everything => true,
-            Pattern::Below(prefix) => capability.starts_with(prefix),
-            Pattern::Exactly(name) => capability == name,
-        })
-    }
-}
-
-impl Pattern {
-    fn parse(text: &str) -> Result<Self> {
-        if text == "*" {
-            return Ok(Self::Everything);
-        }
-        if let Some(prefix) = text.strip_suffix('*') {
-            if !prefix.ends_with('/') || prefix.contains('*') {
-                bail!("'{text}': a wildcard has to be the whole last part, as in 'oci/*'");
-            }
-            if !KNOWN.iter().any(|known| known.starts_with(prefix)) {
-                bail!(
-                    "'{text}': no host capability begins like this; known: {}",
-                    KNOWN.join(", ")
-                );
-            }
-            return Ok(Self::Below(prefix.to_owned()));
-        }
-        if text.contains('*') {
-            bail!("'{text}': a wildcard has to be the whole last part, as in 'oci/*'");
-        }
-        if !KNOWN.contains(&text) {
-            bail!(
-                "'{text}' is no host capability; known: {}",
+            .map(|pattern| pattern.as_ref().trim().to_owned())
+            .collect();
+        for pattern in &patterns {
+            ensure!(
+                KNOWN.iter().any(|known| matches(pattern, known)),
+                "'{pattern}' is no host capability; known: {}, and oci/* and the like",
                 KNOWN.join(", ")
             );
         }
-        Ok(Self::Exactly(text.to_owned()))
+        Ok(Self(patterns))
+    }
+
+    fn allows(&self, capability: &str) -> bool {
+        self.0.iter().any(|pattern| matches(pattern, capability))
+    }
+}
+
+/// A wildcard has to be the whole last part.
+fn matches(pattern: &str, capability: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => {
+            (prefix.is_empty() || prefix.ends_with('/')) && capability.starts_with(prefix)
+        }
+        None => pattern == capability,
     }
 }
 
@@ -108,44 +82,47 @@ impl From<String> for Failure {
     }
 }
 
-/// Whoever answers `oci/v1/manifest_digest`.
-pub(crate) trait ManifestDigests: Send + Sync {
-    /// The answer for an image's reference: JSON, `{"digest":"sha256:..."}`.
-    fn manifest_digest(&self, image: &str) -> Result<String, Failure>;
+/// What a policy asks of a registry. The names are those of kwctl's recorded sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// `oci/v1/manifest_digest`; the answer is `{"digest":"sha256:..."}`.
+    OciManifestDigest {
+        /// As the policy wrote it.
+        image: String,
+    },
+    /// `oci/v1/oci_manifest`; the answer is the image's manifest or index.
+    OciManifest {
+        /// As the policy wrote it.
+        image: String,
+    },
 }
 
-/// The host's side of a policy's host calls.
+/// Whoever knows what registries know.
+pub(crate) trait Registries: Send + Sync {
+    /// The answer, in JSON.
+    fn ask(&self, question: &Question) -> Result<String, Failure>;
+}
+
+/// The host's side of a policy's host calls, as Kubewarden's hosts have it.
 pub(crate) struct HostFunctions {
     allowed: AllowList,
-    digests: Option<Arc<dyn ManifestDigests>>,
+    registries: Arc<dyn Registries>,
     verbose: bool,
 }
 
 impl HostFunctions {
     /// Grants what `allowed` says; log entries below `info` are printed only when `verbose`.
-    pub(crate) fn new(
-        allowed: AllowList,
-        digests: Arc<dyn ManifestDigests>,
-        verbose: bool,
-    ) -> Self {
+    pub(crate) fn new(allowed: AllowList, registries: Arc<dyn Registries>, verbose: bool) -> Self {
         Self {
             allowed,
-            digests: Some(digests),
+            registries,
             verbose,
         }
     }
+}
 
-    /// Grants nothing.
-    pub(crate) fn none() -> Self {
-        Self {
-            allowed: AllowList::default(),
-            digests: None,
-            verbose: false,
-        }
-    }
-
-    /// Answers a host call; an error is the text that the guest gets.
-    pub(crate) fn call(
+impl Capabilities for HostFunctions {
+    fn call(
         &self,
         binding: &str,
         namespace: &str,
@@ -157,58 +134,26 @@ impl HostFunctions {
         }
         let capability = format!("{namespace}/{operation}");
         if namespace != "tracing" && !self.allowed.allows(&capability) {
-            return Err(format!(
-                "Policy has not been granted access to the '{capability}' host capability. \
-                 The violation has been reported."
-            ));
+            return Err(refusal(&capability));
         }
-        match (namespace, operation) {
+        let question = match (namespace, operation) {
             ("tracing", "log") => {
-                self.log(payload);
-                Ok(Vec::new())
+                log(payload, self.verbose);
+                return Ok(Vec::new());
             }
-            ("oci", "v1/manifest_digest") => {
-                let image: String =
-                    serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-                let digests = self
-                    .digests
-                    .as_ref()
-                    .ok_or("Cannot process Wasm guest request: callback channel not provided")?;
-                digests
-                    .manifest_digest(&image)
-                    .map(String::into_bytes)
-                    .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
-            }
+            ("oci", "v1/manifest_digest") => |image| Question::OciManifestDigest { image },
+            ("oci", "v1/oci_manifest") => |image| Question::OciManifest { image },
             ("tracing" | "oci" | "net" | "crypto" | "kubernetes", _) => {
-                Err(format!("unknown operation: {operation}"))
+                return Err(format!("unknown operation: {operation}"));
             }
-            _ => Err(format!("unknown namespace: {namespace}")),
-        }
-    }
-
-    /// Prints a log entry of the policy. One that is no log entry is printed as it is: it is the
-    /// policy's author who looks.
-    fn log(&self, payload: &[u8]) {
-        let Ok(entry) = serde_json::from_slice::<LogEntry>(payload) else {
-            eprintln!("policy log: {}", String::from_utf8_lossy(payload));
-            return;
+            _ => return Err(format!("unknown namespace: {namespace}")),
         };
-        let level = entry.level.to_uppercase();
-        if !self.verbose && matches!(level.as_str(), "DEBUG" | "TRACE") {
-            return;
-        }
-        let message = entry.message.unwrap_or_default();
-        eprintln!("{level:>7} policy: {message} {}", Value::Object(entry.data));
+        let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        self.registries
+            .ask(&question(image))
+            .map(String::into_bytes)
+            .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
     }
-}
-
-/// A log entry as the policy SDK's drain writes it.
-#[derive(Deserialize)]
-struct LogEntry {
-    level: String,
-    message: Option<String>,
-    #[serde(flatten)]
-    data: Map<String, Value>,
 }
 
 #[cfg(test)]
@@ -217,10 +162,10 @@ mod tests {
 
     struct Fixed(Result<&'static str, &'static str>);
 
-    impl ManifestDigests for Fixed {
-        fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
+    impl Registries for Fixed {
+        fn ask(&self, question: &Question) -> Result<String, Failure> {
             match self.0 {
-                Ok(digest) => Ok(format!("{image} {digest}")),
+                Ok(digest) => Ok(format!("{question:?} {digest}")),
                 Err(text) => Err(Failure {
                     summary: text.to_owned(),
                     details: format!("{text}\n\nCaused by:\n    more"),
@@ -285,7 +230,18 @@ mod tests {
     fn the_guest_hears_the_real_hosts_words() {
         let digest = ("kubewarden", "oci", "v1/manifest_digest");
         for (patterns, digests, target, expected) in [
-            (&["*"][..], Fixed(Ok("d")), digest, Ok("nginx d")),
+            (
+                &["*"][..],
+                Fixed(Ok("d")),
+                digest,
+                Ok(r#"OciManifestDigest { image: "nginx" } d"#),
+            ),
+            (
+                &["*"],
+                Fixed(Ok("m")),
+                ("kubewarden", "oci", "v1/oci_manifest"),
+                Ok(r#"OciManifest { image: "nginx" } m"#),
+            ),
             (
                 &["*"],
                 Fixed(Err("gone")),
@@ -332,10 +288,5 @@ mod tests {
                 "{patterns:?} {target:?}"
             );
         }
-    }
-
-    #[test]
-    fn every_granted_capability_is_known_in_order() {
-        assert!(KNOWN.is_sorted());
     }
 }

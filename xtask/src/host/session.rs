@@ -13,13 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::capabilities::{Failure, ManifestDigests};
-
-/// A request of the guest.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Request {
-    OciManifestDigest { image: String },
-}
+use super::functions::{Failure, Question, Registries};
 
 /// One request and its answer.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,13 +32,13 @@ enum Response {
 
 /// Passes requests on and keeps what came back.
 pub(crate) struct Recorder {
-    inner: Arc<dyn ManifestDigests>,
+    inner: Arc<dyn Registries>,
     entries: Mutex<Vec<Entry>>,
 }
 
 impl Recorder {
     /// Records what `inner` answers.
-    pub(crate) fn new(inner: Arc<dyn ManifestDigests>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Registries>) -> Self {
         Self {
             inner,
             entries: Mutex::default(),
@@ -59,13 +53,10 @@ impl Recorder {
     }
 }
 
-impl ManifestDigests for Recorder {
-    fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
-        let answer = self.inner.manifest_digest(image);
-        let request = Request::OciManifestDigest {
-            image: image.to_owned(),
-        };
-        let request = yaml_serde::to_string(&request)
+impl Registries for Recorder {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
+        let answer = self.inner.ask(question);
+        let request = yaml_serde::to_string(question)
             .map_err(|error| Failure::from(format!("cannot record the request: {error}")))?;
         let response = match &answer {
             Ok(payload) => Response::Success {
@@ -112,11 +103,8 @@ impl Replayer {
     }
 }
 
-impl ManifestDigests for Replayer {
-    fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
-        let got = Request::OciManifestDigest {
-            image: image.to_owned(),
-        };
+impl Registries for Replayer {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
         let next = self
             .entries
             .lock()
@@ -125,18 +113,18 @@ impl ManifestDigests for Replayer {
         let Some(Entry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned().into());
         };
-        match yaml_serde::from_str::<Request>(&request) {
-            Ok(expected) if expected == got => match response {
+        match yaml_serde::from_str::<Question>(&request) {
+            Ok(expected) if expected == *question => match response {
                 Response::Success { payload } => Ok(payload),
                 Response::Error { message } => Err(message.into()),
             },
             Ok(expected) => Err(format!(
-                "Replay error: unexpected request. Was expecting {expected:?}, got {got:?} instead"
+                "Replay error: unexpected request. Was expecting {expected:?}, got {question:?} instead"
             )
             .into()),
             // A capability that this host doesn't serve.
             Err(_) => Err(format!(
-                "Replay error: unexpected request. Was expecting {}, got {got:?} instead",
+                "Replay error: unexpected request. Was expecting {}, got {question:?} instead",
                 request.trim()
             )
             .into()),
@@ -166,11 +154,16 @@ mod tests {
     message: 'Fail to interact with OCI registry: Not authorized: url http://localhost:5900/v2/a/b/manifests/v2'
 ";
 
+    fn digest(image: &str) -> Question {
+        let image = image.to_owned();
+        Question::OciManifestDigest { image }
+    }
+
     struct Script;
 
-    impl ManifestDigests for Script {
-        fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
-            if image == "localhost:5900/a/b:v1" {
+    impl Registries for Script {
+        fn ask(&self, question: &Question) -> Result<String, Failure> {
+            if *question == digest("localhost:5900/a/b:v1") {
                 return Ok(r#"{"digest":"sha256:0123"}"#.to_owned());
             }
             let summary = "Fail to interact with OCI registry: Not authorized: url http://localhost:5900/v2/a/b/manifests/v2";
@@ -184,8 +177,8 @@ mod tests {
     #[test]
     fn a_recorded_session_is_what_kwctl_would_have_written() {
         let recorder = Recorder::new(Arc::new(Script));
-        assert!(recorder.manifest_digest("localhost:5900/a/b:v1").is_ok());
-        assert!(recorder.manifest_digest("localhost:5900/a/b:v2").is_err());
+        assert!(recorder.ask(&digest("localhost:5900/a/b:v1")).is_ok());
+        assert!(recorder.ask(&digest("localhost:5900/a/b:v2")).is_err());
         let entries = recorder.entries.lock().expect("lock");
         assert_eq!(yaml_serde::to_string(&*entries).expect("yaml"), SESSION);
     }
@@ -196,18 +189,18 @@ mod tests {
         assert_eq!(replayer.left_over(), 2);
         assert_eq!(
             replayer
-                .manifest_digest("localhost:5900/a/b:v1")
+                .ask(&digest("localhost:5900/a/b:v1"))
                 .expect("recorded"),
             r#"{"digest":"sha256:0123"}"#
         );
         let failure = replayer
-            .manifest_digest("localhost:5900/a/b:v2")
+            .ask(&digest("localhost:5900/a/b:v2"))
             .expect_err("recorded");
         assert!(failure.details.contains("Not authorized: "));
         assert!(!failure.details.contains('\n'));
         assert_eq!(replayer.left_over(), 0);
         let failure = replayer
-            .manifest_digest("localhost:5900/a/b:v2")
+            .ask(&digest("localhost:5900/a/b:v2"))
             .expect_err("exhausted");
         assert_eq!(failure.details, "the list of recorded responses is empty");
     }
@@ -215,16 +208,20 @@ mod tests {
     #[test]
     fn another_request_than_the_recorded_one_is_an_error() {
         let replayer = Replayer::parse(SESSION).expect("session");
-        let failure = replayer.manifest_digest("nginx").expect_err("unexpected");
+        let failure = replayer.ask(&digest("nginx")).expect_err("unexpected");
         assert_eq!(
             failure.details,
             "Replay error: unexpected request. Was expecting OciManifestDigest { image: \"localhost:5900/a/b:v1\" }, \
              got OciManifestDigest { image: \"nginx\" } instead"
         );
+        let image = "localhost:5900/a/b:v1".to_owned();
+        let manifest = Question::OciManifest { image };
+        let replayer = Replayer::parse(SESSION).expect("session");
+        assert!(replayer.ask(&manifest).is_err());
         let other = "- type: Exchange\n  request: |\n    !DNSLookupHost\n    host: x\n  response:\n    type: Success\n    payload: '{}'\n";
         let failure = Replayer::parse(other)
             .expect("session")
-            .manifest_digest("nginx")
+            .ask(&digest("nginx"))
             .expect_err("unexpected");
         assert!(
             failure.details.starts_with("Replay error: "),

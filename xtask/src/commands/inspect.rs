@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::metadata::Metadata;
-use crate::table;
-use crate::wasm::Outline;
+use crate::module::metadata::Metadata;
+use crate::module::sections::Outline;
+use crate::terminal;
 
 /// Shows a module's metadata, size, imports, exports and sections
 #[derive(Debug, clap::Args)]
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .iter()
             .map(|import| format!("{import}\n"))
             .collect();
-        return table::print(&lines.concat());
+        return terminal::print(&lines.concat());
     }
     let metadata =
         Metadata::of_module(&module).with_context(|| format!("cannot inspect {path}"))?;
-    table::print(&describe(module.len(), &outline, metadata)?)
+    terminal::print(&describe(module.len(), &outline, metadata)?)
 }
 
 fn describe(size: usize, outline: &Outline, metadata: Option<Metadata>) -> Result<String> {
@@ -78,7 +78,7 @@ fn describe(size: usize, outline: &Outline, metadata: Option<Metadata>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wasm;
+    use crate::module::sections;
 
     #[test]
     fn a_module_is_described() {
@@ -91,7 +91,8 @@ mod tests {
         metadata.complete("v1".to_owned(), Some("one\ntwo\n".to_owned()));
         let json = serde_json::to_vec(&metadata).expect("json");
         let module =
-            wasm::with_custom_section(&module, crate::metadata::SECTION, &json).expect("module");
+            sections::with_custom_section(&module, crate::module::metadata::SECTION, &json)
+                .expect("module");
         let outline = Outline::read(&module).expect("module");
         assert_eq!(outline.imports, ["env.m (memory)", "wapc.a", "wapc.b"]);
         let read = Metadata::of_module(&module).expect("module");

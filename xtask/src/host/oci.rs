@@ -1,4 +1,4 @@
-//! The capability `oci/v1/manifest_digest`, on the client crate that Kubewarden uses, so that a
+//! What registries know, on the client crate that Kubewarden uses, so that a
 //! policy hears of a registry's answer in the same words as on a cluster.
 //!
 //! Three things differ from the real host on purpose: requests have a time limit (there a registry
@@ -6,7 +6,7 @@
 //! (a run is one request), and the error text is the same whether or not `RUST_BACKTRACE` is set.
 
 use std::error::Error;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,11 +20,11 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::capabilities::{Failure, ManifestDigests};
-use crate::sources::Sources;
+use super::functions::{Failure, Question, Registries};
+use super::sources::Sources;
 
 /// Answers from the registries themselves.
-pub(crate) struct Registries {
+pub(crate) struct RealRegistries {
     sources: Sources,
     docker_config: Option<PathBuf>,
     time_limit: Option<Duration>,
@@ -38,7 +38,7 @@ enum Attempt {
     Http,
 }
 
-impl Registries {
+impl RealRegistries {
     /// `docker_config` is a directory with Docker's `config.json`, or such a file; without it
     /// `$DOCKER_CONFIG` and `~/.docker` count. `time_limit` is for connecting and for each read.
     pub(crate) fn new(
@@ -116,7 +116,11 @@ impl Registries {
         }
     }
 
-    async fn ask(&self, reference: &Reference) -> Result<String, RegistryError> {
+    async fn fetch(
+        &self,
+        reference: &Reference,
+        question: &Question,
+    ) -> Result<String, RegistryError> {
         // What the real host parses to find host and port: a port that is none fails here.
         url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
         let registry = reference.registry();
@@ -132,11 +136,20 @@ impl Registries {
         let mut last = None;
         for attempt in &attempts {
             let answer = match self.client(attempt) {
-                Ok(client) => client.fetch_manifest_digest(reference, &credentials).await,
+                Ok(client) => match question {
+                    Question::OciManifestDigest { .. } => client
+                        .fetch_manifest_digest(reference, &credentials)
+                        .await
+                        .map(|digest| json!({ "digest": digest })),
+                    Question::OciManifest { .. } => client
+                        .pull_manifest(reference, &credentials)
+                        .await
+                        .map(|(manifest, _)| json!(manifest)),
+                },
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(digest) => return Ok(digest),
+                Ok(answer) => return Ok(answer.to_string()),
                 Err(error) => {
                     if self.verbose {
                         eprintln!("DEBUG {registry}: {error}");
@@ -149,14 +162,14 @@ impl Registries {
     }
 }
 
-impl ManifestDigests for Registries {
-    fn manifest_digest(&self, image: &str) -> Result<String, Failure> {
-        let reference: Reference = image.parse().map_err(|error| describe(&error))?;
-        let runtime = runtime().map_err(|error| describe(&error))?;
-        let digest = runtime
-            .block_on(self.ask(&reference))
-            .map_err(|error| describe(&error))?;
-        Ok(json!({ "digest": digest }).to_string())
+impl Registries for RealRegistries {
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
+        let (Question::OciManifestDigest { image } | Question::OciManifest { image }) = question;
+        let reference: Reference = image.parse().map_err(describe)?;
+        let runtime = runtime().map_err(describe)?;
+        runtime
+            .block_on(self.fetch(&reference, question))
+            .map_err(describe)
     }
 }
 
@@ -195,89 +208,32 @@ impl Error for RegistryError {
     }
 }
 
-/// An error and its causes, laid out as `anyhow` does it in `{:?}`, which is what the real host
-/// hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
-fn describe(error: &dyn Error) -> Failure {
+/// An error in one line, and with its causes as `anyhow` lays them out in `{:?}`, which is what the
+/// real host hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
+fn describe(error: impl Error + Send + Sync + 'static) -> Failure {
     let summary = error.to_string();
-    let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        causes.push(cause.to_string());
-        next = cause.source();
+    let debug = format!("{:?}", anyhow::Error::new(error));
+    let details = debug.split("\n\nStack backtrace:").next();
+    Failure {
+        details: details.unwrap_or_default().to_owned(),
+        summary,
     }
-    let mut details = summary.clone();
-    if !causes.is_empty() {
-        details.push_str("\n\nCaused by:");
-    }
-    for (index, cause) in causes.iter().enumerate() {
-        let (first, rest) = if causes.len() > 1 {
-            (format!("{index:>5}: "), "       ")
-        } else {
-            ("    ".to_owned(), "    ")
-        };
-        for (number, line) in cause.split('\n').enumerate() {
-            let indent = if number == 0 { first.as_str() } else { rest };
-            // Writing to a string can't fail.
-            let _ = write!(details, "\n{indent}{line}");
-        }
-    }
-    Failure { summary, details }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[derive(Debug)]
-    struct Layer(&'static str, Option<Box<Layer>>);
-
-    impl fmt::Display for Layer {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-
-    impl Error for Layer {
-        fn source(&self) -> Option<&(dyn Error + 'static)> {
-            self.1
-                .as_ref()
-                .map(|cause| cause.as_ref() as &(dyn Error + 'static))
-        }
-    }
-
-    /// The texts of the real host, without the stack that `RUST_BACKTRACE` adds to them.
-    #[test]
-    fn causes_are_laid_out_as_anyhow_does_it() {
-        let layers = [
-            Layer("a", None),
-            Layer("a", Some(Box::new(Layer("b\n\nc", None)))),
-            Layer(
-                "a",
-                Some(Box::new(Layer("b\nc", Some(Box::new(Layer("d", None)))))),
-            ),
-        ];
-        for layer in layers {
-            let got = describe(&layer);
-            let debug = format!("{:?}", anyhow::Error::new(layer));
-            let expected = debug
-                .split("\n\nStack backtrace:")
-                .next()
-                .unwrap_or_default();
-            assert_eq!(got.details, expected);
-            assert_eq!(got.summary, "a");
-        }
-    }
-
     fn ask(image: &str) -> Failure {
-        let registries = Registries::new(
+        let registries = RealRegistries::new(
             Sources::default(),
             None,
             Some(Duration::from_secs(5)),
             false,
         );
-        registries
-            .manifest_digest(image)
-            .expect_err("no registry there")
+        let image = image.to_owned();
+        let digest = Question::OciManifestDigest { image };
+        registries.ask(&digest).expect_err("no registry there")
     }
 
     #[test]

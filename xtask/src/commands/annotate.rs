@@ -2,16 +2,14 @@
 //!
 //! Kubewarden's hosts take rules, capabilities and the README from there.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::capabilities;
 use crate::host::{Engine, Module};
-use crate::metadata::{Metadata, SECTION};
-use crate::wasm;
+use crate::module::metadata::{Metadata, SECTION};
+use crate::module::sections;
 
 /// Adds Kubewarden's metadata to a module, as `kwctl annotate` does
 #[derive(Debug, clap::Args)]
@@ -64,113 +62,21 @@ pub(crate) fn annotate(
 }
 
 fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) -> Result<Vec<u8>> {
-    if wasm::custom_section(module, SECTION)?.is_some() {
+    if sections::custom_section(module, SECTION)?.is_some() {
         bail!(
             "the module is annotated already, and hosts would read the old metadata: \
              annotate the module as the compiler wrote it"
         );
     }
-    let protocol_version = Module::new(&Engine::new(None)?, module)?.protocol_version()?;
+    let protocol_version = Module::new(module, Engine::default(), None)?.protocol_version()?;
     metadata.complete(protocol_version, usage);
-    warn_of_capabilities(module, &metadata)?;
     let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
-    wasm::with_custom_section(module, SECTION, &json)
-}
-
-/// The declaration is what a cluster's operator reads before granting anything, so a difference to
-/// what the module seems to use is worth a word. Only a word: the compiler may keep strings of calls
-/// that are never made, and drop those of calls that are.
-fn warn_of_capabilities(module: &[u8], metadata: &Metadata) -> Result<()> {
-    let found = capabilities_in(&wasm::data_segments(module)?);
-    let nothing = BTreeSet::new();
-    let declared = metadata.host_capabilities.as_ref().unwrap_or(&nothing);
-    for capability in declared {
-        if !found.contains(capability.as_str()) {
-            eprintln!(
-                "WARN the metadata declares the host capability '{capability}', which the module doesn't seem to use"
-            );
-        }
-    }
-    for capability in found {
-        if !declared.contains(capability) {
-            eprintln!(
-                "WARN the module seems to use the host capability '{capability}', which the metadata doesn't declare"
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The capabilities whose namespace and operation both stand in the data segments.
-fn capabilities_in(segments: &[&[u8]]) -> BTreeSet<&'static str> {
-    let operations: Vec<&str> = capabilities::KNOWN
-        .iter()
-        .filter_map(|known| known.split_once('/').map(|(_, operation)| operation))
-        .collect();
-    let contains = |text: &str, longer: &[&str]| {
-        segments
-            .iter()
-            .any(|segment| contains_alone(segment, text, longer))
-    };
-    capabilities::KNOWN
-        .into_iter()
-        .filter(|known| {
-            known.split_once('/').is_some_and(|(namespace, operation)| {
-                // `v1/oci_manifest` also begins `v1/oci_manifest_config`, which must not count.
-                let longer: Vec<&str> = operations
-                    .iter()
-                    .copied()
-                    .filter(|other| other.len() > operation.len() && other.starts_with(operation))
-                    .collect();
-                contains(namespace, &[]) && contains(operation, &longer)
-            })
-        })
-        .collect()
-}
-
-/// Whether `text` stands in `data` other than as the beginning of a longer one.
-fn contains_alone(data: &[u8], text: &str, longer: &[&str]) -> bool {
-    data.windows(text.len()).enumerate().any(|(start, window)| {
-        window == text.as_bytes()
-            && !longer.iter().any(|other| {
-                data.get(start..)
-                    .is_some_and(|rest| rest.starts_with(other.as_bytes()))
-            })
-    })
+    sections::with_custom_section(module, SECTION, &json)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn capabilities_are_found_in_the_data() {
-        for (data, expected) in [
-            (
-                &["oci", "v1/manifest_digest"][..],
-                &["oci/v1/manifest_digest"][..],
-            ),
-            (&["ociv1/manifest_digest"], &["oci/v1/manifest_digest"]),
-            (&["v1/manifest_digest"], &[]),
-            (&["oci"], &[]),
-            (
-                &["oci", "v1/oci_manifest_config"],
-                &["oci/v1/oci_manifest_config"],
-            ),
-            (
-                &["oci", "v1/oci_manifest_configv1/oci_manifest"],
-                &["oci/v1/oci_manifest", "oci/v1/oci_manifest_config"],
-            ),
-            (&["can_i"], &[]),
-            (&["kubernetescan_i"], &["kubernetes/can_i"]),
-            // A name is never found across two segments.
-            (&["oci v1/mani", "fest_digest"], &[]),
-        ] {
-            let segments: Vec<&[u8]> = data.iter().map(|text| text.as_bytes()).collect();
-            let found: Vec<&str> = capabilities_in(&segments).into_iter().collect();
-            assert_eq!(found, expected, "{data:?}");
-        }
-    }
 
     fn policy(answer: &str) -> Vec<u8> {
         let escaped = answer.replace('"', "\\22");

@@ -11,12 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::annotate::annotate;
-use crate::table;
+use crate::commands::annotate::annotate;
 use crate::workspace::{self, ANNOTATED_POLICY, POLICY};
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -32,9 +31,6 @@ const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 /// registered anywhere and nothing stays behind.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-
-/// Forces a toolchain, for tests of this very choice.
-const TOOLCHAIN_VARIABLE: &str = "CPP_WASM_TOOLCHAIN";
 
 /// Builds policy.wasm and annotated-policy.wasm, setting up the target where it is missing
 #[derive(Debug, clap::Args)]
@@ -62,7 +58,7 @@ enum Plan {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
-    let plan = plan(forced(args.toolchain)?)?;
+    let plan = plan(args.toolchain)?;
     step(match plan {
         Plan::Installed => "building the module for wasm32-unknown-unknown",
         Plan::BuildStd { .. } => {
@@ -70,7 +66,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
              compiler"
         }
     });
-    compile(&root, &plan, &POLICY_LIBRARY, None)?;
+    compile(
+        &root,
+        &plan,
+        &["--package", "consistent-pull-policy", "--lib"],
+    )?;
 
     let artifact = target_directory(&root)?
         .join(TARGET)
@@ -99,59 +99,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds the policy with the names of its functions kept, and returns the module's path: the same
-/// code as in the shipped module, and somebody can tell what is what in it. Silent, for the benchmark
-/// prints its own lines.
-pub(crate) fn with_names() -> Result<PathBuf> {
+/// Builds the policy that does nothing, which the benchmark compares with, and returns its path.
+#[cfg(feature = "wasmtime")]
+pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
     let root = workspace::root();
-    let directory = target_directory(&root)?.join("bench");
     compile(
         &root,
-        &plan(forced(None)?)?,
-        &POLICY_LIBRARY,
-        Some(&directory),
+        &plan(None)?,
+        &["--package", "baseline", "--examples"],
     )?;
-    Ok(directory.join(TARGET).join("release").join(ARTIFACT))
-}
-
-/// The version of the compiler that builds the module here, such as `1.95.0 (59807616e 2026-04-14)`.
-pub(crate) fn compiler() -> Result<String> {
-    let program = match plan(forced(None)?)? {
-        Plan::Installed => "rustc",
-        Plan::BuildStd { .. } => DEBIAN_RUSTC,
-    };
-    let version = output(Command::new(program).arg("--version"))?;
-    Ok(version.trim().trim_start_matches("rustc ").to_owned())
-}
-
-/// Builds the policies that do nothing, which the benchmark compares with, and returns their paths:
-/// the SDK's, and the one without the SDK.
-pub(crate) fn policies_that_do_nothing() -> Result<[PathBuf; 2]> {
-    let root = workspace::root();
-    let selection = ["--package", "baseline", "--examples"];
-    compile(&root, &plan(forced(None)?)?, &selection, None)?;
     let examples = target_directory(&root)?
         .join(TARGET)
-        .join("release")
-        .join("examples");
-    Ok(["accept_sdk", "accept_wapc"].map(|name| examples.join(name).with_extension("wasm")))
+        .join("release/examples");
+    Ok(examples.join("accept_sdk.wasm"))
 }
 
 /// One line for each thing that is done; the programs that do it print their own.
 fn step(text: &str) {
     eprintln!("==> {text}");
-}
-
-fn forced(argument: Option<Toolchain>) -> Result<Option<Toolchain>> {
-    if argument.is_some() {
-        return Ok(argument);
-    }
-    match env::var(TOOLCHAIN_VARIABLE) {
-        Ok(name) if !name.is_empty() => Toolchain::from_str(&name, true)
-            .map(Some)
-            .map_err(|_| anyhow!("{TOOLCHAIN_VARIABLE}={name}: only rustup and debian are known")),
-        _ => Ok(None),
-    }
 }
 
 /// Finds a way to compile for the target, and makes one where there is none.
@@ -268,11 +233,8 @@ fn linker() -> Result<PathBuf> {
         .context("no linker for WebAssembly: neither rust-lld nor wasm-ld")
 }
 
-/// What Cargo is told to build the policy.
-const POLICY_LIBRARY: [&str; 3] = ["--package", "consistent-pull-policy", "--lib"];
-
-/// Compiles what is selected; with `names` into that directory and with the functions' names.
-fn compile(root: &Path, plan: &Plan, selection: &[&str], names: Option<&Path>) -> Result<()> {
+/// Compiles what is selected.
+fn compile(root: &Path, plan: &Plan, selection: &[&str]) -> Result<()> {
     let mut command = match plan {
         Plan::Installed => {
             Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
@@ -291,13 +253,6 @@ fn compile(root: &Path, plan: &Plan, selection: &[&str], names: Option<&Path>) -
         .current_dir(root)
         .args(["build", "--release", "--target", TARGET])
         .args(selection);
-    if let Some(directory) = names {
-        command
-            .arg("--quiet")
-            .args(["--config", "profile.release.strip='debuginfo'"])
-            .arg("--target-dir")
-            .arg(directory);
-    }
     if let Plan::BuildStd { .. } = plan {
         command.arg("-Zbuild-std=std,panic_abort");
     }
@@ -343,7 +298,7 @@ fn output(command: &mut Command) -> Result<String> {
             .find(|line| line.starts_with("error"))
             .or_else(|| complaint.lines().rfind(|line| !line.trim().is_empty()))
             .unwrap_or("no reason given");
-        bail!("{program}: {}", table::shorten(complaint.trim(), 300));
+        bail!("{program}: {}", complaint.trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -371,13 +326,5 @@ mod tests {
     #[test]
     fn a_missing_program_is_an_error() {
         assert!(output(&mut Command::new("/no/such/program")).is_err());
-    }
-
-    #[test]
-    fn an_argument_forces_a_toolchain() {
-        assert_eq!(
-            forced(Some(Toolchain::Debian)).expect("known"),
-            Some(Toolchain::Debian)
-        );
     }
 }

@@ -1,4 +1,4 @@
-//! WebAssembly modules as bytes: their sections, imports, exports and data, and how a custom
+//! WebAssembly modules as bytes: their sections, imports and exports, and how a custom
 //! section gets in.
 
 use anyhow::{Context, Result};
@@ -32,10 +32,10 @@ impl Outline {
             let payload = payload.context("not a WebAssembly module")?;
             match &payload {
                 Payload::ImportSection(imports) => {
-                    for import in imports.clone().into_imports() {
+                    for import in imports.clone() {
                         let import = import.context("cannot read the imports")?;
                         let kind = match import.ty {
-                            TypeRef::Func(_) | TypeRef::FuncExact(_) => "",
+                            TypeRef::Func(_) => "",
                             TypeRef::Table(_) => " (table)",
                             TypeRef::Memory(_) => " (memory)",
                             TypeRef::Global(_) => " (global)",
@@ -50,7 +50,7 @@ impl Outline {
                     for export in exports.clone() {
                         let export = export.context("cannot read the exports")?;
                         let kind = match export.kind {
-                            ExternalKind::Func | ExternalKind::FuncExact => "function",
+                            ExternalKind::Func => "function",
                             ExternalKind::Table => "table",
                             ExternalKind::Memory => "memory",
                             ExternalKind::Global => "global",
@@ -107,19 +107,6 @@ pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<
         }
     }
     Ok(None)
-}
-
-/// The contents of the data segments.
-pub(crate) fn data_segments(module: &[u8]) -> Result<Vec<&[u8]>> {
-    let mut segments = Vec::new();
-    for payload in Parser::new(0).parse_all(module) {
-        if let Payload::DataSection(data) = payload.context("not a WebAssembly module")? {
-            for segment in data {
-                segments.push(segment.context("cannot read the data segments")?.data);
-            }
-        }
-    }
-    Ok(segments)
 }
 
 /// The module with one more custom section at its end and without debugging information, which is
@@ -213,14 +200,6 @@ mod tests {
         assert_eq!(
             custom_section(&module, "x").expect("module"),
             Some(&b"old"[..])
-        );
-    }
-
-    #[test]
-    fn data_segments_are_kept_apart() {
-        assert_eq!(
-            data_segments(&module(&[])).expect("module"),
-            [&b"first"[..], b"second"]
         );
     }
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
-use crate::capabilities::{AllowList, HostFunctions, ManifestDigests};
-use crate::host::{Engine, Module, Settings};
-use crate::oci::Registries;
-use crate::request;
-use crate::session::{Recorder, Replayer};
-use crate::sources::Sources;
-use crate::table;
+use crate::host::capabilities::Capabilities;
+use crate::host::functions::{AllowList, HostFunctions, Registries};
+use crate::host::oci::RealRegistries;
+use crate::host::session::{Recorder, Replayer};
+use crate::host::sources::Sources;
+use crate::host::{Engine, Module};
+use crate::host::{request, settings};
+use crate::terminal;
 
 /// Evaluates an admission request, as `kwctl run` does
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let settings = settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
+    let settings = settings::read(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let request = request::read(&read_request(&args.request_path)?)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
     let allowed = AllowList::new(&args.allowed_host_capabilities)
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
     let mut recorder = None;
     let mut replayer = None;
-    let digests: Arc<dyn ManifestDigests> =
+    let answers: Arc<dyn Registries> =
         if let Some(path) = &args.replay_host_capabilities_interactions {
             let session = Arc::new(Replayer::open(path)?);
             replayer = Some(Arc::clone(&session));
@@ -87,11 +87,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 registries
             }
         };
-    let functions = Arc::new(HostFunctions::new(allowed, digests, args.verbose));
+    let functions: Arc<dyn Capabilities> =
+        Arc::new(HostFunctions::new(allowed, answers, args.verbose));
 
-    let engine = Engine::new(limit(args.timeout_eval_seconds))?;
-    let module = Module::load(&engine, &args.module)?;
-    let validation = module.validate_settings(&functions, &settings)?;
+    let time_limit = limit(args.timeout_eval_seconds);
+    let module = Module::load(&args.module, Engine::default(), time_limit)?;
+    let validation = module.judge_settings(&settings)?;
     // A session is worth keeping, and worth checking, whatever came of it.
     let evaluation = validation
         .valid
@@ -107,36 +108,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         eprintln!("WARN {left_over} recorded exchanges have not been replayed");
     }
     match evaluation? {
-        Some(evaluation) => {
-            let line = serde_json::to_string(&evaluation.response)
-                .context("cannot serialise the answer")?;
-            table::print(&format!("{line}\n"))
+        Some(response) => {
+            let line = serde_json::to_string(&response).context("cannot serialise the answer")?;
+            terminal::print(&format!("{line}\n"))
         }
         None => bail!(
             "Provided settings are not valid: {}",
             validation.message.unwrap_or_default()
         ),
-    }
-}
-
-/// The settings from a file, else from an argument, else none.
-pub(crate) fn settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
-    let value: Value = match (path, json) {
-        (Some(path), _) => {
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("cannot read settings {}", path.display()))?;
-            yaml_serde::from_str(&text)
-                .with_context(|| format!("cannot parse settings {}", path.display()))?
-        }
-        (None, Some(json)) => {
-            serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
-        }
-        (None, None) => Value::Null,
-    };
-    match value {
-        Value::Null => Ok(Settings::new()),
-        Value::Object(settings) => Ok(settings),
-        _ => bail!("Invalid settings in CRD, not an object"),
     }
 }
 
@@ -151,14 +130,14 @@ fn read_request(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read request {}", path.display()))
 }
 
-fn registries(args: &Args) -> Result<Arc<Registries>> {
+fn registries(args: &Args) -> Result<Arc<RealRegistries>> {
     let sources = args
         .sources_path
         .as_deref()
         .map(Sources::read)
         .transpose()?
         .unwrap_or_default();
-    Ok(Arc::new(Registries::new(
+    Ok(Arc::new(RealRegistries::new(
         sources,
         args.docker_config_json_path.as_deref(),
         limit(args.oci_timeout_seconds),
@@ -173,34 +152,6 @@ fn limit(seconds: u64) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn settings_are_an_object_or_nothing() {
-        for (json, expected) in [
-            (None, Some(0)),
-            (Some("null"), Some(0)),
-            (Some("{}"), Some(0)),
-            (Some(r#"{"a":{"b":[1]}}"#), Some(1)),
-            (Some("[]"), None),
-            (Some("\"text\""), None),
-            (Some("{"), None),
-        ] {
-            assert_eq!(
-                settings(None, json).ok().map(|settings| settings.len()),
-                expected,
-                "{json:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_missing_file_is_named() {
-        let error = format!(
-            "{:#}",
-            settings(Some(Path::new("/no/such.yml")), None).expect_err("missing")
-        );
-        assert!(error.contains("/no/such.yml"), "{error}");
-    }
 
     #[test]
     fn zero_is_no_limit() {

@@ -1,0 +1,70 @@
+//! The command line. Each command has its file, and a line in [`Command`] and in [`main`].
+
+mod annotate;
+#[cfg(feature = "wasmtime")]
+mod bench;
+mod build;
+#[cfg(not(all(feature = "registry", feature = "wasmtime")))]
+mod elsewhere;
+mod faulty_registry;
+mod inspect;
+#[cfg(feature = "registry")]
+mod run;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[cfg(not(feature = "wasmtime"))]
+mod bench {
+    pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "registry"))]
+mod run {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
+}
+
+/// The tools of consistent-pull-policy
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Annotate(annotate::Args),
+    /// Measures the policy against a policy that does nothing: time, instructions, memory
+    Bench(bench::Args),
+    Build(build::Args),
+    #[command(hide = true)]
+    FaultyRegistry(faulty_registry::Args),
+    Inspect(inspect::Args),
+    /// Evaluates an admission request, as `kwctl run` does
+    Run(run::Args),
+    Show(show::Args),
+}
+
+/// Runs what the command line asks for.
+#[must_use]
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Annotate(args) => annotate::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Build(args) => build::run(&args),
+        Command::FaultyRegistry(args) => faulty_registry::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Show(args) => show::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // On one line and without a backtrace, whatever the environment says: people read it.
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `cargo xtask bench`: measures the policy, as [`crate::bench`] describes it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::bench::budgets::{self, Budgets, growths};
+use crate::bench::meter::Exact;
+use crate::bench::scenarios::Scenario;
+use crate::bench::times::Clocked;
+use crate::commands::build;
+use crate::module::sections::Outline;
+use crate::terminal;
+use crate::workspace::{self, ANNOTATED_POLICY};
+
+/// Measures the policy against a policy that does nothing: time, instructions, memory
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only checks the budgets, by exact figures; fails when one is exceeded
+    #[arg(long)]
+    check: bool,
+    /// The module to measure, instead of annotated-policy.wasm
+    #[arg(long, value_name = "PATH")]
+    module: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = workspace::root();
+    let path = args
+        .module
+        .clone()
+        .unwrap_or_else(|| root.join(ANNOTATED_POLICY));
+    let module = read(&path)?;
+    let budgets = Budgets::read(&root)?;
+    let counted = crate::bench::count(&module, &budgets, &root)?;
+    if args.check {
+        check(&module, &budgets, &counted)
+    } else {
+        measure(&module, &budgets, &counted)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
+}
+
+fn check(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> Result<()> {
+    let imports = Outline::read(module)?.imports;
+    let bytes = u64::try_from(module.len())?;
+    let excesses = budgets.excesses(bytes, &imports, counted);
+    if excesses.is_empty() {
+        return terminal::print(&format!(
+            "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios\n",
+            budgets.module_bytes,
+            imports.len(),
+            counted.len()
+        ));
+    }
+    bail!(
+        "more than {} allows:\n  {}",
+        budgets::FILE,
+        excesses.join("\n  ")
+    )
+}
+
+fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> Result<()> {
+    let nothing = read(&build::policy_that_does_nothing()?)?;
+    let clocked = Clocked::new(module, &nothing)?;
+    let mut rows = Vec::new();
+    for (scenario, exact) in counted {
+        eprintln!("==> {}", scenario.title());
+        let times = clocked.times(scenario)?;
+        let (policy, nothing) = (times.policy.as_secs_f64(), times.nothing.as_secs_f64());
+        let budget = |limit: Option<String>| limit.unwrap_or_default();
+        rows.push(vec![
+            scenario.title(),
+            exact.request_bytes.to_string(),
+            exact.instructions.to_string(),
+            budget(scenario.budget.instructions.map(|most| most.to_string())),
+            exact.memory_bytes.to_string(),
+            format!("{:.0}", policy * 1e6),
+            format!("{:.0}", nothing * 1e6),
+            format!("{:.2}", policy / nothing),
+            budget(scenario.budget.times.map(|most| most.to_string())),
+        ]);
+    }
+    let header = [
+        "scenario",
+        "request, bytes",
+        "instructions",
+        "at most",
+        "memory, bytes",
+        "time, µs",
+        "nothing, µs",
+        "times",
+        "at most",
+    ];
+    let mut growth = String::new();
+    for (answer, [small, large]) in growths(counted) {
+        writeln!(
+            growth,
+            "A container more, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000"
+        )?;
+    }
+    terminal::print(&format!(
+        "{}\n\n{growth}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
+        terminal::markdown(&header, rows),
+        module.len(),
+        budgets.module_bytes,
+        nothing.len(),
+    ))
+}

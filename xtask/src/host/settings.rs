@@ -1,0 +1,64 @@
+//! A policy's settings as people give them: a file, or an argument.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+/// The settings of a policy: a JSON object.
+pub(crate) type Settings = Map<String, Value>;
+
+/// The settings from a file in YAML or JSON, else from an argument in JSON, else none.
+pub(crate) fn read(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
+    let value: Value = match (path, json) {
+        (Some(path), _) => {
+            let text = fs::read_to_string(path)
+                .with_context(|| format!("cannot read settings {}", path.display()))?;
+            yaml_serde::from_str(&text)
+                .with_context(|| format!("cannot parse settings {}", path.display()))?
+        }
+        (None, Some(json)) => {
+            serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
+        }
+        (None, None) => Value::Null,
+    };
+    match value {
+        Value::Null => Ok(Settings::new()),
+        Value::Object(settings) => Ok(settings),
+        _ => bail!("Invalid settings in CRD, not an object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_an_object_or_nothing() {
+        for (json, expected) in [
+            (None, Some(0)),
+            (Some("null"), Some(0)),
+            (Some("{}"), Some(0)),
+            (Some(r#"{"a":{"b":[1]}}"#), Some(1)),
+            (Some("[]"), None),
+            (Some("\"text\""), None),
+            (Some("{"), None),
+        ] {
+            assert_eq!(
+                read(None, json).ok().map(|settings| settings.len()),
+                expected,
+                "{json:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = format!(
+            "{:#}",
+            read(Some(Path::new("/no/such.yml")), None).expect_err("missing")
+        );
+        assert!(error.contains("/no/such.yml"), "{error}");
+    }
+}
