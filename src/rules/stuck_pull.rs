@@ -158,7 +158,7 @@ impl Cause for Stuck<'_> {
                  registry no longer has it or can't be reached; {way_out}"
             )
         } else {
-            format!("{name} waits for {image} ({reason}), {check} passed with {policy}: {way_out}")
+            format!("{name} waits for {image} ({reason}), yet {check} passed: {way_out}")
         }
     }
 }
