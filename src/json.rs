@@ -72,7 +72,9 @@ impl<'a> Key<'a> {
     pub fn place<E: Error>(&self) -> Result<&'a str, E> {
         match self.0 {
             Cow::Borrowed(place) => Ok(place),
-            Cow::Owned(_) => Err(E::custom("has a name that is written with escapes: write it plainly")),
+            Cow::Owned(_) => Err(E::custom(
+                "has a name that is written with escapes: write it plainly",
+            )),
         }
     }
 }
@@ -264,9 +266,7 @@ pub fn read_seed<'a, S: DeserializeSeed<'a>>(
 #[must_use]
 pub fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut value = serde_json::Deserializer::from_str(from_value_of(text, key)?);
-    <&RawValue>::deserialize(&mut value)
-        .ok()
-        .map(RawValue::get)
+    <&RawValue>::deserialize(&mut value).ok().map(RawValue::get)
 }
 
 /// The same where the key of the next member is known, up to which the value reaches.
@@ -336,15 +336,23 @@ fn sentence(text: &str, path: &str, error: &serde_json::Error) -> String {
         .rsplit_once(" at line ")
         .map_or(&*error, |(error, _)| error);
     let (steps, error) = error.rsplit_once(STEP).unwrap_or(("", error));
-    let path = steps.split(STEP).fold(path.to_owned(), |path, step| join(&path, step));
+    let path = steps
+        .split(STEP)
+        .fold(path.to_owned(), |path, step| join(&path, step));
     if let Some(field) = error.strip_prefix("missing field `") {
         return format!("{} is missing", join(&path, field.trim_end_matches('`')));
     }
-    let place = if path.is_empty() { "the request" } else { &path };
+    let place = if path.is_empty() {
+        "the request"
+    } else {
+        &path
+    };
     let Some(types) = error.strip_prefix("invalid type: ") else {
         return format!("{place} {error}");
     };
-    let (found, expected) = types.rsplit_once(", expected ").unwrap_or((types, "another"));
+    let (found, expected) = types
+        .rsplit_once(", expected ")
+        .unwrap_or((types, "another"));
     let expected = match expected {
         "a sequence" => "a list",
         other => other,

@@ -137,7 +137,7 @@ impl<'a> Place<'a> {
         Some(Edit::replace(place, json::quoted(image)))
     }
 
-    fn set_policy(&mut self, policy: Policy<'a>) {
+    fn set_policy(&mut self, policy: &Policy<'a>) {
         self.policy = policy.value;
         self.policy_place = Some(policy.place);
     }
@@ -172,7 +172,7 @@ impl<'a> Members<'a> for Place<'a> {
         match key.name() {
             "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
             "image" => self.image = map.next_value()?,
-            "imagePullPolicy" => self.set_policy(map.next_value()?),
+            "imagePullPolicy" => self.set_policy(&map.next_value()?),
             "restartPolicy" if self.slot == Slot::InitContainer => {
                 let policy: Option<Text<'_>> = map.next_value()?;
                 self.native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
@@ -248,7 +248,7 @@ impl<'a> Members<'a> for ImageVolumeSource<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             "reference" => self.0.image = map.next_value()?,
-            "pullPolicy" => self.0.set_policy(map.next_value()?),
+            "pullPolicy" => self.0.set_policy(&map.next_value()?),
             _ => skip(map)?,
         }
         Ok(())
@@ -276,6 +276,7 @@ pub struct Pod<'a> {
 
 impl<'a> Pod<'a> {
     /// The places of one list, in their order.
+    #[must_use]
     pub fn list(&self, slot: Slot) -> impl DoubleEndedIterator<Item = &Place<'a>> + Clone {
         self.places.iter().filter(move |place| place.slot == slot)
     }

@@ -109,7 +109,11 @@ mod tests {
         ] {
             for image in images {
                 let reference = Reference::parse(image).unwrap_or_else(|e| panic!("{image}: {e}"));
-                assert_eq!(PullPolicy::server_default(reference.tag(), reference.digest()), expected, "{image}");
+                assert_eq!(
+                    PullPolicy::server_default(reference.tag(), reference.digest()),
+                    expected,
+                    "{image}"
+                );
             }
         }
     }

@@ -13,11 +13,9 @@ use serde_json::value::RawValue;
 pub use self::event::{Event, Kind};
 use self::object::Object;
 pub use self::object::{CHANGES_ANNOTATION, Metadata};
-pub use self::status::PodStatus;
+pub use self::status::{ContainerStatus, PodStatus};
 use crate::edit::Edit;
-use crate::json::{
-    self, Key, Members, OptionalObject, Text, skip, value_before, value_of,
-};
+use crate::json::{self, Key, Members, OptionalObject, Text, skip, value_before, value_of};
 use crate::pod::{Pod, Slot};
 
 /// The group of the kubelets' users.
@@ -374,7 +372,11 @@ impl<'a> Request<'a> {
         if self.passes(kind, event, &object.metadata) {
             return Scope::Untouched;
         }
-        let stored = if event.is_create() { None } else { self.stored(kind) };
+        let stored = if event.is_create() {
+            None
+        } else {
+            self.stored(kind)
+        };
         if event == Event::TemplateUpdate
             && let Some(stored) = &stored
             && let (Some(new), Some(old)) = (object.template_key, stored.template_key)
@@ -419,8 +421,8 @@ impl<'a> Request<'a> {
             return Scope::Broken(kind, "object is missing".to_owned());
         };
         let mut object = Object::without_spec(kind);
-        let passes = json::read(raw.get(), &mut object)
-            .map(|()| self.passes(kind, event, &object.metadata));
+        let passes =
+            json::read(raw.get(), &mut object).map(|()| self.passes(kind, event, &object.metadata));
         match passes {
             Ok(true) => Scope::Untouched,
             Ok(false) => {

@@ -24,9 +24,10 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     }
     let kept = max.saturating_sub(ELLIPSIS.len());
     let tail = kept / 2;
-    let mut short: String = text.chars().take(kept - tail).map(clean).collect();
+    let head = kept.saturating_sub(tail);
+    let mut short: String = text.chars().take(head).map(clean).collect();
     short.push_str(ELLIPSIS);
-    let skipped = text.chars().count() - tail;
+    let skipped = text.chars().count().saturating_sub(tail);
     short.extend(text.chars().skip(skipped).map(clean));
     Cow::Owned(short)
 }
@@ -94,7 +95,10 @@ mod tests {
         let image = "registry.example.com/team/".to_owned() + &"x".repeat(300);
         for max in [120, 60, 20] {
             let sentence = fit(max, |names| {
-                Some(format!("container-0 pulls {} with Always", names.show(&image)))
+                Some(format!(
+                    "container-0 pulls {} with Always",
+                    names.show(&image)
+                ))
             })
             .expect("a sentence");
             assert!(sentence.chars().count() <= max, "{sentence}");

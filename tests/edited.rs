@@ -65,7 +65,10 @@ fn a_policy_is_put_behind_its_image_where_it_is_not_set() {
         r#""imagePullPolicy":"Always"}]}"#,
         r#""imagePullPolicy":"IfNotPresent"}]}"#,
     );
-    assert_eq!(object_out(&payload(spec)), format!(r#"{{"spec":{expected}}}"#));
+    assert_eq!(
+        object_out(&payload(spec)),
+        format!(r#"{{"spec":{expected}}}"#)
+    );
 }
 
 /// As in the API server's decoder.
@@ -74,7 +77,10 @@ fn the_last_of_duplicate_keys_wins() {
     let spec = r#"{"initContainers":[{"name":"imagecheck-0","image":"b:1","image":"a:1","imagePullPolicy":"Always","imagePullPolicy":"Never"}],
         "containers":[],"containers":[{"name":"x","name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]}"#;
     let expected = spec.replace(r#""Never""#, r#""IfNotPresent""#);
-    assert_eq!(object_out(&payload(spec)), format!(r#"{{"spec":{expected}}}"#));
+    assert_eq!(
+        object_out(&payload(spec)),
+        format!(r#"{{"spec":{expected}}}"#)
+    );
 }
 
 /// Whoever writes the payload: the kind may come after the object.
@@ -228,7 +234,8 @@ proptest! {
 
     #[test]
     fn an_image_may_be_written_with_escapes(units in "[a-z]{1,8}") {
-        let escaped: String = units.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let escaped: Vec<String> = units.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let escaped = escaped.concat();
         let spec = json!({"containers": [{"name": "a", "image": units, "imagePullPolicy": "Always"}]});
         let answer = validate(&pod_create(&spec), &json!({"images": {"forbidAlways": [units]}}));
         prop_assert!(answer.mutated().is_some());

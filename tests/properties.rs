@@ -302,12 +302,23 @@ fn needs_nothing_more(
     prop_assert!(second.accepted(), "{}", second.message());
     prop_assert_eq!(second.mutated(), None);
     prop_assert!(
-        advice_only(&second.audited("findings"), settings, request["kind"]["kind"] != "Pod"),
+        advice_only(
+            &second.audited("findings"),
+            settings,
+            request["kind"]["kind"] != "Pod"
+        ),
         "{:?}",
         second
     );
     let checked = validate_with(request, &in_mode(settings, "Reject"), &mut registry.clone());
     prop_assert!(checked.accepted(), "{}", checked.message());
+    // The second copy asks nobody, and accepts whatever the first may have left.
+    let mut copy = in_mode(settings, "Reject");
+    copy["registry"]["maxLookups"] = json!(0);
+    let mut nobody = Table::default();
+    let copied = validate_with(request, &copy, &mut nobody);
+    prop_assert!(copied.accepted(), "the copy: {}", copied.message());
+    prop_assert!(nobody.asked.is_empty());
     Ok(())
 }
 

@@ -29,7 +29,11 @@ fn a_repaired_object_can_be_applied_again() {
         let request = captured(name);
         let spec = |object: &Value| policies(object.pointer(path).expect("a Pod spec"));
         let stored = spec(&request["oldObject"]);
-        assert_ne!(spec(&request["object"]), stored, "{name}: nothing to restore");
+        assert_ne!(
+            spec(&request["object"]),
+            stored,
+            "{name}: nothing to restore"
+        );
         // Whatever the other settings say by now, and without a word.
         for settings in [
             json!({}),
@@ -49,7 +53,10 @@ fn a_repaired_object_can_be_applied_again() {
         }
         for mode in ["Reject", "Warn"] {
             let answer = validate(&request, &json!({"mode": mode}));
-            assert!(answer.accepted() && answer.mutated().is_none(), "{name} {mode}");
+            assert!(
+                answer.accepted() && answer.mutated().is_none(),
+                "{name} {mode}"
+            );
         }
     }
 }
@@ -79,13 +86,31 @@ fn only_what_the_record_says_and_what_is_stored_comes_back() {
     let (stored, applied) = (pod("a:1", "IfNotPresent"), pod("a:1", "Always"));
     let cases = [
         (policy("Always", "IfNotPresent"), true),
-        (record(entry(None, "Always", "IfNotPresent", "imagePullPolicy")), true),
+        (
+            record(entry(None, "Always", "IfNotPresent", "imagePullPolicy")),
+            true,
+        ),
         // Not what is stored, not what is brought, another container, no record at all.
         (policy("Always", "Never"), false),
         (policy("Never", "IfNotPresent"), false),
-        (record(entry(Some("b"), "Always", "IfNotPresent", "imagePullPolicy")), false),
-        (record(entry(Some("a"), "Always", "IfNotPresent", "command")), false),
-        (r#"[{"path":"x"},7,{"path":"spec.containers[9].image","from":"a","to":"b"}]"#.to_owned(), false),
+        (
+            record(entry(
+                Some("b"),
+                "Always",
+                "IfNotPresent",
+                "imagePullPolicy",
+            )),
+            false,
+        ),
+        (
+            record(entry(Some("a"), "Always", "IfNotPresent", "command")),
+            false,
+        ),
+        (
+            r#"[{"path":"x"},7,{"path":"spec.containers[9].image","from":"a","to":"b"}]"#
+                .to_owned(),
+            false,
+        ),
         ("no JSON".to_owned(), false),
         (String::new(), false),
     ];
@@ -106,7 +131,10 @@ fn a_record_that_names_a_field_twice_restores_it_once() {
     let record = json!([change, same, change]).to_string();
     let request = update(&pod("a:1", "IfNotPresent"), &record, &pod("a:1", "Always"));
     let answer = validate(&request, &json!({}));
-    assert_eq!(answer.mutated().expect("restored")["spec"], pod("a:1", "IfNotPresent"));
+    assert_eq!(
+        answer.mutated().expect("restored")["spec"],
+        pod("a:1", "IfNotPresent")
+    );
 }
 
 #[test]
@@ -114,7 +142,10 @@ fn a_pinned_image_comes_back_and_an_image_that_is_new_is_examined() {
     let pinned = format!("a:1@{}", common::digest(7));
     let record = json!([entry(Some("a"), "a:1", &pinned, "image")]).to_string();
     let stored = pod(&pinned, "IfNotPresent");
-    let answer = validate(&update(&stored, &record, &pod("a:1", "IfNotPresent")), &json!({}));
+    let answer = validate(
+        &update(&stored, &record, &pod("a:1", "IfNotPresent")),
+        &json!({}),
+    );
     assert_eq!(answer.mutated().expect("restored")["spec"], stored);
 
     let request = update(&stored, &record, &pod("A:2", "IfNotPresent"));
@@ -133,7 +164,14 @@ fn a_container_that_was_moved_is_found_by_its_name() {
         ]})
     };
     let record = json!([change]).to_string();
-    let request = update(&with_sidecar("IfNotPresent"), &record, &with_sidecar("Always"));
+    let request = update(
+        &with_sidecar("IfNotPresent"),
+        &record,
+        &with_sidecar("Always"),
+    );
     let answer = validate(&request, &json!({}));
-    assert_eq!(answer.mutated().expect("restored")["spec"], with_sidecar("IfNotPresent"));
+    assert_eq!(
+        answer.mutated().expect("restored")["spec"],
+        with_sidecar("IfNotPresent")
+    );
 }

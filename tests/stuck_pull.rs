@@ -15,8 +15,14 @@ fn a_stuck_pod_is_told_with_what_made_it_hang() {
                 no longer has it or can't be reached; set imagecheck-0 to Always";
     assert!(answer.message().starts_with(told), "{}", answer.message());
     let finding = &answer.audited("findings");
-    let finding = finding.iter().find(|finding| finding["rule"] == "stuck-pull").expect("a finding");
-    assert_eq!(finding["path"], "status.containerStatuses[1].state.waiting.reason");
+    let finding = finding
+        .iter()
+        .find(|finding| finding["rule"] == "stuck-pull")
+        .expect("a finding");
+    assert_eq!(
+        finding["path"],
+        "status.containerStatuses[1].state.waiting.reason"
+    );
     assert_eq!(finding["container"], "container-0");
     assert_eq!(finding["found"], "ImagePullBackOff");
 
@@ -30,10 +36,19 @@ fn a_stuck_pod_is_told_with_what_made_it_hang() {
 fn who_repairs_looks_at_no_status_and_who_runs_is_not_told() {
     let stuck = captured("audit-pod-stuck-after-check");
     let answer = validate(&stuck, &json!({}));
-    assert!(answer.audited("findings").iter().all(|finding| finding["rule"] != "stuck-pull"));
+    assert!(
+        answer
+            .audited("findings")
+            .iter()
+            .all(|finding| finding["rule"] != "stuck-pull")
+    );
     for mode in ["Reject", "Warn"] {
         let answer = validate(&captured("audit-pod-running"), &json!({"mode": mode}));
-        assert!(answer.accepted() && answer.warnings().is_empty(), "{mode}: {}", answer.message());
+        assert!(
+            answer.accepted() && answer.warnings().is_empty(),
+            "{mode}: {}",
+            answer.message()
+        );
     }
 }
 
@@ -41,14 +56,20 @@ fn who_repairs_looks_at_no_status_and_who_runs_is_not_told() {
 fn stuck(edit: impl Fn(&mut Value)) -> common::Answer {
     let mut request = captured("audit-pod-stuck-after-check");
     edit(&mut request["object"]);
-    validate(&request, &json!({"mode": "Reject", "imageChecks": {"coverage": "Off"}}))
+    validate(
+        &request,
+        &json!({"mode": "Reject", "imageChecks": {"coverage": "Off"}}),
+    )
 }
 
 #[test]
 fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
     for (reason, way_out) in [
         ("ErrImagePull", "correct its image, or see to its registry"),
-        ("ErrImageNeverPull", "its node doesn't have the image, set it to IfNotPresent"),
+        (
+            "ErrImageNeverPull",
+            "its node doesn't have the image, set it to IfNotPresent",
+        ),
         ("RegistryUnavailable", "see to its registry"),
         ("SignatureValidationFailed", "sign its image"),
         ("ImageInspectError", "see to its node"),
@@ -57,7 +78,8 @@ fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
         let answer = stuck(|object| {
             // The check waits itself.
             object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
-            object["status"]["containerStatuses"][1]["state"] = json!({"waiting": {"reason": "PodInitializing"}});
+            object["status"]["containerStatuses"][1]["state"] =
+                json!({"waiting": {"reason": "PodInitializing"}});
             object["status"]["initContainerStatuses"][1]["state"] =
                 json!({"waiting": {"reason": reason, "message": "token=secret"}});
         });
@@ -70,14 +92,20 @@ fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
     }
     let running = stuck(|object| {
         object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
-        object["status"]["containerStatuses"][1]["state"] = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+        object["status"]["containerStatuses"][1]["state"] =
+            json!({"waiting": {"reason": "CrashLoopBackOff"}});
     });
     assert!(running.accepted(), "{}", running.message());
 }
 
 #[test]
 fn a_status_of_another_shape_says_nothing() {
-    for status in [json!(7), json!([]), json!({"containerStatuses": {}}), json!({"containerStatuses": [7, {}]})] {
+    for status in [
+        json!(7),
+        json!([]),
+        json!({"containerStatuses": {}}),
+        json!({"containerStatuses": [7, {}]}),
+    ] {
         let answer = stuck(|object| {
             object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
             object["status"] = status.clone();

@@ -62,15 +62,33 @@ fn a_check_is_mounted_on_the_first_init_container() {
     let cases = [
         (json!([init]), json!([with(init.clone(), mounted.clone())])),
         // A native sidecar comes first only where there is nothing else.
-        (json!([sidecar("s"), init]), json!([sidecar("s"), with(init.clone(), mounted.clone())])),
-        (json!([sidecar("s"), sidecar("t")]), json!([with(sidecar("s"), mounted.clone()), sidecar("t")])),
+        (
+            json!([sidecar("s"), init]),
+            json!([sidecar("s"), with(init.clone(), mounted.clone())]),
+        ),
+        (
+            json!([sidecar("s"), sidecar("t")]),
+            json!([with(sidecar("s"), mounted.clone()), sidecar("t")]),
+        ),
         // Other mounts stay; an empty list and null are filled.
         (
-            json!([with(init.clone(), json!([{"name": "x", "mountPath": "/x"}]))]),
-            json!([with(init.clone(), json!([{"name": "x", "mountPath": "/x"}, mount("imagecheck-0")]))]),
+            json!([with(
+                init.clone(),
+                json!([{"name": "x", "mountPath": "/x"}])
+            )]),
+            json!([with(
+                init.clone(),
+                json!([{"name": "x", "mountPath": "/x"}, mount("imagecheck-0")])
+            )]),
         ),
-        (json!([with(init.clone(), json!([]))]), json!([with(init.clone(), mounted.clone())])),
-        (json!([with(init.clone(), Value::Null)]), json!([with(init.clone(), mounted.clone())])),
+        (
+            json!([with(init.clone(), json!([]))]),
+            json!([with(init.clone(), mounted.clone())]),
+        ),
+        (
+            json!([with(init.clone(), Value::Null)]),
+            json!([with(init.clone(), mounted.clone())]),
+        ),
     ];
     for (before, after) in cases {
         let spec = repaired(
@@ -94,9 +112,15 @@ fn without_init_containers_every_container_mounts_it_and_pulls_again() {
         // Who mounts it pulls it again, so Always has to stay.
         assert_eq!(
             spec["containers"],
-            json!([with(app.clone(), mounts.clone()), with(other.clone(), mounts)])
+            json!([
+                with(app.clone(), mounts.clone()),
+                with(other.clone(), mounts)
+            ])
         );
-        assert_eq!(spec["volumes"], json!([volume("imagecheck-0", "a:1", "Always")]));
+        assert_eq!(
+            spec["volumes"],
+            json!([volume("imagecheck-0", "a:1", "Always")])
+        );
     }
 }
 
@@ -111,7 +135,10 @@ fn names_and_mount_paths_are_free() {
     });
     let spec = repaired(&pod_create(&spec), &settings());
     assert_eq!(spec["volumes"][2], volume("imagecheck-3", "a:1", "Never"));
-    assert_eq!(spec["initContainers"][0]["volumeMounts"][1], mount("imagecheck-3"));
+    assert_eq!(
+        spec["initContainers"][0]["volumeMounts"][1],
+        mount("imagecheck-3")
+    );
 }
 
 #[test]
@@ -125,9 +152,15 @@ fn an_image_volume_that_only_containers_mount_is_guarded() {
     let spec = repaired(&pod_create(&spec), &settings());
     assert_eq!(
         spec["volumes"],
-        json!([volume("data", "d:1", "Always"), volume("imagecheck-0", "d:1", "Always")])
+        json!([
+            volume("data", "d:1", "Always"),
+            volume("imagecheck-0", "d:1", "Always")
+        ])
     );
-    assert_eq!(spec["initContainers"][0]["volumeMounts"], json!([mount("imagecheck-0")]));
+    assert_eq!(
+        spec["initContainers"][0]["volumeMounts"],
+        json!([mount("imagecheck-0")])
+    );
 }
 
 #[test]
@@ -169,29 +202,43 @@ fn windows_pods_get_nothing_added_and_a_warning() {
 #[test]
 fn the_checks_of_a_controller_become_volumes() {
     let request = captured("agent-stack-pod-create");
-    let settings = json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true, "coverage": "Off"}});
+    let settings =
+        json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true, "coverage": "Off"}});
     let spec = repaired(&request, &settings);
     let names = |list: &str| -> Vec<&str> {
-        spec[list].as_array().expect("a list").iter().map(|item| item["name"].as_str().expect("a name")).collect()
+        spec[list]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|item| item["name"].as_str().expect("a name"))
+            .collect()
     };
     assert_eq!(names("initContainers"), ["copy-agent"]);
     let volumes = spec["volumes"].as_array().expect("volumes");
-    let added: Vec<&Value> = volumes.iter().filter(|volume| volume.get("image").is_some()).collect();
+    let added: Vec<&Value> = volumes
+        .iter()
+        .filter(|volume| volume.get("image").is_some())
+        .collect();
     assert_eq!(
         added,
         [
             &volume("imagecheck-0", "my-app:v1.2.3", "Always"),
-            &volume("imagecheck-1", "docker.io/library/postgres:16", "IfNotPresent"),
+            &volume(
+                "imagecheck-1",
+                "docker.io/library/postgres:16",
+                "IfNotPresent"
+            ),
         ]
     );
-    let mounts = spec["initContainers"][0]["volumeMounts"].as_array().expect("mounts");
+    let mounts = spec["initContainers"][0]["volumeMounts"]
+        .as_array()
+        .expect("mounts");
     assert!(mounts.ends_with(&[mount("imagecheck-0"), mount("imagecheck-1")]));
 }
 
 fn of_a_controller(spec: &Value) -> Value {
     let mut request = pod_create(spec);
-    request["object"]["metadata"]["ownerReferences"] =
-        json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "1", "controller": true}]);
+    request["object"]["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "1", "controller": true}]);
     request
 }
 
@@ -202,12 +249,24 @@ fn replacing() -> Value {
 #[test]
 fn where_no_init_container_would_remain_the_first_check_carries() {
     let inits: Vec<Value> = (0..100)
-        .map(|number| container(&format!("imagecheck-{number}"), &format!("a:{number}"), "Always"))
+        .map(|number| {
+            container(
+                &format!("imagecheck-{number}"),
+                &format!("a:{number}"),
+                "Always",
+            )
+        })
         .collect();
-    let spec = json!({"initContainers": inits, "containers": [container("a", "a:99", "IfNotPresent")]});
+    let spec =
+        json!({"initContainers": inits, "containers": [container("a", "a:99", "IfNotPresent")]});
     let spec = repaired(&of_a_controller(&spec), &replacing());
-    let mounts: Vec<Value> = (1..100).map(|number| mount(&format!("imagecheck-{number}"))).collect();
-    assert_eq!(spec["initContainers"], json!([with(inits[0].clone(), json!(mounts))]));
+    let mounts: Vec<Value> = (1..100)
+        .map(|number| mount(&format!("imagecheck-{number}")))
+        .collect();
+    assert_eq!(
+        spec["initContainers"],
+        json!([with(inits[0].clone(), json!(mounts))])
+    );
     assert_eq!(spec["volumes"].as_array().map(Vec::len), Some(99));
 }
 
@@ -239,14 +298,26 @@ fn what_can_not_become_a_volume_stays() {
         .iter()
         .map(|init| init["name"].as_str().expect("a name"))
         .collect();
-    assert_eq!(names, ["init", "imagecheck-0", "imagecheck-1", &long, "imagecheck-9"]);
+    assert_eq!(
+        names,
+        [
+            "init",
+            "imagecheck-0",
+            "imagecheck-1",
+            &long,
+            "imagecheck-9"
+        ]
+    );
     assert_eq!(after["volumes"][2], volume("imagecheck-2", "a:2", "Always"));
 
     // Nobody's Pod, and a Windows Pod, keep what they have.
     assert_eq!(validate(&pod_create(&spec), &replacing()).mutated(), None);
     let mut windows = spec.clone();
     windows["os"] = json!({"name": "windows"});
-    assert_eq!(validate(&of_a_controller(&windows), &replacing()).mutated(), None);
+    assert_eq!(
+        validate(&of_a_controller(&windows), &replacing()).mutated(),
+        None
+    );
 }
 
 #[test]

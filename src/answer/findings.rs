@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::paths::Paths;
 use crate::pod::{Place, Slot};
+use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::NewCheck;
 use crate::rules::registry::Pin;
 use crate::rules::{Cause, Entry, Field, Problem, Rule, Told, Work};
@@ -55,18 +56,22 @@ pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding
         let number = findings.len();
         findings.insert((finding.order(), number), finding);
     };
-    work.problems.iter().for_each(|problem| add(of_problem(problem, paths)));
+    work.problems
+        .iter()
+        .for_each(|problem| add(of_problem(problem, paths)));
     for entry in &work.entries {
         of_image(entry, paths).into_iter().for_each(&mut add);
         of_policy(entry, paths).into_iter().for_each(&mut add);
     }
-    work.added.iter().for_each(|check| add(of_new_check(check, paths)));
+    work.added
+        .iter()
+        .for_each(|check| add(of_new_check(check, paths)));
     findings.into_values().collect()
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
     let place = problem.place;
-    let policy = place.policy.map(|policy| policy.as_str());
+    let policy = place.policy.map(PullPolicy::as_str);
     let slot = place.slot;
     let (path, found) = match &problem.field {
         Field::Image => (

@@ -11,6 +11,7 @@ use crate::request::{CHANGES_ANNOTATION, Review};
 use crate::rules::Work;
 use crate::rules::missing_check::{MadeOf, NewCheck, Position};
 use crate::rules::replace_check::{carriers, mount_path};
+use crate::settings::CheckTemplate;
 
 /// Writes the object with its changes, and with a record of them where there is one. None if
 /// something does not stand where it was read, which can't happen.
@@ -41,10 +42,10 @@ pub(super) fn restored(review: &Review<'_>) -> Option<String> {
     edit::apply(review.object()?, &review.restored)
 }
 
-fn add_init_containers<'p>(work: &Work<'p>, object: &'p str) -> Option<Option<Edit<'p>>> {
+fn add_init_containers<'p>(work: &Work<'p>, object: &'p str) -> Option<Vec<Edit<'p>>> {
     let mut new = containers(work).peekable();
     if new.peek().is_none() {
-        return Some(None);
+        return Some(Vec::new());
     }
     let review = work.review;
     let list = list_text(review, review.pod.init_containers_key);
@@ -57,19 +58,15 @@ fn add_init_containers<'p>(work: &Work<'p>, object: &'p str) -> Option<Option<Ed
         .collect::<Option<Vec<_>>>()?
         .join(",");
     let position = Position::in_pod_of(work);
-    Some(Some(match (position.after, present.first()) {
+    Some(vec![match (position.after, present.first()) {
         (Some(place), _) => Edit::after(present.get(place.index)?, format!(",{new}")),
         (None, Some(first)) => Edit::before(first, format!("{new},")),
         (None, None) => whole_list(review, object, "initContainers", list, &new)?,
-    }))
+    }])
 }
 
 /// A copy of a check, with a name, an image and a policy of its own.
-fn copy_of(
-    text: &str,
-    check: &NewCheck<'_>,
-    name: &crate::json::Text<'_>,
-) -> Option<String> {
+fn copy_of(text: &str, check: &NewCheck<'_>, name: &crate::json::Text<'_>) -> Option<String> {
     let MadeOf::Copy(place) = check.made_of else {
         return None;
     };
@@ -99,7 +96,7 @@ fn from_template(work: &Work<'_>, check: &NewCheck<'_>) -> String {
         name: &check.name,
         image: &check.image,
         image_pull_policy: check.policy.as_str(),
-        template: template.as_ref().map(|template| template.fields()),
+        template: template.as_ref().map(CheckTemplate::fields),
     };
     serde_json::to_string(&container).unwrap_or_default()
 }
@@ -138,11 +135,12 @@ fn end_of(text: &str) -> (&str, &str) {
 
 /// An element of `volumeMounts`.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Mount<'v> {
     name: &'v str,
-    mount_path: String,
-    read_only: bool,
+    #[serde(rename = "mountPath")]
+    path: String,
+    #[serde(rename = "readOnly")]
+    is_read_only: bool,
 }
 
 /// Adds the volumes of checks, and mounts them.
@@ -154,11 +152,15 @@ fn add_volumes<'p>(work: &Work<'p>, object: &'p str) -> Option<Vec<Edit<'p>>> {
         return Some(edits);
     }
     let names = volumes.iter().map(|(volume, _)| volume.name);
-    let mounts = join(names.chain(work.moved_mounts.iter().copied()).map(|name| Mount {
-        name,
-        mount_path: mount_path(name),
-        read_only: true,
-    }));
+    let mounts = join(
+        names
+            .chain(work.moved_mounts.iter().copied())
+            .map(|name| Mount {
+                name,
+                path: mount_path(name),
+                is_read_only: true,
+            }),
+    );
     for place in carriers(work, &work.replaced).places(&review.pod) {
         let present = place.mounts_place.map(elements).unwrap_or_default();
         edits.push(match (place.mounts_place, present.last()) {
@@ -171,7 +173,7 @@ fn add_volumes<'p>(work: &Work<'p>, object: &'p str) -> Option<Vec<Edit<'p>>> {
     let present = list.map(elements).unwrap_or_default();
     let new = join(volumes.iter().map(|(volume, _)| volume));
     edits.push(match present.last() {
-        Some(last) => Edit::after(last, format!(",{new}")),
+        Some(volume) => Edit::after(volume, format!(",{new}")),
         None => whole_list(review, object, Slot::ImageVolume.list(), list, &new)?,
     });
     Some(edits)

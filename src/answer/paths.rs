@@ -17,10 +17,17 @@ pub(super) struct Paths {
 impl Paths {
     pub(super) fn of(work: &Work<'_>) -> Self {
         let is_container = |made_of| made_of != MadeOf::Volume;
-        let gone = work.replaced.iter().filter_map(|index| work.entries.get(*index));
+        let gone = work
+            .replaced
+            .iter()
+            .filter_map(|index| work.entries.get(*index));
         Self {
             prefix: work.review.spec_path(),
-            added: work.added.iter().filter(|check| is_container(check.made_of)).count(),
+            added: work
+                .added
+                .iter()
+                .filter(|check| is_container(check.made_of))
+                .count(),
             first_added: Position::in_pod_of(work).index(),
             gone: gone.map(|entry| entry.place.index).collect(),
         }
@@ -42,7 +49,11 @@ impl Paths {
         if place.slot != Slot::InitContainer {
             return place.index;
         }
-        let added = if place.index >= self.first_added { self.added } else { 0 };
+        let added = if place.index >= self.first_added {
+            self.added
+        } else {
+            0
+        };
         let gone = self.gone.partition_point(|index| *index < place.index);
         place.index.saturating_add(added).saturating_sub(gone)
     }

@@ -35,8 +35,12 @@ impl Record {
             .saturating_sub(others)
             .saturating_sub(CHANGES_ANNOTATION.len());
         let (earlier, more) = brought.as_deref().and_then(earlier).unwrap_or_default();
-        let own = changes.iter().filter_map(|change| serde_json::to_string(change).ok());
-        let items = own.map(Cow::Owned).chain(earlier.into_iter().map(Cow::Borrowed));
+        let own = changes
+            .iter()
+            .filter_map(|change| serde_json::to_string(change).ok());
+        let items = own
+            .map(Cow::Owned)
+            .chain(earlier.into_iter().map(Cow::Borrowed));
         let value = list(items, more, room.min(RECORD_MAX));
         let note = match &value {
             None => Some("left out: the annotations would be larger than 262144 bytes"),
@@ -51,13 +55,21 @@ impl Record {
 
 /// The size of all other annotations, as the API server counts it.
 fn other_annotations(review: &Review<'_>) -> usize {
-    let annotations = review.metadata.annotations_key.and_then(|key| review.value_of(key));
+    let annotations = review
+        .metadata
+        .annotations_key
+        .and_then(|key| review.value_of(key));
     let annotations: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = annotations
         .and_then(|annotations| serde_json::from_str(annotations).ok())
         .unwrap_or_default();
-    let others = annotations.iter().filter(|(key, _)| *key != CHANGES_ANNOTATION);
+    let others = annotations
+        .iter()
+        .filter(|(key, _)| *key != CHANGES_ANNOTATION);
     others
-        .map(|(key, value)| key.len().saturating_add(value.as_deref().unwrap_or_default().len()))
+        .map(|(key, value)| {
+            key.len()
+                .saturating_add(value.as_deref().unwrap_or_default().len())
+        })
         .fold(0, usize::saturating_add)
 }
 

@@ -19,7 +19,8 @@ impl PodStatus {
     /// Whether any container waits for something.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.containers().any(|container| container.waiting_for().is_some())
+        self.containers()
+            .any(|container| container.waiting_for().is_some())
     }
 
     /// The containers of both lists.
@@ -30,15 +31,19 @@ impl PodStatus {
         ];
         lists.into_iter().flat_map(|(slot, list)| {
             let statuses = self.0.get(list).and_then(Value::as_array);
-            statuses.into_iter().flatten().enumerate().filter_map(move |(index, status)| {
-                Some(ContainerStatus {
-                    slot,
-                    list,
-                    index,
-                    name: status.get("name")?.as_str()?,
-                    state: status.get("state")?,
+            statuses
+                .into_iter()
+                .flatten()
+                .enumerate()
+                .filter_map(move |(index, status)| {
+                    Some(ContainerStatus {
+                        slot,
+                        list,
+                        index,
+                        name: status.get("name")?.as_str()?,
+                        state: status.get("state")?,
+                    })
                 })
-            })
         })
     }
 
@@ -46,8 +51,13 @@ impl PodStatus {
     #[must_use]
     pub fn last_transition(&self, condition: &str) -> Option<&str> {
         let conditions = self.0.get("conditions")?.as_array()?;
-        let is_meant = |found: &&Value| found.get("type").and_then(Value::as_str) == Some(condition);
-        conditions.iter().find(is_meant)?.get("lastTransitionTime")?.as_str()
+        let is_meant =
+            |found: &&Value| found.get("type").and_then(Value::as_str) == Some(condition);
+        conditions
+            .iter()
+            .find(is_meant)?
+            .get("lastTransitionTime")?
+            .as_str()
     }
 }
 

@@ -41,7 +41,9 @@ pub fn apply(work: &mut Work<'_>) {
         let Some((policy, setting)) = settled::default_of(entry, is_check, settings) else {
             continue;
         };
-        if policy < entry.policy && is_left_by_pull_once {
+        // A stronger one would be taken back again, by whoever knows that it is the same image.
+        let no_one_knows = settings.registry.max_lookups == 0;
+        if is_left_by_pull_once && (policy < entry.policy || no_one_knows) {
             continue;
         }
         let forbidden = match entry.policy {

@@ -272,6 +272,10 @@ fn mounted<'p>(pod: &'p Pod<'p>) -> BTreeMap<&'p str, Mounted> {
         }
     }
     let mut by_name = BTreeMap::new();
-    by_name.extend(volumes.into_iter().map(|(name, (_, mounted))| (name, mounted)));
+    by_name.extend(
+        volumes
+            .into_iter()
+            .map(|(name, (_, mounted))| (name, mounted)),
+    );
     by_name
 }

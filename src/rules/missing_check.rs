@@ -141,7 +141,11 @@ impl Cause for NewCheck<'_> {
     }
 
     fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let way_out = format!("add {} with {}", names.show(&self.name), self.policy.as_str());
+        let way_out = format!(
+            "add {} with {}",
+            names.show(&self.name),
+            self.policy.as_str()
+        );
         match self.written_otherwise {
             Some(other) => checked_otherwise(told, other, names, &way_out),
             None => unchecked(told, names, &way_out),

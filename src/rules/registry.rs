@@ -15,8 +15,8 @@ use std::rc::Rc;
 use self::desk::Desk;
 pub use self::desk::{Asked, Capability, NoAnswer, Registries};
 pub use self::failure::Failure;
-use self::told::{Failed, Pinned, UseCached, WrongPlatform};
 pub use self::told::Pin;
+use self::told::{Failed, Pinned, UseCached, WrongPlatform};
 use super::same_image::SameImage;
 use super::{Entry, Field, Problem, Work};
 use crate::image::Reference;
@@ -82,7 +82,10 @@ pub fn apply(work: &mut Work<'_>, registries: &mut dyn Registries) {
 /// What a registry is asked for: the name in full, so that all spellings share the host's cache.
 fn name(entry: &Entry<'_>) -> String {
     let reference = &entry.reference;
-    match (entry.digest.as_deref().filter(|_| entry.pinned), reference.digest()) {
+    match (
+        entry.digest.as_deref().filter(|_| entry.pinned),
+        reference.digest(),
+    ) {
         (Some(digest), _) | (None, Some(digest)) => {
             format!("{}@{digest}", reference.repository())
         }

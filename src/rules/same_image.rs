@@ -165,7 +165,10 @@ impl Pulls {
     /// that is too weak is the concern of *weak-check*.
     #[must_use]
     pub fn is_covered(&self) -> bool {
-        let by_init = |needed| self.by_init_containers.is_some_and(|policy| policy >= needed);
+        let by_init = |needed| {
+            self.by_init_containers
+                .is_some_and(|policy| policy >= needed)
+        };
         self.checks.first.is_some() || self.guarded.is_none_or(|(_, needed)| by_init(needed))
     }
 }

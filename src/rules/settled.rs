@@ -57,7 +57,9 @@ pub fn default_of(
     let policy = match default {
         // `Pin` writes IfNotPresent with its digests. That is what the API server would fill in,
         // so it looks as if nobody had chosen it.
-        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => PullPolicy::IfNotPresent,
+        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => {
+            PullPolicy::IfNotPresent
+        }
         // `Pin` and `UseCached` leave IfNotPresent, and who asks the registry for an image means
         // to pull it.
         DefaultPolicy::Never if lookup != LookupMode::Off => return None,
@@ -122,7 +124,9 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
         let proves = matches!(entry.role, Role::Check | Role::Init);
         Halves {
             pulled: proves && policy == PullPolicy::Always && entry.forbid_always.is_none(),
-            spared: entry.role == Role::Guarded && policy == PullPolicy::IfNotPresent,
+            spared: entry.role == Role::Guarded
+                && policy == PullPolicy::IfNotPresent
+                && entry.require_always.is_none(),
         }
     };
     let mut both: BTreeMap<MaybeSame<'_>, Halves> = BTreeMap::new();

@@ -10,6 +10,7 @@ use super::same_image::SameImage;
 use super::{Cause, Entry, Field, Role, Rule, Told, Work};
 use crate::pod::Slot;
 use crate::pull_policy::PullPolicy;
+use crate::request::ContainerStatus;
 use crate::sentence::Names;
 use crate::settings::Mode;
 
@@ -17,7 +18,10 @@ use crate::settings::Mode;
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
-    ("ImagePullBackOff", "correct its image, or see to its registry"),
+    (
+        "ImagePullBackOff",
+        "correct its image, or see to its registry",
+    ),
     (
         "ErrImageNeverPull",
         "its node doesn't have the image, set it to IfNotPresent",
@@ -37,7 +41,10 @@ pub fn apply(work: &mut Work<'_>) {
     let entries: BTreeMap<(Slot, &str), (&Entry<'_>, usize)> = {
         let images = SameImage::of(&work.entries);
         let images: Vec<usize> = images.ids().collect();
-        let named = work.entries.iter().map(|entry| (entry.place.slot, &*entry.place.name.value));
+        let named = work
+            .entries
+            .iter()
+            .map(|entry| (entry.place.slot, &*entry.place.name.value));
         let mut entries = BTreeMap::new();
         entries.extend(named.zip(work.entries.iter().zip(images)));
         entries
@@ -63,7 +70,10 @@ pub fn apply(work: &mut Work<'_>) {
             reason,
             way_out,
             since: status.last_transition(condition).map(str::to_owned),
-            passed: passed.get(image).copied().filter(|_| slot == Slot::Container),
+            passed: passed
+                .get(image)
+                .copied()
+                .filter(|_| slot == Slot::Container),
         };
         let field = Field::Status {
             path: format!("status.{list}[{index}].state.waiting.reason"),
@@ -91,15 +101,21 @@ fn passed_checks<'p>(
         }
     }
     let mut passed = BTreeMap::new();
-    for check in work.entries.iter().filter(|entry| entry.role == Role::Check) {
+    for check in work
+        .entries
+        .iter()
+        .filter(|entry| entry.role == Role::Check)
+    {
         let (slot, name) = (check.place.slot, &*check.place.name.value);
         let has_passed = if slot == Slot::ImageVolume {
-            let carrier = carriers.get(name).map(|place| (place.slot, &*place.name.value));
+            let carrier = carriers
+                .get(name)
+                .map(|place| (place.slot, &*place.name.value));
             let state = carrier.and_then(|carrier| states.get(&carrier));
-            state.is_some_and(|state| state.has_started())
+            state.is_some_and(ContainerStatus::has_started)
         } else {
             let state = states.get(&(slot, name));
-            state.is_some_and(|state| state.has_ended_well())
+            state.is_some_and(ContainerStatus::has_ended_well)
         };
         if let Some((_, image)) = entries.get(&(slot, name))
             && has_passed

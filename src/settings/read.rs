@@ -362,7 +362,8 @@ impl<'de, I: Iterator<Item = &'de Value>> SeqAccess<'de> for Elements<'de, I> {
         let index = self.index;
         self.index = index.saturating_add(1);
         let read = seed.deserialize(self.list.inside(element));
-        read.map(Some).map_err(|wrong| wrong.below(Step::Index(index)))
+        read.map(Some)
+            .map_err(|wrong| wrong.below(Step::Index(index)))
     }
 }
 
@@ -388,7 +389,8 @@ where
         };
         self.last = Some((key, value));
         let read = seed.deserialize(key.as_str().into_deserializer());
-        read.map(Some).map_err(|wrong: Wrong| wrong.below(Step::Key(key.clone())))
+        read.map(Some)
+            .map_err(|wrong: Wrong| wrong.below(Step::Key(key.clone())))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {

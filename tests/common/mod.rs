@@ -67,7 +67,9 @@ impl Answer {
     }
 
     pub fn mutated(&self) -> Option<&Value> {
-        self.0.get("mutated_object").filter(|object| !object.is_null())
+        self.0
+            .get("mutated_object")
+            .filter(|object| !object.is_null())
     }
 
     pub fn warnings(&self) -> Vec<&str> {

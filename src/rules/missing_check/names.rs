@@ -51,7 +51,9 @@ impl<'p> FreeNames<'p> {
 
     pub(super) fn next(&mut self) -> String {
         let later = self.taken.iter().skip(self.next);
-        let number = self.next.saturating_add(later.take_while(|taken| **taken).count());
+        let number = self
+            .next
+            .saturating_add(later.take_while(|taken| **taken).count());
         self.next = number.saturating_add(1);
         format!("{}{number}", self.prefix)
     }

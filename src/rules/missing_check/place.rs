@@ -32,11 +32,14 @@ impl<'p> MadeOf<'p> {
     /// to copy. A Pod that has checks of volumes only gets one of them where there is no template.
     pub(super) fn in_pod_of(work: &Work<'p>) -> Self {
         let settings = &work.settings.image_checks;
-        match (settings.made_of, last_check(work)) {
-            (CheckKind::ImageVolume, _) => Self::Volume,
-            (CheckKind::InitContainer, Some(check)) => Self::Copy(check),
-            (CheckKind::InitContainer, None) if settings.template.is_some() => Self::Template,
-            (CheckKind::InitContainer, None) => Self::Volume,
+        let copied = match settings.made_of {
+            CheckKind::InitContainer => last_check(work),
+            CheckKind::ImageVolume => return Self::Volume,
+        };
+        match (copied, &settings.template) {
+            (Some(check), _) => Self::Copy(check),
+            (None, Some(_)) => Self::Template,
+            (None, None) => Self::Volume,
         }
     }
 }

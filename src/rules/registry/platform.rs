@@ -38,16 +38,17 @@ impl Wanted {
     /// Both together; none if they contradict each other, which no node meets.
     fn and(&self, other: &Self) -> Option<Self> {
         Some(Self {
-            architecture: both(self.architecture.as_ref(), other.architecture.as_ref())?,
-            os: both(self.os.as_ref(), other.os.as_ref())?,
+            architecture: both(self.architecture.as_ref(), other.architecture.as_ref()).ok()?,
+            os: both(self.os.as_ref(), other.os.as_ref()).ok()?,
         })
     }
 }
 
-fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Option<Option<T>> {
+/// What both say, or the one that says something.
+fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Option<T>, ()> {
     match (one, other) {
-        (Some(one), Some(other)) if one != other => None,
-        (one, other) => Some(one.or(other).cloned()),
+        (Some(one), Some(other)) if one != other => Err(()),
+        (one, other) => Ok(one.or(other).cloned()),
     }
 }
 
@@ -149,11 +150,15 @@ impl Asked {
 
 /// What each term of a required node affinity asks for, every combination by itself.
 fn terms(affinity: &Value) -> Vec<Wanted> {
-    let terms = affinity.pointer(
-        "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
-    );
+    let terms = affinity
+        .pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     let mut wanted = Vec::new();
-    for term in terms.and_then(Value::as_array).into_iter().flatten().take(VALUES_MAX) {
+    for term in terms
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .take(VALUES_MAX)
+    {
         let expressions = term.get("matchExpressions").and_then(Value::as_array);
         let expressions = expressions.map(Vec::as_slice).unwrap_or_default();
         let systems = values(expressions, OS_LABEL);
@@ -181,7 +186,9 @@ fn values<'e>(expressions: &'e [Value], label: &str) -> Vec<Option<&'e str>> {
     let Some(first) = lists.next() else {
         return vec![None];
     };
-    let others: Vec<_> = lists.map(|list| list.map(Vec::as_slice).unwrap_or_default()).collect();
+    let others: Vec<_> = lists
+        .map(|list| list.map(Vec::as_slice).unwrap_or_default())
+        .collect();
     let first = first.into_iter().flatten().take(VALUES_MAX);
     first
         .filter(|value| others.iter().all(|list| list.contains(value)))

@@ -76,7 +76,7 @@ impl Cause for Failed {
 
     fn sentence(&self, told: &Told<'_>, names: Names) -> String {
         let (name, image) = (names.show(told.name), names.show(told.image));
-        format!("{name}'s image {image} {}", why(&self.0))
+        format!("{name}'s image {image} {}", why(self.0))
     }
 }
 
@@ -107,7 +107,7 @@ impl Cause for WrongPlatform {
 }
 
 /// Why there is no answer, and the way out.
-fn why(answer: &NoAnswer) -> String {
+fn why(answer: NoAnswer) -> String {
     let (why, way_out) = match (answer.failure, answer.asked) {
         (Failure::NotGranted, _) => {
             let way_out = match answer.capability {
@@ -155,6 +155,6 @@ impl FailedLookup {
             OnFailure::UseCached if self.lowered => "",
             OnFailure::UseCached | OnFailure::KeepTag => " (kept as it is)",
         };
-        format!("{} {}{done}", names.show(image), why(&self.answer))
+        format!("{} {}{done}", names.show(image), why(self.answer))
     }
 }

@@ -1,0 +1,191 @@
+//! The platforms that an image has, against those that its Pod asks for.
+
+mod common;
+
+use common::{Table, digest, pod_create, validate_with};
+use oci_spec::image::{Arch, Os, Platform, PlatformBuilder};
+use serde_json::{Value, json};
+
+fn platform(os: &str, architecture: &str, variant: Option<&str>) -> Platform {
+    let builder = PlatformBuilder::default()
+        .os(Os::from(os))
+        .architecture(Arch::from(architecture));
+    match variant {
+        Some(variant) => builder.variant(variant).build(),
+        None => builder.build(),
+    }
+    .expect("a platform")
+}
+
+fn table(platforms: Option<Vec<Platform>>) -> Table {
+    let image = format!("docker.io/library/a@{}", digest(1));
+    Table {
+        answers: [
+            ("docker.io/library/a:1".to_owned(), Ok(digest(1))),
+            (image.clone(), Ok(digest(1))),
+        ]
+        .into(),
+        platforms: [(image, Ok(platforms))].into(),
+        ..Table::default()
+    }
+}
+
+fn affinity(terms: &[Value]) -> Value {
+    let required = json!({"nodeSelectorTerms": terms});
+    json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
+}
+
+fn term(key: &str, operator: &str, values: &[&str]) -> Value {
+    json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]})
+}
+
+const ARCH: &str = "kubernetes.io/arch";
+
+/// What is said of a Pod whose image has amd64 and arm/v7 for Linux.
+fn told(fields: &Value, image: &str) -> (String, Vec<String>) {
+    let mut spec =
+        json!({"containers": [{"name": "app", "image": image, "imagePullPolicy": "IfNotPresent"}]});
+    for (key, value) in fields.as_object().expect("fields") {
+        spec[key] = value.clone();
+    }
+    let mut table = table(Some(vec![
+        platform("linux", "amd64", None),
+        platform("linux", "arm", Some("v7")),
+        platform("unknown", "unknown", None),
+    ]));
+    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    let answer = validate_with(&pod_create(&spec), &settings, &mut table);
+    (answer.message().to_owned(), table.asked)
+}
+
+#[test]
+fn an_image_has_what_its_pod_asks_for_or_it_is_told() {
+    let lacks = |wanted: &str, field: &str| {
+        format!(
+            "app's image a:1 has linux/amd64, linux/arm/v7 only, but the Pod asks for {wanted}: build it for {wanted} or change {field}"
+        )
+    };
+    let cases = [
+        (json!({}), String::new()),
+        (json!({"nodeSelector": {ARCH: "amd64"}}), String::new()),
+        (
+            json!({"nodeSelector": {ARCH: "arm"}, "os": {"name": "linux"}}),
+            String::new(),
+        ),
+        (
+            json!({"nodeSelector": {ARCH: "arm64"}}),
+            lacks("arm64", "spec.nodeSelector"),
+        ),
+        (
+            json!({"nodeSelector": {"kubernetes.io/os": "windows"}}),
+            lacks("windows", "spec.nodeSelector"),
+        ),
+        (
+            json!({"os": {"name": "windows"}}),
+            lacks("windows", "spec.os"),
+        ),
+        (
+            json!({"nodeSelector": {ARCH: "arm64"}, "os": {"name": "linux"}}),
+            lacks("linux/arm64", "spec.nodeSelector"),
+        ),
+        // Each platform that the terms let it start on has to exist.
+        (
+            json!({"affinity": affinity(&[term(ARCH, "In", &["amd64", "arm"])])}),
+            String::new(),
+        ),
+        (
+            json!({"affinity": affinity(&[term(ARCH, "In", &["amd64", "s390x"])])}),
+            lacks("s390x", "spec.affinity"),
+        ),
+        (
+            json!({"affinity": affinity(&[term(ARCH, "In", &["amd64"]), term(ARCH, "In", &["riscv64"])])}),
+            lacks("riscv64", "spec.affinity"),
+        ),
+        // Both have to hold.
+        (
+            json!({"nodeSelector": {ARCH: "amd64"}, "affinity": affinity(&[term(ARCH, "In", &["amd64", "s390x"])])}),
+            String::new(),
+        ),
+        // Only In counts, and what is no such thing asks for nothing.
+        (
+            json!({"affinity": affinity(&[term(ARCH, "NotIn", &["amd64"])])}),
+            String::new(),
+        ),
+        (
+            json!({"affinity": affinity(&[term("zone", "In", &["a"])])}),
+            String::new(),
+        ),
+        (json!({"affinity": 7, "nodeSelector": []}), String::new()),
+    ];
+    for (fields, expected) in cases {
+        assert_eq!(told(&fields, "a:1").0, expected, "{fields}");
+    }
+}
+
+#[test]
+fn a_lookup_is_two_calls_and_a_digest_is_looked_up_too() {
+    let by_digest = format!("docker.io/library/a@{}", digest(1));
+    let arm64 = json!({"nodeSelector": {ARCH: "arm64"}});
+    assert_eq!(told(&arm64, "a:1").1, ["docker.io/library/a:1", &by_digest]);
+    let (message, asked) = told(&arm64, &format!("a@{}", digest(1)));
+    assert!(message.contains("linux/amd64"), "{message}");
+    assert_eq!(asked, [&*by_digest, &*by_digest]);
+    // A Pod that asks for nothing asks nobody.
+    assert_eq!(told(&json!({}), "a:1").1, ["docker.io/library/a:1"]);
+    assert!(told(&json!({}), &format!("a@{}", digest(1))).1.is_empty());
+}
+
+#[test]
+fn it_warns_in_every_mode_and_pins_the_index() {
+    let spec = json!({
+        "nodeSelector": {ARCH: "arm64"},
+        "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    for mode in ["Fix", "Reject", "Warn"] {
+        let lookup = if mode == "Fix" { "Pin" } else { "Verify" };
+        let settings = json!({"mode": mode, "registry": {"lookup": lookup, "platform": "Warn"}});
+        let mut registry = table(Some(vec![platform("linux", "amd64", None)]));
+        let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
+        assert!(answer.accepted(), "{mode}");
+        assert_eq!(
+            answer.warnings(),
+            [
+                "app's image a:1 has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
+            ],
+            "{mode}"
+        );
+        let pinned = answer
+            .mutated()
+            .map(|object| &object["spec"]["containers"][0]["image"]);
+        let expected = json!(format!("a:1@{}", digest(1)));
+        assert_eq!(pinned, (mode == "Fix").then_some(&expected));
+    }
+}
+
+#[test]
+fn an_image_without_an_index_has_nothing_to_say() {
+    let spec = json!({
+        "nodeSelector": {ARCH: "arm64"},
+        "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    let answer = validate_with(&pod_create(&spec), &settings, &mut table(None));
+    assert!(answer.accepted() && answer.warnings().is_empty());
+}
+
+#[test]
+fn a_host_that_refuses_manifests_says_which_capability() {
+    let spec = json!({
+        "nodeSelector": {ARCH: "arm64"},
+        "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    let mut registry = table(None);
+    let refused = "Host error: Policy has not been granted access to the 'oci/v1/oci_manifest' host capability.";
+    for answer in registry.platforms.values_mut() {
+        *answer = Err(refused.to_owned());
+    }
+    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
+    assert!(answer.accepted());
+    assert!(answer.warnings()[0].contains("oci/v1/oci_manifest"));
+}
