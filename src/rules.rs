@@ -192,9 +192,8 @@ pub fn run<'p>(
     registries: &mut dyn registry::Registries,
 ) -> Work<'p> {
     let mut work = Work::new(review, settings);
-    default::apply(&mut work);
-    disallowed_policy::apply(&mut work);
-    stuck_pull::apply(&mut work);
+    registry::keep_earlier_pins(&mut work);
+    policies(&mut work);
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
         let mut without = work.clone();
@@ -202,11 +201,26 @@ pub fn run<'p>(
         if decision.rejects_anyway(&without) {
             return without;
         }
-        registry::apply(&mut work, registries);
+        let looked_up = registry::ask(&work, registries);
+        // Once more from the start, now that it is known which tags and digests are one image.
+        if looked_up.iter().any(registry::LookedUp::has_digest) {
+            work = Work::new(review, settings);
+            registry::keep_earlier_pins(&mut work);
+            registry::learn(&mut work, &looked_up);
+            policies(&mut work);
+        }
+        registry::apply(&mut work, looked_up);
     }
     checks(&mut work);
     replace_check::apply(&mut work);
     work
+}
+
+/// The rules about single places.
+fn policies(work: &mut Work<'_>) {
+    default::apply(work);
+    disallowed_policy::apply(work);
+    stuck_pull::apply(work);
 }
 
 /// The rules about image checks and what they guard.

@@ -162,7 +162,10 @@ fn the_copy_accepts_whatever_a_lookup_may_have_left() {
         }
     }
     let in_fix = settings_problems(&json!({"registry": {"lookup": "Pin", "maxLookups": 0}}));
-    assert!(in_fix.is_some_and(|problem| problem.contains("registry.lookup") && problem.contains("Off")));
+    assert!(
+        in_fix
+            .is_some_and(|problem| problem.contains("registry.lookup") && problem.contains("Off"))
+    );
 }
 
 /// Seen on kubelet 1.36.2: the image is there under another spelling, and is pulled again.

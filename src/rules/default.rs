@@ -31,6 +31,7 @@ pub fn apply(work: &mut Work<'_>) {
     } else {
         Vec::new()
     };
+    let cannot_tell = work.cannot_tell_images_apart();
     let mut left_by_pull_once = left_by_pull_once.into_iter();
     for entry in &mut work.entries {
         let is_left_by_pull_once = left_by_pull_once.next().unwrap_or_default();
@@ -41,9 +42,9 @@ pub fn apply(work: &mut Work<'_>) {
         let Some((policy, setting)) = settled::default_of(entry, is_check, settings) else {
             continue;
         };
-        // A stronger one would be taken back again, by whoever knows that it is the same image.
-        let no_one_knows = settings.registry.max_lookups == 0;
-        if is_left_by_pull_once && (policy < entry.policy || no_one_knows) {
+        // The checks may take it back again, as soon as somebody knows what is the same image.
+        if (is_left_by_pull_once && policy < entry.policy) || cannot_tell.may_join(&entry.reference)
+        {
             continue;
         }
         let forbidden = match entry.policy {

@@ -13,7 +13,7 @@ mod told;
 use std::rc::Rc;
 
 use self::desk::Desk;
-pub use self::desk::{Asked, Capability, NoAnswer, Registries};
+pub use self::desk::{Answer, Asked, Capability, NoAnswer, Registries};
 pub use self::failure::Failure;
 pub use self::told::Pin;
 use self::told::{Failed, Pinned, UseCached, WrongPlatform};
@@ -38,18 +38,30 @@ pub struct FailedLookup {
     pub lowered: bool,
 }
 
-/// Looks up the images that the settings name, each once, in the order of [`groups`].
-pub fn apply(work: &mut Work<'_>, registries: &mut dyn Registries) {
-    let settings = &work.settings.registry;
-    let event = work.review.event;
-    if event == Event::PodUpdate {
-        keep_earlier_pins(work);
+/// An image that was looked up.
+#[derive(Debug)]
+pub struct LookedUp {
+    /// The entries that pull it.
+    members: Vec<usize>,
+    /// Its name in full.
+    image: String,
+    answer: Result<Answer, NoAnswer>,
+}
+
+impl LookedUp {
+    /// Whether a registry gave its digest.
+    #[must_use]
+    pub const fn has_digest(&self) -> bool {
+        self.answer.is_ok()
     }
-    let asked = match settings.platform {
-        Platform::Off => platform::Asked::default(),
-        Platform::Warn | Platform::Reject => platform::Asked::by(&work.review.pod),
-    };
-    let mut desk = Desk::new(registries, settings.max_lookups);
+}
+
+/// Looks up the images that the settings name, each once, in the order of [`groups`].
+pub fn ask(work: &Work<'_>, registries: &mut dyn Registries) -> Vec<LookedUp> {
+    let asked = asked_platforms(work);
+    let with_platforms = !asked.platforms.is_empty();
+    let mut desk = Desk::new(registries, work.settings.registry.max_lookups);
+    let mut looked_up = Vec::new();
     for members in groups(work) {
         let entries = || members.iter().filter_map(|index| work.entries.get(*index));
         let Some(first) = entries().next() else {
@@ -57,25 +69,69 @@ pub fn apply(work: &mut Work<'_>, registries: &mut dyn Registries) {
         };
         // Who pulls with Never never asks a registry.
         let is_pulled = entries().any(|entry| entry.policy != PullPolicy::Never);
-        let with_platforms = !asked.platforms.is_empty();
         if !is_pulled
             || first.lookup.mode == LookupMode::Off
             || (first.has_digest() && !with_platforms)
         {
             continue;
         }
-        let reference = first.reference;
         let image = name(first);
-        match desk.look_up(&reference, &image, with_platforms) {
+        let answer = desk.look_up(&first.reference, &image, with_platforms);
+        looked_up.push(LookedUp {
+            members,
+            image,
+            answer,
+        });
+    }
+    looked_up
+}
+
+/// Tells the entries the digests behind their tags, by which they are the same image as others.
+/// The policies are not concerned yet.
+pub fn learn(work: &mut Work<'_>, looked_up: &[LookedUp]) {
+    for LookedUp {
+        members, answer, ..
+    } in looked_up
+    {
+        let Ok(answer) = answer else {
+            continue;
+        };
+        let digest: Rc<str> = Rc::from(&*answer.digest);
+        for index in members {
+            if let Some(entry) = work.entries.get_mut(*index)
+                && !entry.has_digest()
+            {
+                entry.digest = Some(Rc::clone(&digest));
+            }
+        }
+    }
+}
+
+/// Does what the settings say with each answer.
+pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
+    let asked = asked_platforms(work);
+    for LookedUp {
+        members,
+        image,
+        answer,
+    } in looked_up
+    {
+        match answer {
             Ok(answer) => {
                 if let Some(index) = &answer.platforms {
                     hold_against(work, &members, &asked, index);
                 }
-                let digest = Rc::from(answer.digest);
-                found(work, &members, &digest);
+                pin(work, &members);
             }
             Err(answer) => fail(work, &members, image, answer),
         }
+    }
+}
+
+fn asked_platforms(work: &Work<'_>) -> platform::Asked {
+    match work.settings.registry.platform {
+        Platform::Off => platform::Asked::default(),
+        Platform::Warn | Platform::Reject => platform::Asked::by(&work.review.pod),
     }
 }
 
@@ -120,7 +176,10 @@ fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
 
 /// A tag that was pinned before stays at its digest: an object that is applied again must not
 /// restart its containers because the tag moved in between.
-fn keep_earlier_pins(work: &mut Work<'_>) {
+pub(super) fn keep_earlier_pins(work: &mut Work<'_>) {
+    if work.review.event != Event::PodUpdate {
+        return;
+    }
     for entry in &mut work.entries {
         if let Some(previous) = entry.place.previous_image.as_deref()
             && let Ok(previous) = Reference::parse(previous)
@@ -133,20 +192,19 @@ fn keep_earlier_pins(work: &mut Work<'_>) {
     }
 }
 
-/// A registry gave the digest behind the tag of these entries.
-fn found(work: &mut Work<'_>, members: &[usize], digest: &Rc<str>) {
+/// Pins the tags of these entries, whose digests are known. Those of a template stay: its Pods are
+/// pinned when they are made.
+fn pin(work: &mut Work<'_>, members: &[usize]) {
     let event = work.review.event;
     for index in members {
         let Some(entry) = work.entries.get_mut(*index) else {
             continue;
         };
-        if entry.has_digest() {
+        if entry.has_digest() || entry.lookup.mode != LookupMode::Pin || event.is_template() {
             continue;
         }
-        entry.digest = Some(Rc::clone(digest));
-        // Pods are pinned when they are made from a template.
-        entry.pinned = entry.lookup.mode == LookupMode::Pin && !event.is_template();
-        if entry.pinned && event.may_change_policy() && entry.policy != PullPolicy::Never {
+        entry.pinned = true;
+        if event.may_change_policy() && entry.policy != PullPolicy::Never {
             let policy = match entry.require_always {
                 Some(_) => PullPolicy::Always,
                 None => PullPolicy::IfNotPresent,

@@ -102,23 +102,9 @@ struct Halves {
 ///
 /// A default that weakened either would undo the repair: nothing would need the check's `Always`
 /// any more, both would trust what the node has, and nobody would ask the registry.
-///
-/// Where a registry is asked, its answer can make one image of any two references to a repository,
-/// and it may have done so before; so all of them count as one here.
 #[must_use]
 pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     let images = SameImage::of(&work.entries);
-    let images: Vec<MaybeSame<'_>> = work
-        .entries
-        .iter()
-        .zip(images.spellings())
-        .map(|(entry, spelling)| match entry.lookup.mode {
-            LookupMode::Off => MaybeSame::Spelling(spelling),
-            LookupMode::Verify | LookupMode::Pin => {
-                MaybeSame::Repository(entry.reference.written())
-            }
-        })
-        .collect();
     let halves = |entry: &Entry<'_>| {
         let policy = entry.policy_before();
         let proves = matches!(entry.role, Role::Check | Role::Init);
@@ -129,26 +115,20 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
                 && entry.require_always.is_none(),
         }
     };
-    let mut both: BTreeMap<MaybeSame<'_>, Halves> = BTreeMap::new();
-    for (entry, image) in work.entries.iter().zip(&images) {
+    let mut both: BTreeMap<usize, Halves> = BTreeMap::new();
+    for (entry, spelling) in work.entries.iter().zip(images.spellings()) {
         let own = halves(entry);
-        let both = both.entry(*image).or_default();
+        let both = both.entry(spelling).or_default();
         both.pulled |= own.pulled;
         both.spared |= own.spared;
     }
-    let is_left = |(entry, image): (&Entry<'_>, &MaybeSame<'_>)| {
+    let is_left = |(entry, spelling): (&Entry<'_>, usize)| {
         let own = halves(entry);
-        let both = both.get(image).copied().unwrap_or_default();
+        let both = both.get(&spelling).copied().unwrap_or_default();
         (own.pulled && both.spared) || (own.spared && both.pulled)
     };
-    work.entries.iter().zip(&images).map(is_left).collect()
-}
-
-/// What may be one image, as far as can be known before registries are asked.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum MaybeSame<'e> {
-    Spelling(usize),
-    Repository(&'e str),
+    let entries = work.entries.iter().zip(images.spellings());
+    entries.map(is_left).collect()
 }
 
 /// Repositories of which a registry may be asked in this request, or was asked in that of another

@@ -66,7 +66,7 @@ pub struct NoAnswer {
 
 /// What a lookup gave.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub struct Answer {
     /// The digest that stands behind the reference.
     pub digest: String,
     /// The platforms in its index, where they were asked for and it has one.
