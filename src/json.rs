@@ -239,27 +239,30 @@ fn below<E: Error>(step: &str, error: &E) -> E {
     E::custom(format_args!("{step}{STEP}{error}"))
 }
 
-/// Reads a whole text that is an object into `target`.
+/// Reads a whole text that is an object into `target`. What it is called where there is no path
+/// that could be named: `whole`.
 ///
 /// # Errors
 /// Says what is wrong, with the path to it.
-pub fn read<'a, T: Members<'a>>(text: &'a str, target: &mut T) -> Result<(), String> {
-    read_seed(text, "", Object(target))
+pub fn read<'a, T: Members<'a>>(text: &'a str, whole: &str, target: &mut T) -> Result<(), String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = Object(target).deserialize(&mut reader);
+    read.and_then(|()| reader.end())
+        .map_err(|error| sentence(text, "", whole, &error))
 }
 
 /// Reads a whole text that stands at a path.
 ///
 /// # Errors
 /// Says what is wrong, with the path to it.
-pub fn read_seed<'a, S: DeserializeSeed<'a>>(
+pub fn read_at<'a, S: DeserializeSeed<'a>>(
     text: &'a str,
     path: &str,
     seed: S,
 ) -> Result<S::Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = seed.deserialize(&mut reader);
-    read.and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| sentence(text, path, &error))
+    read.map_err(|error| sentence(text, path, path, &error))
 }
 
 /// The value of the member whose key stands there, in a text that was read before.
@@ -327,7 +330,7 @@ fn join(path: &str, below: &str) -> String {
 
 /// Says in words of our own what serde has to say of a text. Serde's repeat values, and a Pod's
 /// environment may not leave the module.
-fn sentence(text: &str, path: &str, error: &serde_json::Error) -> String {
+fn sentence(text: &str, path: &str, whole: &str, error: &serde_json::Error) -> String {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return "the request is not JSON".to_owned();
     }
@@ -342,11 +345,7 @@ fn sentence(text: &str, path: &str, error: &serde_json::Error) -> String {
     if let Some(field) = error.strip_prefix("missing field `") {
         return format!("{} is missing", join(&path, field.trim_end_matches('`')));
     }
-    let place = if path.is_empty() {
-        "the request"
-    } else {
-        &path
-    };
+    let place = if path.is_empty() { whole } else { &path };
     let Some(types) = error.strip_prefix("invalid type: ") else {
         return format!("{place} {error}");
     };

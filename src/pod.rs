@@ -314,7 +314,7 @@ impl<'a> Pod<'a> {
             if let Some(text) = place.mounts_place {
                 let (list, index) = (place.slot.list(), place.index);
                 let path = format!("{spec_path}.{list}[{index}].volumeMounts");
-                place.mounts = json::read_seed(text, &path, Objects::new(|_| Mount::default()))?;
+                place.mounts = json::read_at(text, &path, Objects::new(|_| Mount::default()))?;
             }
         }
         Ok(())

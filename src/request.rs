@@ -161,7 +161,7 @@ impl<'a> Payload<'a> {
     /// When it is not a waPC payload of Kubewarden.
     pub fn read(payload: &'a str) -> Result<Self, String> {
         let mut parts = Parts::default();
-        if json::read(payload, &mut parts).is_ok() {
+        if json::read(payload, "the request", &mut parts).is_ok() {
             return Ok(Self {
                 settings: parts.settings(),
                 scope: parts.request.scope(payload),
@@ -173,7 +173,7 @@ impl<'a> Payload<'a> {
             object_later: true,
             ..Parts::default()
         };
-        json::read(payload, &mut parts)?;
+        json::read(payload, "the request", &mut parts)?;
         Ok(Self {
             settings: parts.settings(),
             scope: parts.request.scope_of_broken(),
@@ -361,7 +361,7 @@ impl<'a> Request<'a> {
         };
         if let Some(raw) = self.raw_object {
             let mut object = Object::new(kind);
-            if json::read(raw.get(), &mut object).is_err() {
+            if json::read(raw.get(), "object", &mut object).is_err() {
                 return self.scope_of_broken();
             }
             self.object = Some(object);
@@ -408,7 +408,7 @@ impl<'a> Request<'a> {
     /// The stored object. One that can't be read tells nothing, and everything counts as new.
     fn stored(&self, kind: Kind) -> Option<Object<'a>> {
         let mut object = Object::new(kind);
-        json::read(self.old_object?.get(), &mut object).ok()?;
+        json::read(self.old_object?.get(), "oldObject", &mut object).ok()?;
         Some(object)
     }
 
@@ -421,12 +421,12 @@ impl<'a> Request<'a> {
             return Scope::Broken(kind, "object is missing".to_owned());
         };
         let mut object = Object::without_spec(kind);
-        let passes =
-            json::read(raw.get(), &mut object).map(|()| self.passes(kind, event, &object.metadata));
+        let passes = json::read(raw.get(), "object", &mut object)
+            .map(|()| self.passes(kind, event, &object.metadata));
         match passes {
             Ok(true) => Scope::Untouched,
             Ok(false) => {
-                let problem = json::read(raw.get(), &mut Object::new(kind)).err();
+                let problem = json::read(raw.get(), "object", &mut Object::new(kind)).err();
                 Scope::Broken(kind, problem.unwrap_or_default())
             }
             Err(problem) => Scope::Broken(kind, problem),

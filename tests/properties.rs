@@ -452,7 +452,9 @@ proptest! {
         for (image, needed) in strongest(&object["spec"], "containers", |_| true) {
             let by_checks = checks
                 .iter()
-                .filter(|(check, _)| check.identity() == image.identity())
+                .filter(|(check, _)| {
+                    check.identity() == image.identity() && check.written() == image.written()
+                })
                 .map(|(_, policy)| *policy)
                 .max();
             prop_assert!(by_checks.is_none_or(|policy| policy >= needed), "{:?}", image);

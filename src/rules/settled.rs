@@ -13,7 +13,7 @@
 //! - a check that is raised or added gets at once [what the rules would leave it with](check);
 //! - who [asks no registry](RegistryAsked) can't tell what one said to somebody else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::default::Setting;
 use super::same_image::SameImage;
@@ -132,12 +132,17 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
 }
 
 /// Repositories of which a registry may be asked in this request, or was asked in that of another
-/// copy: its answer can make a tag and a digest of the repository one image, pin the tag, or have
+/// copy: its answer can make several references to the repository one image, pin a tag, or have
 /// `UseCached` take what the node has.
 #[derive(Debug, Default)]
-pub struct RegistryAsked<'e> {
-    tags: BTreeSet<(&'e str, &'e str)>,
-    digests: BTreeSet<(&'e str, &'e str)>,
+pub struct RegistryAsked<'e>(BTreeMap<(&'e str, &'e str), Repository<'e>>);
+
+#[derive(Debug, Default)]
+struct Repository<'e> {
+    /// A tag or digest of it.
+    version: Option<(Option<&'e str>, Option<&'e str>)>,
+    has_others: bool,
+    is_asked: bool,
 }
 
 impl<'e> RegistryAsked<'e> {
@@ -146,12 +151,11 @@ impl<'e> RegistryAsked<'e> {
     pub fn of(entries: &[Entry<'e>]) -> Self {
         let mut asked = Self::default();
         for entry in entries {
-            let repository = entry.reference.registry_and_path();
-            if entry.is_looked_up() {
-                asked.tags.insert(repository);
-            } else if entry.reference.digest().is_some() {
-                asked.digests.insert(repository);
-            }
+            let reference = &entry.reference;
+            let repository = asked.0.entry(reference.registry_and_path()).or_default();
+            let version = (reference.tag(), reference.digest());
+            repository.has_others |= *repository.version.get_or_insert(version) != version;
+            repository.is_asked |= entry.is_looked_up();
         }
         asked
     }
@@ -159,15 +163,16 @@ impl<'e> RegistryAsked<'e> {
     /// Whether an answer can concern the image.
     #[must_use]
     pub fn concerns(&self, reference: &Reference<'_>) -> bool {
-        self.tags.contains(&reference.registry_and_path())
+        let repository = self.0.get(&reference.registry_and_path());
+        repository.is_some_and(|repository| repository.is_asked)
     }
 
     /// Whether an answer could make the image one with another. Who made no lookup finds nothing
     /// wrong then with checks that it can't tell from those of another image.
     #[must_use]
     pub fn may_join(&self, reference: &Reference<'_>) -> bool {
-        let repository = reference.registry_and_path();
-        self.tags.contains(&repository) && self.digests.contains(&repository)
+        let repository = self.0.get(&reference.registry_and_path());
+        repository.is_some_and(|repository| repository.is_asked && repository.has_others)
     }
 }
 

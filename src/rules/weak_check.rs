@@ -16,8 +16,8 @@ struct Stronger<'p> {
 }
 
 /// Raises the first check of each image whose checks are too weak: of those that are written like
-/// the container's image; where there are none, and none will be added, of all checks of the
-/// image, which still tell a missing image early.
+/// the container's image; where nothing written alike pulls it first, and nothing will be added, of
+/// all checks of the image, which still tell a missing image early.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     let by_spelling = images.pulls(&work.entries);
     let by_image = images.checks(&by_spelling);
@@ -27,7 +27,7 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         Some((pulls.checks, pulls.guarded?))
     });
     let written_otherwise = by_spelling.iter().filter_map(|pulls| {
-        if pulls.checks.first.is_some() || (adds && !pulls.is_covered()) {
+        if adds || pulls.is_covered() {
             return None;
         }
         Some((by_image.get(pulls.image).copied()?, pulls.guarded?))
