@@ -60,9 +60,8 @@ fn environment() -> Arc<Env> {
 /// What the expression sets: list, container and pull policy.
 fn set_by(expression: &str, request: &Value) -> Value {
     let lists = ["initContainers", "containers"].map(|list| {
-        let fields = format!(
-            "({expression}).spec.{list}.map(c, ['{list}', c.name, c.imagePullPolicy])"
-        );
+        let fields =
+            format!("({expression}).spec.{list}.map(c, ['{list}', c.name, c.imagePullPolicy])");
         cel_request::evaluate(&environment(), &fields, request)
             .expect("a value")
             .json()

@@ -77,7 +77,12 @@ fn every_captured() -> Vec<(String, Value)> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .expect("the reviews")
         .map(|file| file.expect("a file").path())
-        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|path| {
+            path.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     names.sort();
     names

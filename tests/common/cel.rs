@@ -19,7 +19,10 @@ pub fn evaluate(env: &Arc<Env>, expression: &str, request: &Value) -> Result<cel
         ("request", request),
     ] {
         context
-            .add_variable(name, cel::to_value(value).map_err(|error| error.to_string())?)
+            .add_variable(
+                name,
+                cel::to_value(value).map_err(|error| error.to_string())?,
+            )
             .map_err(|error| error.to_string())?;
     }
     program

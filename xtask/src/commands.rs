@@ -9,6 +9,10 @@ mod elsewhere;
 mod faulty_registry;
 mod inspect;
 #[cfg(feature = "registry")]
+mod pull;
+#[cfg(feature = "registry")]
+mod push;
+#[cfg(feature = "registry")]
 mod run;
 mod show;
 
@@ -19,6 +23,14 @@ use clap::{Parser, Subcommand};
 #[cfg(not(feature = "wasmtime"))]
 mod bench {
     pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "registry"))]
+mod pull {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
+}
+#[cfg(not(feature = "registry"))]
+mod push {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
 }
 #[cfg(not(feature = "registry"))]
 mod run {
@@ -42,6 +54,10 @@ enum Command {
     #[command(hide = true)]
     FaultyRegistry(faulty_registry::Args),
     Inspect(inspect::Args),
+    /// Pulls a policy's module from a registry, as `kwctl pull` does
+    Pull(pull::Args),
+    /// Pushes an annotated module to a registry, as `kwctl push` does
+    Push(push::Args),
     /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
     Show(show::Args),
@@ -56,6 +72,8 @@ pub fn main() -> ExitCode {
         Command::Build(args) => build::run(&args),
         Command::FaultyRegistry(args) => faulty_registry::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Push(args) => push::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::run(&args),
     };
