@@ -254,7 +254,10 @@ fn explained(
     };
     let missing = format!(
         "there is no {} in {registry}/{}",
-        reference.digest().or(reference.tag()).unwrap_or("tag"),
+        match (reference.digest(), reference.tag()) {
+            (Some(digest), _) => digest.to_owned(),
+            (None, tag) => format!("tag {}", tag.unwrap_or_default()),
+        },
         reference.repository()
     );
     let text = match &error {
@@ -297,10 +300,16 @@ fn explained(
         OciDistributionError::IncompatibleLayerMediaTypeError(found) => {
             format!("what is there is no policy: its layer is {found}, not {WASM_LAYER_MEDIA_TYPE}")
         }
+        OciDistributionError::DigestError(_) => {
+            format!("{registry} sent other bytes than the manifest says")
+        }
         OciDistributionError::PullNoLayersError => "what is there has no layer".to_owned(),
         _ => format!("{registry} failed in the middle"),
     };
-    anyhow::Error::new(error).context(text)
+    // What the client and the registry say of it, on one line.
+    let cause = format!("{:#}", anyhow::Error::new(error));
+    let cause: Vec<&str> = cause.split_whitespace().collect();
+    anyhow!("{text}: {}", cause.join(" "))
 }
 
 #[cfg(test)]
