@@ -85,8 +85,8 @@ bench: policy.wasm ## Measure the module: time, instructions, memory (a minute)
 	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
-artifacthub-pkg.yml: ## Write the Artifact Hub package from metadata.yml and questions-ui.yml (needs kwctl)
-	@hack/artifacthub-pkg.sh
+artifacthub-pkg.yml: ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
+	@$(CARGO) xtask artifacthub
 
 .PHONY: clean
 clean: ## Remove everything that was built

@@ -1,6 +1,7 @@
 //! The command line. Each command has its file, and a line in [`Command`] and in [`main`].
 
 mod annotate;
+mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
@@ -48,6 +49,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
+    /// Writes Artifact Hub's package, as `kwctl scaffold artifacthub` does and with what that can't know
+    #[command(name = "artifacthub")]
+    ArtifactHub(artifacthub::Args),
     /// Measures the policy against a policy that does nothing: time, instructions, memory
     Bench(bench::Args),
     Build(build::Args),
@@ -68,6 +72,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Annotate(args) => annotate::run(&args),
+        Command::ArtifactHub(args) => artifacthub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Build(args) => build::run(&args),
         Command::FaultyRegistry(args) => faulty_registry::run(&args),
