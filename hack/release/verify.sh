@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Verifies what was pushed, as docs/verify.md tells users to, before anybody is told of it.
+#
+#   hack/release/verify.sh <reference> <tag>
+#
+#   COSIGN_KEY  the private key that was signed with, its public one beside it; without it GitHub's
+#               identity is looked for
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+reference=$1
+pulled=$(mktemp)
+trap 'rm -f "$pulled"' EXIT
+
+if [[ -n ${COSIGN_KEY-} ]]; then
+  cosign verify --key "${COSIGN_KEY%.key}.pub" "$reference"
+  cosign verify-blob --key "${COSIGN_KEY%.key}.pub" --bundle policy-sbom.spdx.jsonl.bundle.sigstore \
+    policy-sbom.spdx.json
+else
+  repository=${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY
+  signer=(
+    --certificate-identity "$repository/.github/workflows/release.yml@refs/tags/$2"
+    --certificate-oidc-issuer https://token.actions.githubusercontent.com
+  )
+  cosign verify "${signer[@]}" "$reference" >/dev/null
+  cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
+  kwctl verify --verification-config-path docs/verification-config.yml "registry://$reference"
+fi
+gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"
+gh attestation verify annotated-policy.wasm --repo "$GITHUB_REPOSITORY"
+
+${XTASK:-cargo --locked xtask} pull --output-path "$pulled" "registry://$reference"
+cmp annotated-policy.wasm "$pulled"
