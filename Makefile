@@ -117,4 +117,4 @@ publish: annotated-policy.wasm ## Push the module to a registry: make publish RE
 .PHONY: deny
 deny: ## Licences, sources and advisories of the dependencies (needs the network)
 	@hack/setup.sh cargo deny
-	$(CARGO) deny check
+	$(CARGO) deny --workspace check
