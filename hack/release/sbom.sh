@@ -8,6 +8,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+# Where hack/setup.sh sbom puts it.
+PATH=$PATH:${TOOLS_DIR:-$PWD/target/tools}/bin
 package=consistent-pull-policy
 sbom=policy-sbom.spdx.json
 

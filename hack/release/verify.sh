@@ -9,8 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 reference=$1
-pulled=$(mktemp)
-trap 'rm -f "$pulled"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 if [[ -n ${COSIGN_KEY-} ]]; then
   cosign verify --key "${COSIGN_KEY%.key}.pub" "$reference"
@@ -24,10 +24,12 @@ else
   )
   cosign verify "${signer[@]}" "$reference" >/dev/null
   cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-  kwctl verify --verification-config-path docs/verification-config.yml "registry://$reference"
+  # Users' file; a fork's release is signed by the fork.
+  sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
+  kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 fi
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"
 gh attestation verify annotated-policy.wasm --repo "$GITHUB_REPOSITORY"
 
-${XTASK:-cargo --locked xtask} pull --output-path "$pulled" "registry://$reference"
-cmp annotated-policy.wasm "$pulled"
+${XTASK:-cargo --locked xtask} pull --output-path "$work/pulled.wasm" "registry://$reference"
+cmp annotated-policy.wasm "$work/pulled.wasm"

@@ -24,7 +24,13 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     /// The private key's
-    #[arg(long, env = "COSIGN_PASSWORD", default_value = "", hide = true, global = true)]
+    #[arg(
+        long,
+        env = "COSIGN_PASSWORD",
+        default_value = "",
+        hide = true,
+        global = true
+    )]
     password: String,
 }
 
@@ -121,8 +127,9 @@ async fn run(cli: Cli) -> Result<()> {
                 .await?;
             let constraints: VerificationConstraintVec =
                 vec![Box::new(PublicKeyVerifier::try_from(&read(&key)?)?)];
-            verify_constraints(&layers, constraints.iter())
-                .with_context(|| format!("no signature of {image} fits the key"))?;
+            if verify_constraints(&layers, constraints.iter()).is_err() {
+                bail!("no signature of {image} fits the key");
+            }
         }
         Command::VerifyBlob { key, bundle, file } => {
             let bundle: Value = serde_json::from_slice(&read(&bundle)?)?;
