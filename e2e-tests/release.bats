@@ -138,14 +138,46 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same 'exit code' 1 "$status"
 }
 
+# trust_root FILE: a Sigstore of nobody's, so that the host doesn't fetch the public one's certificates.
+trust_root() {
+  local ca=$BATS_TEST_TMPDIR/ca
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=nobody \
+    -keyout "$ca.key" -out "$ca.der" -outform DER
+  openssl ec -in "$ca.key" -pubout -outform DER -out "$ca.pub"
+  jq -n --arg ca "$(base64 -w 0 "$ca.der")" --arg key "$(base64 -w 0 "$ca.pub")" \
+    --arg id "$(openssl dgst -sha256 -binary "$ca.pub" | base64 -w 0)" '
+    {start: "2020-01-01T00:00:00Z"} as $valid | "http://127.0.0.1:1" as $nowhere
+    | "application/vnd.dev.sigstore." as $type
+    | {mediaType: "\($type)clienttrustconfig.v0.1+json",
+       trustedRoot: {
+         mediaType: "\($type)trustedroot+json;version=0.1", ctlogs: [], timestampAuthorities: [],
+         tlogs: [{baseUrl: $nowhere, hashAlgorithm: "SHA2_256", logId: {keyId: $id},
+           publicKey: {rawBytes: $key, keyDetails: "PKIX_ECDSA_P256_SHA_256", validFor: $valid}}],
+         certificateAuthorities: [{subject: {commonName: "nobody"}, uri: $nowhere, validFor: $valid,
+           certChain: {certificates: [{rawBytes: $ca}]}}]},
+       signingConfig: {mediaType: "\($type)signingconfig.v0.2+json",
+         caUrls: [], oidcUrls: [], rekorTlogUrls: [], tsaUrls: []}}' >"$1"
+}
+
 @test "verify: so does the real host" {
   [[ $KWCTL != "$XTASK" ]] || skip "KWCTL=kwctl runs this"
-  host=("$KWCTL" verify --sources-path "$BATS_FILE_TMPDIR/sources.yml")
+  trust_root "$BATS_TEST_TMPDIR/trust.json" 2>"$BATS_TEST_TMPDIR/openssl.log"
+  host=("$KWCTL" verify --sources-path "$BATS_FILE_TMPDIR/sources.yml"
+    --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json")
   "${host[@]}" --verification-key "${COSIGN_KEY%.key}.pub" "registry://$(output reference)"
-  # The file for users is understood. What has no signature of the release's isn't let through.
+  # Users' file wants the release's signature, and a key on disk is none.
   run "${host[@]}" --verification-config-path docs/verification-config.yml "registry://$(output reference)"
   same 'exit code' 1 "$status"
-  [[ $output != *'parse'* && $output != *'deserialize'* ]] || fail "$output"
+  [[ $output == *'constraints were not satisfied'*'release.yml@refs/tags/'* ]] || fail "$output"
+}
+
+@test "the package is what kwctl writes, but for what it can't know" {
+  [[ $KWCTL != "$XTASK" ]] || skip "KWCTL=kwctl runs this"
+  "$XTASK" artifacthub --as-kwctl --output-path "$BATS_TEST_TMPDIR/ours.yml"
+  "$KWCTL" scaffold artifacthub --metadata-path metadata.yml --questions-path questions-ui.yml \
+    --output "$BATS_TEST_TMPDIR/theirs.yml"
+  same package "$(grep -v '^createdAt: ' "$BATS_TEST_TMPDIR/theirs.yml")" \
+    "$(grep -v '^createdAt: ' "$BATS_TEST_TMPDIR/ours.yml")"
 }
 
 @test "release: with its notes, its files, and once" {
