@@ -111,7 +111,7 @@ setup-cargo setup-components setup-packages:
 .PHONY: publish
 publish: annotated-policy.wasm ## Push the module to a registry: make publish REGISTRY=localhost:5000/policies
 	@[ -n "$(REGISTRY)" ] || { echo "publish: where to? make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
-	@$(CARGO) xtask push annotated-policy.wasm \
+	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
 
 .PHONY: deny
