@@ -1,4 +1,4 @@
-//! The MutatingAdmissionPolicy in COMPARE.md says what the text around it claims.
+//! The `MutatingAdmissionPolicy` in COMPARE.md says what the text around it claims.
 
 #[path = "common/cel.rs"]
 mod cel_request;

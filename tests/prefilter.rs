@@ -266,7 +266,7 @@ fn updates_of_every_kind_are_sent_exactly_if_they_can_concern_the_policy() {
     );
 }
 
-/// A PodTemplate has its template at the top; none was captured.
+/// A `PodTemplate` has its template at the top; none was captured.
 #[test]
 fn pod_templates_are_compared_where_they_stand() {
     let prefilter = Prefilter::of_example();

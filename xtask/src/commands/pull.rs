@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Where the module goes
     #[arg(short, long, value_name = "PATH")]
     output_path: PathBuf,
-    /// Where from: registry://host/repository:tag, or …@sha256:…
+    /// Where from: `registry://host/repository:tag`, or `…@sha256:…`
     uri: String,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     output: Format,
     /// The module
     module: PathBuf,
-    /// Where to: registry://host/repository:tag
+    /// Where to: `registry://host/repository:tag`
     uri: String,
 }
 

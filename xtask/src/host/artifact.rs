@@ -106,7 +106,7 @@ pub(crate) fn push(
     )];
     let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
     let manifest = OciImageManifest::build(&layers, &config, annotations(metadata));
-    let url = with_registry(registries, &target, async |client, credentials| {
+    let url = with_registry(registries, &target, &async |client, credentials| {
         client
             .push(
                 &target,
@@ -138,7 +138,7 @@ pub(crate) fn push(
 /// When it isn't there, or is no policy, or the registry doesn't give it.
 pub(crate) fn pull(registries: &RealRegistries, uri: &str) -> Result<Vec<u8>> {
     let source = reference(uri)?;
-    let module = with_registry(registries, &source, async |client, credentials| {
+    let module = with_registry(registries, &source, &async |client, credentials| {
         let (manifest, _, _) = client
             .pull_manifest_and_config(&source, credentials)
             .await?;
@@ -192,7 +192,7 @@ fn progress(text: &str, size: Option<u64>) -> ProgressBar {
 fn with_registry<T>(
     registries: &RealRegistries,
     reference: &Reference,
-    operation: impl AsyncFn(&Client, &RegistryAuth) -> Result<T, OciDistributionError>,
+    operation: &impl AsyncFn(&Client, &RegistryAuth) -> Result<T, OciDistributionError>,
 ) -> Result<T> {
     let registry = reference.registry();
     let credentials = registries.credentials(registry);
