@@ -25,7 +25,7 @@ CARGO := cargo --locked
 # The host-side tools without what the module's build and `make run` don't need, else all of them:
 # between two sets of features Cargo compiles most of the dependencies anew.
 # The same goes for what signs in the tests, which shares many of them.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm publish,$(MAKECMDGOALS)),,--package cosign --all-features)
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--package cosign --all-features)
 
 .PHONY: help
 help: ## List the targets
@@ -109,8 +109,9 @@ setup-cargo setup-components setup-packages:
 
 # A registry on this machine may speak HTTP; credentials are Docker's (docker login).
 .PHONY: publish
-publish: annotated-policy.wasm ## Push the module to a registry: make publish REGISTRY=localhost:5000/policies
+publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/policies
 	@[ -n "$(REGISTRY)" ] || { echo "publish: where to? make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
+	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
 
