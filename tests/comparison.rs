@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cel::common::types::{self, CelList};
 use cel::{Env, StructDef};
+use cel_request::Expression;
 use common::captured;
 use serde_json::{Value, json};
 
@@ -62,8 +63,8 @@ fn set_by(expression: &str, request: &Value) -> Value {
     let lists = ["initContainers", "containers"].map(|list| {
         let fields =
             format!("({expression}).spec.{list}.map(c, ['{list}', c.name, c.imagePullPolicy])");
-        cel_request::evaluate(&environment(), &fields, request)
-            .expect("a value")
+        Expression::new(&environment(), &fields)
+            .evaluate(request)
             .json()
             .expect("JSON")
     });

@@ -12,13 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cel::Env;
+use cel_request::Expression;
 use common::{captured, validate};
 use serde_json::{Value, json};
 
 /// A manifest's `matchConditions`, all of which a request has to meet to be sent to the policy.
 struct Prefilter {
-    env: Arc<Env>,
-    conditions: Vec<String>,
+    conditions: Vec<Expression>,
 }
 
 impl Prefilter {
@@ -26,27 +26,25 @@ impl Prefilter {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/prefilter.yaml");
         let text = fs::read_to_string(&path).expect("the example");
         let manifest: Value = yaml_serde::from_str(&text).expect("the example is YAML");
-        let conditions: Vec<String> = manifest["spec"]["matchConditions"]
+        let env = Arc::new(Env::stdlib());
+        let conditions: Vec<Expression> = manifest["spec"]["matchConditions"]
             .as_array()
             .expect("matchConditions")
             .iter()
-            .map(|condition| condition["expression"].as_str().expect("text").to_owned())
+            .map(|condition| Expression::new(&env, condition["expression"].as_str().expect("text")))
             .collect();
         assert_eq!(conditions.len(), 2);
-        Self {
-            env: Arc::new(Env::stdlib()),
-            conditions,
-        }
+        Self { conditions }
     }
 
     /// Whether the request is sent to the policy.
     fn sends(&self, request: &Value) -> bool {
-        self.conditions.iter().all(|expression| {
-            match cel_request::evaluate(&self.env, expression, request) {
-                Ok(cel::Value::Bool(met)) => met,
+        self.conditions
+            .iter()
+            .all(|condition| match condition.evaluate(request) {
+                cel::Value::Bool(met) => met,
                 other => panic!("{other:?} for {request}"),
-            }
-        })
+            })
     }
 }
 

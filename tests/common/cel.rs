@@ -2,30 +2,46 @@
 
 use std::sync::Arc;
 
-use cel::{Context, Env};
+use cel::{Context, Env, Program};
 use serde_json::Value;
 
-/// Evaluates an expression with `object`, `oldObject` and `request`. An error is the expression's:
-/// the API server would reject the request for it.
+/// An expression, compiled once for any number of requests.
 #[allow(unreachable_pub)]
-pub fn evaluate(env: &Arc<Env>, expression: &str, request: &Value) -> Result<cel::Value, String> {
-    let program = env
-        .compile(expression)
-        .map_err(|error| format!("{expression}: {error}"))?;
-    let mut context = Context::with_env(Arc::clone(env));
-    for (name, value) in [
-        ("object", &request["object"]),
-        ("oldObject", &request["oldObject"]),
-        ("request", request),
-    ] {
-        context
-            .add_variable(
-                name,
-                cel::to_value(value).map_err(|error| error.to_string())?,
-            )
-            .map_err(|error| error.to_string())?;
+pub struct Expression {
+    env: Arc<Env>,
+    text: String,
+    program: Program,
+}
+
+impl Expression {
+    /// Compiles a text; one that is no CEL fails the test.
+    #[allow(unreachable_pub)]
+    pub fn new(env: &Arc<Env>, text: &str) -> Self {
+        Self {
+            env: Arc::clone(env),
+            text: text.to_owned(),
+            program: env
+                .compile(text)
+                .unwrap_or_else(|error| panic!("{text}: {error}")),
+        }
     }
-    program
-        .execute(&context)
-        .map_err(|error| format!("{expression}: {error}"))
+
+    /// Evaluates it with `object`, `oldObject` and `request`. An error fails the test: the API server
+    /// would reject the request for it.
+    #[allow(unreachable_pub)]
+    pub fn evaluate(&self, request: &Value) -> cel::Value {
+        let mut context = Context::with_env(Arc::clone(&self.env));
+        for (name, value) in [
+            ("object", &request["object"]),
+            ("oldObject", &request["oldObject"]),
+            ("request", request),
+        ] {
+            context
+                .add_variable(name, cel::to_value(value).expect("a value"))
+                .expect("a variable");
+        }
+        self.program
+            .execute(&context)
+            .unwrap_or_else(|error| panic!("{}: {error}: {request}", self.text))
+    }
 }
