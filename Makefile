@@ -24,7 +24,8 @@ CARGO := cargo --locked
 
 # The host-side tools without what the module's build and `make run` don't need, else all of them:
 # between two sets of features Cargo compiles most of the dependencies anew.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--all-features)
+# The same goes for what signs in the tests, which shares many of them.
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--package cosign --all-features)
 
 .PHONY: help
 help: ## List the targets
@@ -56,23 +57,25 @@ fmt: setup-components ## Check the format (cargo fmt --all writes it)
 # With the profile of the host-side tools, whose build scripts and macros are then compiled once; and
 # the tools as `make run` has them, which lack the commands that come as features.
 .PHONY: lint
-lint: setup-components ## Clippy on everything, on the module's target too, and the packaging's consistency
+lint: setup-components xtask ## Clippy on everything, on the module's target too, the packaging, the workflows
 	$(CARGO) clippy --workspace --all-targets --all-features --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
 		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings"; \
 		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings; \
 	fi
-	@hack/check-packaging.sh
+	@XTASK="$(XTASK)" hack/check-packaging.sh
+	@hack/lint-workflows.sh
 
 # Two commands: wasmtime, which some of the host-side tools need, is compiled for one profile only.
 .PHONY: unit-tests
 unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --profile xtask --all-features
+	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
 
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
+	@hack/setup.sh cargo sbom
 	bats e2e-tests/*.bats
 
 # By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
@@ -85,8 +88,8 @@ bench: policy.wasm ## Measure the module: time, instructions, memory (a minute)
 	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
-artifacthub-pkg.yml: ## Write the Artifact Hub package from metadata.yml and questions-ui.yml (needs kwctl)
-	@hack/artifacthub-pkg.sh
+artifacthub-pkg.yml: xtask ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
+	@"$(XTASK)" artifacthub
 
 .PHONY: clean
 clean: ## Remove everything that was built
@@ -103,3 +106,16 @@ xtask: setup-cargo
 .PHONY: setup-cargo setup-components setup-packages
 setup-cargo setup-components setup-packages:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
+
+# A registry on this machine may speak HTTP; credentials are Docker's (docker login).
+.PHONY: publish
+publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/policies
+	@[ -n "$(REGISTRY)" ] || { echo "publish: where to? make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
+	@$(MAKE) --no-print-directory annotated-policy.wasm
+	@"$(XTASK)" push annotated-policy.wasm \
+		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
+
+.PHONY: deny
+deny: ## Licences, sources and advisories of the dependencies (needs the network)
+	@hack/setup.sh cargo deny
+	$(CARGO) deny --workspace check

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Do the files that describe the policy say the same? With a release's tag: does that agree too?
+# Do the files that describe the policy say the same? With a release's tag: does that agree too, and
+# has the changelog a section for it?
 #
 #   hack/check-packaging.sh [v<version>]
 set -euo pipefail
@@ -20,17 +21,18 @@ same_version() { # <where> <what is there>
 annotation() { sed -n "s/^  io\.kubewarden\.policy\.$1: *//p" metadata.yml; }
 
 same_version metadata.yml "$(annotation version)"
-anew='(make artifacthub-pkg.yml writes it anew)'
-same_version artifacthub-pkg.yml "$(sed -n 's/^version: *//p' artifacthub-pkg.yml)"
-[[ $# == 0 ]] || same_version "the tag $1" "${1#v}"
+if [[ $# != 0 ]]; then
+  same_version "the tag $1" "${1#v}"
+  grep -qF "## [$version]" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version]"
+fi
 
-image=$(annotation ociUrl):v$version
-grep -qxF "  image: $image" artifacthub-pkg.yml || wrong "artifacthub-pkg.yml does not name the image $image $anew"
+# What users copy names the version that is released with it.
+image=$(annotation ociUrl)
+while IFS=: read -r file line reference; do
+  [[ $reference == "$image:v$version" ]] ||
+    wrong "$file, line $line: $reference is not $image:v$version"
+done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md SECURITY.md docs examples)
 
-# The package carries questions-ui.yml as a block of text, four columns to the right.
-packaged=$(awk '/^  kubewarden\/questions-ui:/ { block = 1; next }
-  block && /^ ? ?[^ ]/ { exit }
-  block { sub(/^    /, ""); print }' artifacthub-pkg.yml)
-[[ $packaged == "$(cat questions-ui.yml)" ]] || wrong "artifacthub-pkg.yml has other questions than questions-ui.yml $anew"
+${XTASK:-cargo --locked xtask} artifacthub --check || status=1
 
 exit "$status"

@@ -2,11 +2,12 @@
 # Makes sure that what the Makefile's targets need is there, installs what can be installed, and
 # says how to get the rest. Silent when nothing is missing.
 #
-#   hack/setup.sh [cargo] [components] [packages]
+#   hack/setup.sh [cargo] [components] [packages] [sbom] [deny]
 #
 #   cargo       Rust, new enough, and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
+#   sbom, deny  cargo-sbom and cargo-deny, compiled once, beside what was built
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -143,10 +144,20 @@ check_packages() {
   done
 }
 
+# Cargo's own subcommands that the release and `make deny` need, at versions that are known to work.
+check_sbom() { install_subcommand cargo-sbom 0.10.0; }
+check_deny() { install_subcommand cargo-deny 0.20.2; }
+
+install_subcommand() { # <package> <version>
+  have "$1" && return
+  echo "Compiling $1, once"
+  quietly cargo install --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
+}
+
 (($# > 0)) || set -- cargo components packages
 for part in "$@"; do
   case $part in
-    cargo | components | packages) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages]" ;;
+    cargo | components | packages | sbom | deny) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [sbom] [deny]" ;;
   esac
 done

@@ -65,12 +65,13 @@ port_of() {
 # Whether what listens at HOST:PORT says that it is a registry.
 is_registry() {
   local status
-  {
-    exec 9<>"/dev/tcp/${1%:*}/${1#*:}" || return 1
+  # In a shell of its own: one that goes down meanwhile kills who writes to it.
+  status=$(
+    exec 9<>"/dev/tcp/${1%:*}/${1#*:}" || exit
     printf 'GET /v2/ HTTP/1.0\r\n\r\n' >&9
     read -r _ status _ <&9
-    exec 9>&-
-  } 2>/dev/null
+    echo "$status"
+  ) 2>/dev/null || return 1
   [[ $status == 200 || $status == 401 ]]
 }
 

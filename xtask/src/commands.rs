@@ -1,6 +1,7 @@
 //! The command line. Each command has its file, and a line in [`Command`] and in [`main`].
 
 mod annotate;
+mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
@@ -8,6 +9,10 @@ mod build;
 mod elsewhere;
 mod faulty_registry;
 mod inspect;
+#[cfg(feature = "registry")]
+mod pull;
+#[cfg(feature = "registry")]
+mod push;
 #[cfg(feature = "registry")]
 mod run;
 mod show;
@@ -19,6 +24,14 @@ use clap::{Parser, Subcommand};
 #[cfg(not(feature = "wasmtime"))]
 mod bench {
     pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "registry"))]
+mod pull {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
+}
+#[cfg(not(feature = "registry"))]
+mod push {
+    pub(super) use super::elsewhere::{Args, with_registry as run};
 }
 #[cfg(not(feature = "registry"))]
 mod run {
@@ -36,12 +49,19 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
+    /// Writes Artifact Hub's package, as `kwctl scaffold artifacthub` does and with what that can't know
+    #[command(name = "artifacthub")]
+    ArtifactHub(artifacthub::Args),
     /// Measures the policy against a policy that does nothing: time, instructions, memory
     Bench(bench::Args),
     Build(build::Args),
     #[command(hide = true)]
     FaultyRegistry(faulty_registry::Args),
     Inspect(inspect::Args),
+    /// Pulls a policy's module from a registry, as `kwctl pull` does
+    Pull(pull::Args),
+    /// Pushes an annotated module to a registry, as `kwctl push` does
+    Push(push::Args),
     /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
     Show(show::Args),
@@ -52,10 +72,13 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Annotate(args) => annotate::run(&args),
+        Command::ArtifactHub(args) => artifacthub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Build(args) => build::run(&args),
         Command::FaultyRegistry(args) => faulty_registry::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Push(args) => push::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::run(&args),
     };

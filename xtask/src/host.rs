@@ -19,6 +19,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "registry")]
+pub(crate) mod artifact;
 pub(crate) mod capabilities;
 #[cfg(feature = "wasmtime")]
 pub(crate) mod compiler;

@@ -251,7 +251,8 @@ fn compile(root: &Path, plan: &Plan, selection: &[&str]) -> Result<()> {
     };
     command
         .current_dir(root)
-        .args(["build", "--release", "--target", TARGET])
+        .args(["build", "--locked", "--release", "--target", TARGET])
+        .args(["--config", &same_paths_everywhere()?])
         .args(selection);
     if let Plan::BuildStd { .. } = plan {
         command.arg("-Zbuild-std=std,panic_abort");
@@ -263,6 +264,34 @@ fn compile(root: &Path, plan: &Plan, selection: &[&str]) -> Result<()> {
         bail!("cargo build failed ({status})");
     }
     Ok(())
+}
+
+/// A setting of Cargo's that takes the place where this user's Cargo keeps packages out of the paths
+/// in the module (panics name source files): with it the same source gives the same bytes for
+/// everybody. Cargo adds it to the flags in `.cargo/config.toml`.
+fn same_paths_everywhere() -> Result<String> {
+    let home = env::var_os("CARGO_HOME").map_or_else(
+        || env::home_dir().map(|home| home.join(".cargo")),
+        |home| Some(PathBuf::from(home)),
+    );
+    let sources = home
+        .context("there is neither a home directory nor CARGO_HOME")?
+        .join("registry/src");
+    // One directory for each registry; before the first build there is none yet.
+    let flags: Vec<String> = fs::read_dir(&sources)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|registry| {
+            format!(
+                "--remap-path-prefix={}=/registry",
+                registry.path().display()
+            )
+        })
+        .collect();
+    // A list of strings is written in TOML as it is in JSON.
+    let flags = serde_json::to_string(&flags)?;
+    Ok(format!("target.{TARGET}.rustflags={flags}"))
 }
 
 /// The part of `cargo metadata` that matters here.

@@ -27,6 +27,12 @@ const LIES: &str = "gone\nWARN Policy has not been granted access; Not authorize
 /// Longer than any limit that the tests set, shorter than a person's patience.
 const SLOW: Duration = Duration::from_secs(4);
 
+/// A policy's manifest, its config, and the beginning of a layer that never comes whole.
+const POLICY_MANIFEST: &str = r#"{"schemaVersion":2,"config":{"mediaType":"application/vnd.wasm.config.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},"layers":[{"mediaType":"application/vnd.wasm.content.layer.v1+wasm","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8b","size":1000}]}"#;
+const POLICY_MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+const POLICY_CONFIG: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+const HALF_A_LAYER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n\0asm\u{1}\0\0\0";
+
 /// Runs the command.
 pub(crate) fn run(_: &Args) -> Result<()> {
     let listener =
@@ -78,7 +84,13 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
             break;
         }
     }
-    stream.write_all(answer(fault, path).to_http(method).as_bytes())
+    stream.write_all(answer(fault, path).to_http(method).as_bytes())?;
+    if fault == "stall" && path.contains("/blobs/") && !path.ends_with(POLICY_CONFIG) {
+        // Until the client or this program is gone.
+        stream.flush()?;
+        stream.read_to_end(&mut Vec::new())?;
+    }
+    Ok(())
 }
 
 /// What a request is answered with.
@@ -170,10 +182,28 @@ fn answer(fault: &str, path: &str) -> Answer {
         // Port 1: nothing listens there.
         "nowhere" => Answer::redirect("http://127.0.0.1:1/"),
         "no-http" => Answer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
+        // A policy that doesn't come, or go, whole.
+        "half" | "stall" | "other-bytes" => policy(fault, path),
         _ => Answer::error(
             "404 Not Found",
             "NAME_UNKNOWN",
             "repository name not known to registry",
         ),
+    }
+}
+
+fn policy(fault: &str, path: &str) -> Answer {
+    if path.contains("/manifests/") {
+        Answer::new("200 OK", POLICY_MANIFEST_TYPE, POLICY_MANIFEST)
+    } else if path.ends_with(POLICY_CONFIG) {
+        Answer::new("200 OK", "application/json", "{}")
+    } else if path.ends_with("/uploads/") {
+        Answer::new("202 Accepted", "text/plain", "").with("Location", &format!("{path}1"))
+    } else if path.contains("/uploads/") {
+        Answer::Bytes("HTTP/1.1 202 Accep")
+    } else if fault == "other-bytes" {
+        Answer::new("200 OK", "application/wasm", &"x".repeat(1000))
+    } else {
+        Answer::Bytes(HALF_A_LAYER)
     }
 }

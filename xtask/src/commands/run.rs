@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::host::artifact;
 use crate::host::capabilities::Capabilities;
 use crate::host::functions::{AllowList, HostFunctions, Registries};
 use crate::host::oci::RealRegistries;
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     /// Prints the policy's debug log and what goes on with registries
     #[arg(short, long)]
     verbose: bool,
-    /// The policy's module, annotated or not
+    /// The policy's module, annotated or not: a file, or registry://… for one in a registry
     module: PathBuf,
 }
 
@@ -91,7 +92,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Arc::new(HostFunctions::new(allowed, answers, args.verbose));
 
     let time_limit = limit(args.timeout_eval_seconds);
-    let module = Module::load(&args.module, Engine::default(), time_limit)?;
+    let module = match args
+        .module
+        .to_str()
+        .filter(|uri| artifact::is_in_registry(uri))
+    {
+        Some(uri) => {
+            let bytes = artifact::pull(&*registries(args)?, uri)?;
+            Module::new(&bytes, Engine::default(), time_limit)
+                .with_context(|| format!("cannot load module {uri}"))?
+        }
+        None => Module::load(&args.module, Engine::default(), time_limit)?,
+    };
     let validation = module.judge_settings(&settings)?;
     // A session is worth keeping, and worth checking, whatever came of it.
     let evaluation = validation

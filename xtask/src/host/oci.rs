@@ -32,9 +32,12 @@ pub(crate) struct RealRegistries {
 }
 
 /// One way to speak to a registry.
-enum Attempt {
+pub(crate) enum Attempt {
+    /// With the system's certificate authorities and these.
     Https(Vec<Certificate>),
+    /// With any certificate.
     HttpsUnverified,
+    /// Without TLS.
     Http,
 }
 
@@ -62,7 +65,8 @@ impl RealRegistries {
         }
     }
 
-    fn client(&self, attempt: &Attempt) -> Result<Client, OciDistributionError> {
+    /// A client that speaks so.
+    pub(crate) fn client(&self, attempt: &Attempt) -> Result<Client, OciDistributionError> {
         let proxies = self.sources.proxies();
         let mut config = ClientConfig {
             http_proxy: proxies.http,
@@ -83,7 +87,8 @@ impl RealRegistries {
         Client::try_from(config)
     }
 
-    fn credentials(&self, registry: &str) -> RegistryAuth {
+    /// What Docker's configuration has for a registry.
+    pub(crate) fn credentials(&self, registry: &str) -> RegistryAuth {
         let credential = match &self.docker_config {
             Some(path) => match File::open(path) {
                 Ok(file) => docker_credential::get_credential_from_reader(file, registry),
@@ -116,6 +121,16 @@ impl RealRegistries {
         }
     }
 
+    /// The ways to speak to a registry, best first. The worse ones only where the sources file calls
+    /// it insecure, or somebody else `trusts` it.
+    pub(crate) fn attempts(&self, registry: &str, trusted: bool) -> Result<Vec<Attempt>> {
+        let mut attempts = vec![Attempt::Https(self.sources.certificates(registry)?)];
+        if trusted || self.sources.insecure.contains(registry) {
+            attempts.extend([Attempt::HttpsUnverified, Attempt::Http]);
+        }
+        Ok(attempts)
+    }
+
     async fn fetch(
         &self,
         reference: &Reference,
@@ -125,14 +140,9 @@ impl RealRegistries {
         url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
         let registry = reference.registry();
         let credentials = self.credentials(registry);
-        let mut attempts = vec![Attempt::Https(
-            self.sources
-                .certificates(registry)
-                .map_err(|error| RegistryError::Certificate(format!("{error:#}")))?,
-        )];
-        if self.sources.insecure.contains(registry) {
-            attempts.extend([Attempt::HttpsUnverified, Attempt::Http]);
-        }
+        let attempts = self
+            .attempts(registry, false)
+            .map_err(|error| RegistryError::Certificate(format!("{error:#}")))?;
         let mut last = None;
         for attempt in &attempts {
             let answer = match self.client(attempt) {
@@ -173,7 +183,8 @@ impl Registries for RealRegistries {
     }
 }
 
-fn runtime() -> std::io::Result<Runtime> {
+/// What drives a client's requests.
+pub(crate) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the module once more, in another folder and with Cargo's packages in another place, and
+# fails unless both give the same bytes. Run `make annotated-policy.wasm` first.
+#
+#   hack/build-elsewhere.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+xtask=${XTASK:-${CARGO_TARGET_DIR:-target}/xtask/xtask}
+xtask=$(realpath "$xtask")
+elsewhere=$(mktemp -d)
+trap 'rm -rf "$elsewhere"' EXIT
+
+mkdir -p "$elsewhere/source" "$elsewhere/cargo/registry"
+git ls-files -z | xargs -0 cp --parents -t "$elsewhere/source"
+# The same packages, under another name.
+for part in cache index src; do
+  ln -s "$(realpath "${CARGO_HOME:-$HOME/.cargo}")/registry/$part" "$elsewhere/cargo/registry/$part"
+done
+
+log=$elsewhere/log
+# As Cargo would start it there.
+(cd "$elsewhere/source" && CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target \
+  CARGO_MANIFEST_DIR=$elsewhere/source/xtask "$xtask" build) >"$log" 2>&1 || {
+  cat "$log" >&2
+  exit 1
+}
+
+for module in policy.wasm annotated-policy.wasm; do
+  cmp "$module" "$elsewhere/source/$module" || {
+    echo "$module has other bytes when it is built elsewhere" >&2
+    exit 1
+  }
+done

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Puts a release's package on the branch `artifacthub`, which Artifact Hub and Rancher's catalog read:
+# so they hear of a version when its module is there, and not before. Kubewarden's own action does
+# the same with a package that names Kubewarden as its provider.
+#
+#   hack/release/artifacthub.sh <tag>
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+tag=$1
+branch=artifacthub
+tree=$(mktemp -d)
+trap 'git worktree remove --force "$tree"' EXIT
+
+if git fetch --quiet origin "refs/heads/$branch"; then
+  git worktree add --quiet --detach "$tree" FETCH_HEAD
+else
+  git worktree add --quiet --detach --no-checkout "$tree"
+  git -C "$tree" checkout --quiet --orphan "$branch-$$"
+  git -C "$tree" read-tree --empty
+fi
+for file in artifacthub-pkg.yml artifacthub-repo.yml README.md; do
+  git show "$tag:$file" >"$tree/$file"
+  git -C "$tree" add "$file"
+done
+if git -C "$tree" diff --cached --quiet; then
+  echo "the branch $branch has $tag already"
+else
+  git -C "$tree" -c user.name=github-actions -c user.email=github-actions@github.com \
+    commit --quiet --message "Publish $tag"
+  git -C "$tree" push --quiet origin "HEAD:refs/heads/$branch"
+fi

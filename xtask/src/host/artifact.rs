@@ -1,0 +1,403 @@
+//! Policies in registries, in the form that `kwctl push` writes and that `kwctl` and policy-server
+//! read: an OCI image manifest with one layer, the module, and the metadata's annotations.
+//!
+//! The form is Kubewarden's own (media types `application/vnd.wasm.*`), older than the Wasm working
+//! group's, which its hosts refuse. No time is in it, so a module's manifest always has one digest.
+//!
+//! Registries are reached as the policy's host reaches them (see [`super::oci`]), with one addition:
+//! those on the loopback may speak HTTP without being named in a sources file, as in Docker.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use oci_client::client::{Config, ImageLayer};
+use oci_client::errors::{OciDistributionError, OciErrorCode};
+use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference};
+use tokio::signal;
+
+use crate::host::oci::{RealRegistries, runtime};
+use crate::module::metadata::Metadata;
+
+/// The scheme that Kubewarden puts before a reference.
+const SCHEME: &str = "registry://";
+
+/// The metadata's annotation with the repository's address.
+const SOURCE: &str = "io.kubewarden.policy.source";
+/// OCI's annotation for the same.
+const OCI_SOURCE: &str = "org.opencontainers.image.source";
+
+/// How each WebAssembly module begins.
+const MAGIC: &[u8] = b"\0asm";
+
+/// Whether an argument names a policy in a registry.
+pub(crate) fn is_in_registry(uri: &str) -> bool {
+    uri.starts_with(SCHEME)
+}
+
+/// A reference as other tools than Kubewarden's write it.
+pub(crate) fn without_scheme(uri: &str) -> &str {
+    uri.strip_prefix(SCHEME).unwrap_or(uri)
+}
+
+/// Reads `[registry://]host/repository[:tag][@digest]`.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn reference(uri: &str) -> Result<Reference> {
+    without_scheme(uri).parse().map_err(|error| {
+        anyhow!(
+            "'{uri}' names no place in a registry ({error}): write for instance \
+             {SCHEME}ghcr.io/owner/policies/name:v1.0.0"
+        )
+    })
+}
+
+/// What stands beside the module in its manifest: the metadata's annotations of one line, and where
+/// the source is.
+fn annotations(metadata: Option<Metadata>) -> Option<BTreeMap<String, String>> {
+    let mut annotations: BTreeMap<String, String> = metadata?
+        .annotations?
+        .into_iter()
+        .filter(|(_, value)| value.lines().count() <= 1)
+        .map(|(key, value)| (key, value.trim().to_owned()))
+        .collect();
+    if let Some(source) = annotations.get(SOURCE).cloned() {
+        annotations.entry(OCI_SOURCE.to_owned()).or_insert(source);
+    }
+    Some(annotations)
+}
+
+/// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`.
+///
+/// The manifest comes last, so that a push that is interrupted leaves the tag as it was.
+///
+/// # Errors
+/// When the module is not annotated (unless `force`d), or the registry doesn't take it.
+pub(crate) fn push(
+    registries: &RealRegistries,
+    uri: &str,
+    module: Vec<u8>,
+    force: bool,
+) -> Result<String> {
+    let target = reference(uri)?;
+    if target.digest().is_some() {
+        bail!("'{uri}' has a digest, which a push finds out: name a tag instead");
+    }
+    if !module.starts_with(MAGIC) {
+        bail!("this is not a WebAssembly module");
+    }
+    let metadata = Metadata::of_module(&module)?;
+    if metadata.is_none() && !force {
+        bail!(
+            "the module is not annotated, so that no host would know its rules: push \
+             annotated-policy.wasm, or use --force"
+        );
+    }
+    let _progress = progress(&format!("pushing {} bytes to {target}", module.len()), None);
+    let layers = [ImageLayer::new(
+        module,
+        WASM_LAYER_MEDIA_TYPE.to_owned(),
+        None,
+    )];
+    let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
+    let manifest = OciImageManifest::build(&layers, &config, annotations(metadata));
+    let url = with_registry(registries, &target, &async |client, credentials| {
+        client
+            .push(
+                &target,
+                &layers,
+                config.clone(),
+                credentials,
+                Some(manifest.clone()),
+            )
+            .await
+            .map(|answer| answer.manifest_url)
+    })
+    .with_context(|| format!("cannot push to {target}"))?;
+    // The registry names the manifest that it stored by its digest.
+    let digest = url
+        .rsplit_once('/')
+        .map(|(_, digest)| digest)
+        .filter(|digest| digest.starts_with("sha256:"))
+        .with_context(|| format!("the registry doesn't name what it stored by a digest: {url}"))?;
+    Ok(format!(
+        "{SCHEME}{}/{}@{digest}",
+        target.registry(),
+        target.repository()
+    ))
+}
+
+/// Fetches a module. Its digest has been checked.
+///
+/// # Errors
+/// When it isn't there, or is no policy, or the registry doesn't give it.
+pub(crate) fn pull(registries: &RealRegistries, uri: &str) -> Result<Vec<u8>> {
+    let source = reference(uri)?;
+    let module = with_registry(registries, &source, &async |client, credentials| {
+        let (manifest, _, _) = client
+            .pull_manifest_and_config(&source, credentials)
+            .await?;
+        // Kubewarden's hosts take the first layer, and refuse a manifest with any other.
+        if let Some(other) = manifest
+            .layers
+            .iter()
+            .find(|layer| layer.media_type != WASM_LAYER_MEDIA_TYPE)
+        {
+            return Err(OciDistributionError::IncompatibleLayerMediaTypeError(
+                other.media_type.clone(),
+            ));
+        }
+        let layer = manifest
+            .layers
+            .first()
+            .ok_or(OciDistributionError::PullNoLayersError)?;
+        let progress = progress(&format!("pulling {source}"), u64::try_from(layer.size).ok());
+        let mut module = Vec::new();
+        client
+            .pull_blob(&source, layer, progress.wrap_async_write(&mut module))
+            .await?;
+        Ok(module)
+    })
+    .with_context(|| format!("cannot pull {source}"))?;
+    if !module.starts_with(MAGIC) {
+        bail!("cannot pull {source}: what it holds is not a WebAssembly module");
+    }
+    Ok(module)
+}
+
+/// A line on the terminal until it is dropped, if there is a terminal: with a bar if the size is known.
+fn progress(text: &str, size: Option<u64>) -> ProgressBar {
+    let (bar, template) = match size {
+        Some(size) => (
+            ProgressBar::new(size),
+            "{spinner} {msg} {wide_bar} {bytes}/{total_bytes}",
+        ),
+        None => (ProgressBar::new_spinner(), "{spinner} {msg}"),
+    };
+    let bar = bar.with_finish(ProgressFinish::AndClear);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style).with_message(text.to_owned()),
+        Err(_) => bar,
+    }
+}
+
+/// Does something with a registry: over HTTPS, and where that is allowed without a valid certificate
+/// or over HTTP. An answer from a registry ends the attempts, so that its error is the one that is told.
+fn with_registry<T>(
+    registries: &RealRegistries,
+    reference: &Reference,
+    operation: &impl AsyncFn(&Client, &RegistryAuth) -> Result<T, OciDistributionError>,
+) -> Result<T> {
+    let registry = reference.registry();
+    let credentials = registries.credentials(registry);
+    let attempts = async {
+        let mut failed = None;
+        for attempt in registries.attempts(registry, is_on_loopback(registry))? {
+            let answer = match registries.client(&attempt) {
+                Ok(client) => operation(&client, &credentials).await,
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(error @ OciDistributionError::RequestError(_)) => failed = Some(error),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let failed = failed.context("the registry was not asked")?;
+        Err(explained(failed, reference, &credentials))
+    };
+    runtime()?.block_on(async {
+        tokio::select! {
+            answer = attempts => answer,
+            _ = signal::ctrl_c() => bail!("interrupted"),
+        }
+    })
+}
+
+/// Whether a registry's `host[:port]` is this machine.
+fn is_on_loopback(registry: &str) -> bool {
+    let host = match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// An error in words that say what to do.
+fn explained(
+    error: OciDistributionError,
+    reference: &Reference,
+    credentials: &RegistryAuth,
+) -> anyhow::Error {
+    let registry = reference.registry();
+    let denied = match credentials {
+        RegistryAuth::Basic(user, _) => format!(
+            "{registry} refuses the credentials of {user}: check them with `docker login {registry}`"
+        ),
+        _ => format!(
+            "{registry} wants credentials, and there are none for it: `docker login {registry}`, or \
+             --docker-config-json-path"
+        ),
+    };
+    let missing = format!(
+        "there is no {} in {registry}/{}",
+        match (reference.digest(), reference.tag()) {
+            (Some(digest), _) => digest.to_owned(),
+            (None, tag) => format!("tag {}", tag.unwrap_or_default()),
+        },
+        reference.repository()
+    );
+    let text = match &error {
+        OciDistributionError::RegistryError { envelope, .. }
+            if envelope.errors.iter().any(|error| {
+                matches!(
+                    error.code,
+                    OciErrorCode::ManifestUnknown
+                        | OciErrorCode::NameUnknown
+                        | OciErrorCode::NotFound
+                )
+            }) =>
+        {
+            missing
+        }
+        OciDistributionError::ImageManifestNotFoundError(_)
+        | OciDistributionError::ServerError { code: 404, .. } => missing,
+        OciDistributionError::RegistryError { envelope, .. }
+            if envelope.errors.iter().any(|error| {
+                matches!(
+                    error.code,
+                    OciErrorCode::Unauthorized | OciErrorCode::Denied
+                )
+            }) =>
+        {
+            denied
+        }
+        OciDistributionError::UnauthorizedError { .. }
+        | OciDistributionError::AuthenticationFailure(_)
+        | OciDistributionError::ServerError {
+            code: 401 | 403, ..
+        } => denied,
+        OciDistributionError::RequestError(request) if request.is_connect() => format!(
+            "{registry} can't be reached: is it there? (One that speaks HTTP has to stand under \
+             insecure_sources in the file of --sources-path.)"
+        ),
+        OciDistributionError::RequestError(request) if request.is_timeout() => {
+            format!("{registry} gives no answer")
+        }
+        OciDistributionError::IncompatibleLayerMediaTypeError(found) => {
+            format!("what is there is no policy: its layer is {found}, not {WASM_LAYER_MEDIA_TYPE}")
+        }
+        OciDistributionError::DigestError(_) => {
+            format!("{registry} sent other bytes than the manifest says")
+        }
+        OciDistributionError::PullNoLayersError => "what is there has no layer".to_owned(),
+        _ => format!("{registry} failed in the middle"),
+    };
+    // What the client and the registry say of it, on one line.
+    let cause = format!("{:#}", anyhow::Error::new(error));
+    let cause: Vec<&str> = cause.split_whitespace().collect();
+    anyhow!("{text}: {}", cause.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::sources::Sources;
+
+    fn nowhere() -> RealRegistries {
+        RealRegistries::new(
+            Sources::default(),
+            None,
+            Some(Duration::from_secs(5)),
+            false,
+        )
+    }
+
+    #[test]
+    fn annotations_are_those_of_kwctl() {
+        let metadata = Metadata::parse(
+            "rules: []\nmutating: true\nannotations:\n  \
+             io.kubewarden.policy.source: https://example.com/source\n  \
+             io.kubewarden.policy.title: \"  a title \"\n  \
+             io.kubewarden.policy.usage: \"# One\\n\\nTwo\\n\"\n  \
+             io.kubewarden.policy.description: \"one line\\n\"\n",
+        )
+        .expect("metadata");
+        let expected = [
+            ("io.kubewarden.policy.description", "one line"),
+            ("io.kubewarden.policy.source", "https://example.com/source"),
+            ("io.kubewarden.policy.title", "a title"),
+            (
+                "org.opencontainers.image.source",
+                "https://example.com/source",
+            ),
+        ];
+        assert_eq!(
+            annotations(Some(metadata)).expect("annotations"),
+            expected
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into()
+        );
+        assert_eq!(annotations(None), None);
+    }
+
+    #[test]
+    fn the_loopback_is_told_from_other_places() {
+        for (registry, expected) in [
+            ("localhost", true),
+            ("localhost:5000", true),
+            ("127.0.0.1:5000", true),
+            ("127.8.8.8", true),
+            ("[::1]:5000", true),
+            ("localhost.example.com:5000", false),
+            ("ghcr.io", false),
+            ("192.0.2.1:5000", false),
+        ] {
+            assert_eq!(is_on_loopback(registry), expected, "{registry}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_place_is_refused() {
+        for uri in ["", "registry://", "registry://ghcr.io/UPPER/x:v1", "a:b:c"] {
+            let error = reference(uri).expect_err(uri).to_string();
+            assert!(error.contains("names no place in a registry"), "{error}");
+        }
+        let error = push(
+            &nowhere(),
+            "localhost/x@sha256:0000000000000000000000000000000000000000000000000000000000000000",
+            Vec::new(),
+            false,
+        )
+        .expect_err("a digest")
+        .to_string();
+        assert!(error.contains("name a tag instead"), "{error}");
+    }
+
+    #[test]
+    fn only_annotated_modules_are_pushed() {
+        let refused = |module: &[u8], force| {
+            push(&nowhere(), "127.0.0.1:1/x:v1", module.to_vec(), force)
+                .map_err(|error| format!("{error:#}"))
+                .expect_err("refused")
+        };
+        let empty = b"\0asm\x01\0\0\0";
+        assert!(refused(empty, false).contains("--force"));
+        assert!(refused(b"#!/bin/sh", true).contains("not a WebAssembly module"));
+        // Forced, it gets as far as the registry, and nothing listens there.
+        assert!(refused(empty, true).contains("127.0.0.1:1 can't be reached"));
+    }
+}
