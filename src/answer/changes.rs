@@ -1,10 +1,8 @@
 //! Changes: what becomes of which field, as it is written down.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::paths::Paths;
+use super::paths::{Order, Paths};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::{MadeOf, NewCheck};
@@ -18,9 +16,8 @@ pub(super) struct Change<'w> {
     from: Option<Value<'w>>,
     to: Option<Value<'w>>,
     rule: &'static str,
-    /// By list, index and field.
     #[serde(skip)]
-    order: (&'static str, usize, &'static str),
+    order: Order,
 }
 
 /// What a field was, or becomes.
@@ -106,7 +103,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 from,
                 to: Some(to),
                 rule: rule.id(),
-                order: (place.slot.list(), index, field),
+                order: Order::at(place.slot, index, field),
             });
         };
         if entry.pinned {
@@ -132,7 +129,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 image_pull_policy: Some(check.policy.as_str()),
             }),
             rule: Rule::MissingCheck.id(),
-            order: (Slot::InitContainer.list(), index, ""),
+            order: Order::at(Slot::InitContainer, index, ""),
         });
     }
     for entry in work.replaced.iter().filter_map(|index| work.entries.get(*index)) {
@@ -146,14 +143,11 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
             from: None,
             to: Some(Value::Volume(volume)),
             rule: rule.id(),
-            order: (Slot::ImageVolume.list(), index, ""),
+            order: Order::at(Slot::ImageVolume, index, ""),
         });
     }
-    let mut in_order = BTreeMap::new();
-    for (number, change) in changes.into_iter().enumerate() {
-        in_order.insert((change.order, number), change);
-    }
-    in_order.into_values().collect()
+    changes.sort_by_cached_key(|change| change.order);
+    changes
 }
 
 /// An init container that goes. The path is the one that it had, as it has none any more.
@@ -168,6 +162,6 @@ fn gone<'w>(place: &'w Place<'_>, paths: &Paths) -> Change<'w> {
         }),
         to: None,
         rule: Rule::ReplaceCheck.id(),
-        order: (place.slot.list(), place.index, ""),
+        order: Order::at(place.slot, place.index, ""),
     }
 }

@@ -4,6 +4,37 @@ use crate::pod::{Place, Slot};
 use crate::rules::Work;
 use crate::rules::missing_check::{MadeOf, Position};
 
+/// Where a field stands among the others: by list, index and name; those of the status come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Order {
+    in_status: bool,
+    list: &'static str,
+    index: usize,
+    field: &'static str,
+}
+
+impl Order {
+    /// What is found in a status belongs to a container as well.
+    pub(super) const fn new(place: &Place<'_>, field: &'static str, in_status: bool) -> Self {
+        Self {
+            in_status,
+            list: place.slot.list(),
+            index: place.index,
+            field,
+        }
+    }
+
+    /// Of a field, or of a whole element where it is empty.
+    pub(super) const fn at(slot: Slot, index: usize, field: &'static str) -> Self {
+        Self {
+            in_status: false,
+            list: slot.list(),
+            index,
+            field,
+        }
+    }
+}
+
 /// Field paths of an object, as Kubernetes writes them.
 pub(super) struct Paths {
     prefix: String,
