@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub use self::event::{Event, Kind};
 use self::object::Object;
 pub use self::object::{CHANGES_ANNOTATION, Metadata};
-pub use self::status::PodStatus;
+pub use self::status::{ContainerStatus, PodStatus};
 use crate::edit::Edit;
 use crate::json::{
     self, Key, Members, OptionalObject, Text, skip, value_before, value_of,

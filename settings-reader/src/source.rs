@@ -33,9 +33,19 @@ impl Step {
 pub(crate) struct Wrong(Box<(What, Vec<Step>)>);
 
 impl Wrong {
-    /// The same, as the list or object above sees it.
-    fn below(mut self, step: Step) -> Self {
-        self.0.1.push(step);
+    /// The same, as the list above sees it.
+    #[cold]
+    #[inline(never)]
+    fn below_index(mut self, index: usize) -> Self {
+        self.0.1.push(Step::Index(index));
+        self
+    }
+
+    /// The same, as the object above sees it.
+    #[cold]
+    #[inline(never)]
+    fn below_key(mut self, key: &str) -> Self {
+        self.0.1.push(Step::Key(key.to_owned()));
         self
     }
 
@@ -146,7 +156,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         let index = self.index;
         self.index = index.saturating_add(1);
         let read = seed.deserialize(self.list.inside(element));
-        read.map(Some).map_err(|wrong| wrong.below(Step::Index(index)))
+        read.map(Some).map_err(|wrong| wrong.below_index(index))
     }
 }
 
@@ -181,13 +191,13 @@ impl<'de> MapAccess<'de> for Members<'de> {
             return Ok(None);
         };
         let read = seed.deserialize(key.into_deserializer());
-        read.map(Some).map_err(|wrong: Wrong| wrong.below(Step::Key(key.to_owned())))
+        read.map(Some).map_err(|wrong: Wrong| wrong.below_key(key))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
         let (key, value) = self.last.take().unwrap_or(("", &Value::Null));
         let read = seed.deserialize(self.map.inside(value));
-        read.map_err(|wrong| wrong.below(Step::Key(key.to_owned())))
+        read.map_err(|wrong| wrong.below_key(key))
     }
 }
 
