@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::paths::{Order, Paths};
+use super::paths::{Order, Paths, in_order};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::{MadeOf, NewCheck};
@@ -146,8 +146,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
             order: Order::at(Slot::ImageVolume, index, ""),
         });
     }
-    changes.sort_by_cached_key(|change| change.order);
-    changes
+    in_order(changes, |change| change.order)
 }
 
 /// An init container that goes. The path is the one that it had, as it has none any more.

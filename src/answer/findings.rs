@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::{Serialize, Serializer};
 
-use super::paths::{Order, Paths};
+use super::paths::{Order, Paths, in_order};
 use crate::pod::Place;
 use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::NewCheck;
@@ -58,8 +58,7 @@ pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding
         findings.extend(of_policy(entry, paths));
     }
     findings.extend(work.added.iter().map(|check| of_new_check(check, paths)));
-    findings.sort_by_cached_key(|finding| finding.order);
-    findings
+    in_order(findings, |finding| finding.order)
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
