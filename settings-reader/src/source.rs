@@ -195,7 +195,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
-        let (key, value) = self.last.take().unwrap_or(("", &Value::Null));
+        let (key, value) = self.last.unwrap_or(("", &Value::Null));
         let read = seed.deserialize(self.map.inside(value));
         read.map_err(|wrong| wrong.below_key(key))
     }
