@@ -89,7 +89,8 @@ pub fn restored(review: &Review<'_>) -> CallResult {
 }
 
 /// What is said if an edit has no place, which no input is known to bring about.
-const UNEDITED: &str = "the object can't be repaired in place: write it without escapes in its keys";
+const UNEDITED: &str =
+    "the object can't be repaired in place: write it without escapes in its keys";
 
 /// The answer to what the rules found.
 ///
@@ -112,8 +113,7 @@ pub fn answer(work: &Work<'_>, decision: Decision) -> CallResult {
         Vec::new()
     };
     let records = work.settings.record_changes && work.review.event.is_create();
-    let record =
-        (records && !changes.is_empty()).then(|| Record::of(&changes, work.review));
+    let record = (records && !changes.is_empty()).then(|| Record::of(&changes, work.review));
     let object = if rejected || (changes.is_empty() && work.review.restored.is_empty()) {
         None
     } else {
@@ -170,16 +170,18 @@ impl<'l> Lookup<'l> {
 
 /// Findings with the most important first.
 fn by_importance<'f, 'w, 'p>(findings: &'f [Finding<'w, 'p>]) -> Vec<&'f Finding<'w, 'p>> {
-    let of = |rule| findings.iter().filter(move |finding| finding.rule() == rule);
+    let of = |rule| {
+        findings
+            .iter()
+            .filter(move |finding| finding.rule() == rule)
+    };
     Rule::ALL.into_iter().flat_map(of).collect()
 }
 
 /// The message of a rejection: a sentence a finding.
 fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
     let mut told = by_importance(findings);
-    told.retain(|finding| {
-        !finding.advice && (decision == Decision::Reject || !finding.repairable)
-    });
+    told.retain(|finding| !finding.advice && (decision == Decision::Reject || !finding.repairable));
     let mut sentences: Vec<String> = told
         .iter()
         .take(SENTENCES_MAX)
@@ -211,7 +213,9 @@ fn warnings(
     }
     for (image, lookup) in &work.lookups {
         if lookup.action != OnFailure::Reject {
-            lines.push(Box::new(move |names| Some(lookup.warning(image, is_repaired, names))));
+            lines.push(Box::new(move |names| {
+                Some(lookup.warning(image, is_repaired, names))
+            }));
         }
     }
     let mut warnings = Vec::new();

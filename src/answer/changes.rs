@@ -65,12 +65,18 @@ impl<'w> Volume<'w> {
 /// The volumes that are added, in their order, each with the rule that adds it: those of missing
 /// checks, then those of checks that are replaced.
 pub(super) fn volumes<'w>(work: &'w Work<'_>) -> Vec<(Volume<'w>, Rule)> {
-    let added = work.added.iter().filter(|check| check.made_of == MadeOf::Volume);
+    let added = work
+        .added
+        .iter()
+        .filter(|check| check.made_of == MadeOf::Volume);
     let added = added.map(|check| {
         let volume = Volume::new(&check.name, check.image.clone(), check.policy);
         (volume, Rule::MissingCheck)
     });
-    let replaced = work.replaced.iter().filter_map(|index| work.entries.get(*index));
+    let replaced = work
+        .replaced
+        .iter()
+        .filter_map(|index| work.entries.get(*index));
     let replaced = replaced.map(|entry| {
         let volume = Volume::new(&entry.place.name.value, entry.image_after(), entry.policy);
         (volume, Rule::ReplaceCheck)
@@ -80,7 +86,9 @@ pub(super) fn volumes<'w>(work: &'w Work<'_>) -> Vec<(Volume<'w>, Rule)> {
 
 /// The init containers that are added, in their order.
 pub(super) fn containers<'w, 'p>(work: &'w Work<'p>) -> impl Iterator<Item = &'w NewCheck<'p>> {
-    work.added.iter().filter(|check| check.made_of != MadeOf::Volume)
+    work.added
+        .iter()
+        .filter(|check| check.made_of != MadeOf::Volume)
 }
 
 /// The entries that stay in the object, those of replaced checks left out.
@@ -132,7 +140,11 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
             order: Order::at(Slot::InitContainer, index, ""),
         });
     }
-    for entry in work.replaced.iter().filter_map(|index| work.entries.get(*index)) {
+    for entry in work
+        .replaced
+        .iter()
+        .filter_map(|index| work.entries.get(*index))
+    {
         changes.push(gone(entry.place, paths));
     }
     for (offset, (volume, rule)) in volumes(work).into_iter().enumerate() {

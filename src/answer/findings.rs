@@ -52,7 +52,11 @@ struct Audited<'f> {
 /// All findings, in the order of the fields.
 pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
     let mut findings = Vec::new();
-    findings.extend(work.problems.iter().map(|problem| of_problem(problem, paths)));
+    findings.extend(
+        work.problems
+            .iter()
+            .map(|problem| of_problem(problem, paths)),
+    );
     for entry in &work.entries {
         findings.extend(of_image(entry, paths));
         findings.extend(of_policy(entry, paths));

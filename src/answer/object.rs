@@ -65,11 +65,7 @@ fn add_init_containers<'p>(work: &Work<'p>, object: &'p str) -> Option<Option<Ed
 }
 
 /// A copy of a check, with a name, an image and a policy of its own.
-fn copy_of(
-    text: &str,
-    check: &NewCheck<'_>,
-    name: &crate::json::Text<'_>,
-) -> Option<String> {
+fn copy_of(text: &str, check: &NewCheck<'_>, name: &crate::json::Text<'_>) -> Option<String> {
     let MadeOf::Copy(place) = check.made_of else {
         return None;
     };
@@ -154,11 +150,15 @@ fn add_volumes<'p>(work: &Work<'p>, object: &'p str) -> Option<Vec<Edit<'p>>> {
         return Some(edits);
     }
     let names = volumes.iter().map(|(volume, _)| volume.name);
-    let mounts = join(names.chain(work.moved_mounts.iter().copied()).map(|name| Mount {
-        name,
-        mount_path: mount_path(name),
-        read_only: true,
-    }));
+    let mounts = join(
+        names
+            .chain(work.moved_mounts.iter().copied())
+            .map(|name| Mount {
+                name,
+                mount_path: mount_path(name),
+                read_only: true,
+            }),
+    );
     for place in carriers(work, &work.replaced).places(&review.pod) {
         let present = place.mounts_place.map(elements).unwrap_or_default();
         edits.push(match (place.mounts_place, present.last()) {

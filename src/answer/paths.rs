@@ -44,8 +44,13 @@ pub(super) fn in_order<T>(items: Vec<T>, order: impl Fn(&T) -> Order) -> Vec<T> 
     let orders = items.iter().map(order).enumerate();
     let orders: BinaryHeap<_> = orders.map(|(number, order)| (order, number)).collect();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
-    let numbers = orders.into_sorted_vec().into_iter().map(|(_, number)| number);
-    numbers.filter_map(|number| items.get_mut(number)?.take()).collect()
+    let numbers = orders
+        .into_sorted_vec()
+        .into_iter()
+        .map(|(_, number)| number);
+    numbers
+        .filter_map(|number| items.get_mut(number)?.take())
+        .collect()
 }
 
 /// Field paths of an object, as Kubernetes writes them.
@@ -61,10 +66,17 @@ pub(super) struct Paths {
 impl Paths {
     pub(super) fn of(work: &Work<'_>) -> Self {
         let is_container = |made_of| made_of != MadeOf::Volume;
-        let gone = work.replaced.iter().filter_map(|index| work.entries.get(*index));
+        let gone = work
+            .replaced
+            .iter()
+            .filter_map(|index| work.entries.get(*index));
         Self {
             prefix: work.review.spec_path(),
-            added: work.added.iter().filter(|check| is_container(check.made_of)).count(),
+            added: work
+                .added
+                .iter()
+                .filter(|check| is_container(check.made_of))
+                .count(),
             first_added: Position::in_pod_of(work).index(),
             gone: gone.map(|entry| entry.place.index).collect(),
         }
@@ -86,7 +98,11 @@ impl Paths {
         if place.slot != Slot::InitContainer {
             return place.index;
         }
-        let added = if place.index >= self.first_added { self.added } else { 0 };
+        let added = if place.index >= self.first_added {
+            self.added
+        } else {
+            0
+        };
         let gone = self.gone.partition_point(|index| *index < place.index);
         place.index.saturating_add(added).saturating_sub(gone)
     }

@@ -34,8 +34,12 @@ impl Record {
             .saturating_sub(others)
             .saturating_sub(CHANGES_ANNOTATION.len());
         let (earlier, more) = brought.as_deref().and_then(earlier).unwrap_or_default();
-        let own = changes.iter().filter_map(|change| serde_json::to_string(change).ok());
-        let items = own.map(Cow::Owned).chain(earlier.into_iter().map(Cow::Borrowed));
+        let own = changes
+            .iter()
+            .filter_map(|change| serde_json::to_string(change).ok());
+        let items = own
+            .map(Cow::Owned)
+            .chain(earlier.into_iter().map(Cow::Borrowed));
         let value = list(items, more, room.min(RECORD_MAX));
         let note = match &value {
             None => Some("left out: the annotations would be larger than 262144 bytes"),
@@ -50,13 +54,22 @@ impl Record {
 
 /// The size of all other annotations, as the API server counts it.
 fn other_annotations(review: &Review<'_>) -> usize {
-    let annotations = review.metadata.annotations_key.and_then(|key| review.value_of(key));
+    let annotations = review
+        .metadata
+        .annotations_key
+        .and_then(|key| review.value_of(key));
     let annotations: Option<Value> =
         annotations.and_then(|annotations| serde_json::from_str(annotations).ok());
     let annotations = annotations.as_ref().and_then(Value::as_object);
-    let others = annotations.into_iter().flatten().filter(|(key, _)| *key != CHANGES_ANNOTATION);
+    let others = annotations
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != CHANGES_ANNOTATION);
     others
-        .map(|(key, value)| key.len().saturating_add(value.as_str().unwrap_or_default().len()))
+        .map(|(key, value)| {
+            key.len()
+                .saturating_add(value.as_str().unwrap_or_default().len())
+        })
         .fold(0, usize::saturating_add)
 }
 
@@ -113,9 +126,8 @@ impl Earlier {
     /// None if this policy writes no such thing.
     fn of(element: &Value) -> Option<Self> {
         let mut keys = element.as_object()?.keys();
-        let is_known = |key: &str| {
-            ["path", "container", "from", "to", "rule", "more"].contains(&key)
-        };
+        let is_known =
+            |key: &str| ["path", "container", "from", "to", "rule", "more"].contains(&key);
         let is_text = |key: &str| element.get(key).is_some_and(Value::is_string);
         let is_set = |key: &str| element.get(key).is_some_and(|value| !value.is_null());
         if !keys.all(|key| is_known(key)) || is_set("container") && !is_text("container") {

@@ -18,7 +18,10 @@ use crate::settings::Mode;
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
-    ("ImagePullBackOff", "correct its image, or see to its registry"),
+    (
+        "ImagePullBackOff",
+        "correct its image, or see to its registry",
+    ),
     (
         "ErrImageNeverPull",
         "its node doesn't have the image, set it to IfNotPresent",
@@ -60,7 +63,11 @@ pub fn apply(work: &mut Work<'_>) {
             reason,
             way_out,
             since: status.last_transition(condition).map(str::to_owned),
-            passed: passed.get(*image).copied().flatten().filter(|_| slot == Slot::Container),
+            passed: passed
+                .get(*image)
+                .copied()
+                .flatten()
+                .filter(|_| slot == Slot::Container),
         };
         let field = Field::Status {
             path: format!("status.{list}[{index}].state.waiting.reason"),
@@ -109,7 +116,9 @@ fn passed_checks<'p>(work: &Work<'p>, images: &SameImage) -> Vec<Option<Passed<'
         let has_passed = if place.slot == Slot::ImageVolume {
             let carrier = carriers.get(&slot_and_name(place));
             let carrier = carrier.and_then(|index| places.get(*index));
-            carrier.and_then(state).is_some_and(ContainerStatus::has_started)
+            carrier
+                .and_then(state)
+                .is_some_and(ContainerStatus::has_started)
         } else {
             state(place).is_some_and(ContainerStatus::has_ended_well)
         };

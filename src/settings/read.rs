@@ -40,7 +40,10 @@ pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<Problem>), Vec<Stri
         told: sentence(&problem, Form::Settings),
         path: problem.path,
     };
-    Ok((settings.unwrap_or_default(), problems.into_iter().map(told).collect()))
+    Ok((
+        settings.unwrap_or_default(),
+        problems.into_iter().map(told).collect(),
+    ))
 }
 
 /// Reads `registry.maxLookups`.
@@ -83,7 +86,11 @@ pub(super) fn sentence(problem: &settings_reader::Problem, form: Form) -> String
             format!("{place} must be {wanted}, not {}", shown())
         }
         What::NoneOf(words) => {
-            format!("{place} must be one of {}, not {}", words.join(", "), shown())
+            format!(
+                "{place} must be one of {}, not {}",
+                words.join(", "),
+                shown()
+            )
         }
         What::UnknownKey(keys) => {
             let place = shorten(path, SHOWN_MAX);
