@@ -129,7 +129,6 @@ pub fn answer(work: &Work<'_>, decision: Decision) -> CallResult {
     }
     drop(changes);
     if !findings.is_empty() {
-        let findings: Vec<_> = findings.iter().map(Finding::audited).collect();
         audit_annotations.insert("findings", serde_json::to_string(&findings)?);
     }
     if !work.lookups.is_empty() {

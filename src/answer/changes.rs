@@ -1,10 +1,8 @@
 //! Changes: what becomes of which field, as it is written down.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::paths::Paths;
+use super::paths::{Order, Paths, in_order};
 use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::{MadeOf, NewCheck};
@@ -18,9 +16,8 @@ pub(super) struct Change<'w> {
     from: Option<Value<'w>>,
     to: Option<Value<'w>>,
     rule: &'static str,
-    /// By list, index and field.
     #[serde(skip)]
-    order: (&'static str, usize, &'static str),
+    order: Order,
 }
 
 /// What a field was, or becomes.
@@ -114,7 +111,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 from,
                 to: Some(to),
                 rule: rule.id(),
-                order: (place.slot.list(), index, field),
+                order: Order::at(place.slot, index, field),
             });
         };
         if entry.pinned {
@@ -140,7 +137,7 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
                 image_pull_policy: Some(check.policy.as_str()),
             }),
             rule: Rule::MissingCheck.id(),
-            order: (Slot::InitContainer.list(), index, ""),
+            order: Order::at(Slot::InitContainer, index, ""),
         });
     }
     for entry in work
@@ -158,14 +155,10 @@ pub(super) fn changes<'w>(work: &'w Work<'_>, paths: &Paths) -> Vec<Change<'w>> 
             from: None,
             to: Some(Value::Volume(volume)),
             rule: rule.id(),
-            order: (Slot::ImageVolume.list(), index, ""),
+            order: Order::at(Slot::ImageVolume, index, ""),
         });
     }
-    let mut in_order = BTreeMap::new();
-    for (number, change) in changes.into_iter().enumerate() {
-        in_order.insert((change.order, number), change);
-    }
-    in_order.into_values().collect()
+    in_order(changes, |change| change.order)
 }
 
 /// An init container that goes. The path is the one that it had, as it has none any more.
@@ -180,6 +173,6 @@ fn gone<'w>(place: &'w Place<'_>, paths: &Paths) -> Change<'w> {
         }),
         to: None,
         rule: Rule::ReplaceCheck.id(),
-        order: (place.slot.list(), place.index, ""),
+        order: Order::at(place.slot, place.index, ""),
     }
 }

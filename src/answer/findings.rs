@@ -1,13 +1,12 @@
 //! Findings: what the rules left different from what came in, as it is told.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::paths::Paths;
-use crate::pod::{Place, Slot};
+use super::paths::{Order, Paths, in_order};
+use crate::pod::Place;
 use crate::pull_policy::PullPolicy;
 use crate::rules::missing_check::NewCheck;
 use crate::rules::registry::Pin;
@@ -21,8 +20,9 @@ const AUDITED_MAX: usize = 512;
 pub(super) struct Finding<'w, 'p> {
     place: &'p Place<'p>,
     path: String,
-    found: Option<String>,
-    expected: Option<String>,
+    order: Order,
+    found: Option<&'p str>,
+    expected: Option<Cow<'p, str>>,
     /// What its policy was, and what it should be.
     policies: (&'static str, &'static str),
     pub(super) advice: bool,
@@ -40,7 +40,7 @@ enum Reason<'w, 'p> {
 
 /// As it stands in the audit annotation.
 #[derive(Serialize)]
-pub(super) struct Audited<'f> {
+struct Audited<'f> {
     rule: &'static str,
     path: &'f str,
     container: Cow<'f, str>,
@@ -51,45 +51,40 @@ pub(super) struct Audited<'f> {
 
 /// All findings, in the order of the fields.
 pub(super) fn findings<'w, 'p>(work: &'w Work<'p>, paths: &Paths) -> Vec<Finding<'w, 'p>> {
-    let mut findings: BTreeMap<_, Finding<'w, 'p>> = BTreeMap::new();
-    let mut add = |finding: Finding<'w, 'p>| {
-        let number = findings.len();
-        findings.insert((finding.order(), number), finding);
-    };
-    work.problems
-        .iter()
-        .for_each(|problem| add(of_problem(problem, paths)));
+    let mut findings = Vec::new();
+    findings.extend(
+        work.problems
+            .iter()
+            .map(|problem| of_problem(problem, paths)),
+    );
     for entry in &work.entries {
-        of_image(entry, paths).into_iter().for_each(&mut add);
-        of_policy(entry, paths).into_iter().for_each(&mut add);
+        findings.extend(of_image(entry, paths));
+        findings.extend(of_policy(entry, paths));
     }
-    work.added
-        .iter()
-        .for_each(|check| add(of_new_check(check, paths)));
-    findings.into_values().collect()
+    findings.extend(work.added.iter().map(|check| of_new_check(check, paths)));
+    in_order(findings, |finding| finding.order)
 }
 
 fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p> {
     let place = problem.place;
     let policy = place.policy.map(PullPolicy::as_str);
     let slot = place.slot;
-    let (path, found) = match &problem.field {
-        Field::Image => (
-            paths.before(place, slot.image_field()),
-            Some(place.image_text().to_owned()),
-        ),
-        Field::Coverage => (paths.before(place, slot.image_field()), None),
-        Field::Policy => (
-            paths.before(place, slot.policy_field()),
-            policy.map(str::to_owned),
-        ),
-        Field::Status { path, found } => (path.clone(), Some((*found).to_owned())),
+    let (field, found) = match &problem.field {
+        Field::Image => (slot.image_field(), Some(place.image_text())),
+        Field::Coverage => (slot.image_field(), None),
+        Field::Policy => (slot.policy_field(), policy),
+        Field::Status { found, .. } => (slot.image_field(), Some(*found)),
+    };
+    let status = match &problem.field {
+        Field::Status { path, .. } => Some(path.clone()),
+        Field::Image | Field::Coverage | Field::Policy => None,
     };
     Finding {
         place,
-        path,
+        order: Order::new(place, field, status.is_some()),
+        path: status.unwrap_or_else(|| paths.before(place, field)),
         found,
-        expected: problem.expected.map(str::to_owned),
+        expected: problem.expected.map(Cow::Borrowed),
         policies: (
             policy.unwrap_or("no policy"),
             problem.expected.unwrap_or_default(),
@@ -104,11 +99,13 @@ fn of_problem<'w, 'p>(problem: &'w Problem<'p>, paths: &Paths) -> Finding<'w, 'p
 fn of_image<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
     let digest = entry.digest.as_deref().filter(|_| entry.pinned)?;
     let image = entry.image_after();
+    let field = entry.place.slot.image_field();
     Some(Finding {
         place: entry.place,
-        path: paths.before(entry.place, entry.place.slot.image_field()),
-        found: Some(entry.image().to_owned()),
-        expected: Some(image.clone()),
+        order: Order::new(entry.place, field, false),
+        path: paths.before(entry.place, field),
+        found: Some(entry.image()),
+        expected: Some(Cow::Owned(image.clone())),
         policies: policies(entry),
         advice: false,
         repairable: true,
@@ -119,11 +116,13 @@ fn of_image<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, '
 fn of_policy<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 'p>> {
     let cause = entry.policy_finding()?;
     let (found, expected) = policies(entry);
+    let field = entry.place.slot.policy_field();
     Some(Finding {
         place: entry.place,
-        path: paths.before(entry.place, entry.place.slot.policy_field()),
-        found: Some(found.to_owned()),
-        expected: Some(expected.to_owned()),
+        order: Order::new(entry.place, field, false),
+        path: paths.before(entry.place, field),
+        found: Some(found),
+        expected: Some(Cow::Borrowed(expected)),
         policies: (found, expected),
         advice: false,
         repairable: true,
@@ -132,11 +131,14 @@ fn of_policy<'w, 'p>(entry: &'w Entry<'p>, paths: &Paths) -> Option<Finding<'w, 
 }
 
 fn of_new_check<'w, 'p>(check: &'w NewCheck<'p>, paths: &Paths) -> Finding<'w, 'p> {
+    let field = check.place.slot.image_field();
+    let expected = format!("{} with {}", check.name, check.policy.as_str());
     Finding {
         place: check.place,
-        path: paths.before(check.place, check.place.slot.image_field()),
+        order: Order::new(check.place, field, false),
+        path: paths.before(check.place, field),
         found: None,
-        expected: Some(format!("{} with {}", check.name, check.policy.as_str())),
+        expected: Some(Cow::Owned(expected)),
         policies: ("", check.policy.as_str()),
         advice: false,
         repairable: true,
@@ -151,16 +153,6 @@ fn policies(entry: &Entry<'_>) -> (&'static str, &'static str) {
 impl Finding<'_, '_> {
     pub(super) fn rule(&self) -> Rule {
         self.with_cause(|cause| cause.rule())
-    }
-
-    /// By list, index and field; what stands in the status comes last.
-    fn order(&self) -> (bool, &'static str, usize, bool) {
-        let in_status = self.path.starts_with("status.");
-        let slot = self.place.slot;
-        // In a volume `image.pullPolicy` comes before `image.reference`.
-        let is_policy = self.path.ends_with(slot.policy_field());
-        let is_second = is_policy != (slot == Slot::ImageVolume);
-        (in_status, slot.list(), self.place.index, is_second)
     }
 
     fn with_cause<T>(&self, ask: impl Fn(&dyn Cause) -> T) -> T {
@@ -191,7 +183,7 @@ impl Finding<'_, '_> {
         self.with_cause(|cause| cause.repaired(&self.told(), names))
     }
 
-    pub(super) fn audited(&self) -> Audited<'_> {
+    fn audited(&self) -> Audited<'_> {
         fn cut(text: &str) -> Cow<'_, str> {
             shorten(text, AUDITED_MAX)
         }
@@ -200,8 +192,14 @@ impl Finding<'_, '_> {
             path: &self.path,
             container: cut(&self.place.name.value),
             image: cut(self.place.image_text()),
-            found: self.found.as_deref().map(cut),
+            found: self.found.map(cut),
             expected: self.expected.as_deref().map(cut),
         }
+    }
+}
+
+impl Serialize for Finding<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.audited().serialize(serializer)
     }
 }

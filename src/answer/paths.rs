@@ -1,8 +1,57 @@
 //! Field paths of the object that came in, and of the one that goes out.
 
+use std::collections::BinaryHeap;
+
 use crate::pod::{Place, Slot};
 use crate::rules::Work;
 use crate::rules::missing_check::{MadeOf, Position};
+
+/// Where a field stands among the others: by list, index and name; those of the status come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Order {
+    in_status: bool,
+    list: &'static str,
+    index: usize,
+    field: &'static str,
+}
+
+impl Order {
+    /// What is found in a status belongs to a container as well.
+    pub(super) const fn new(place: &Place<'_>, field: &'static str, in_status: bool) -> Self {
+        Self {
+            in_status,
+            list: place.slot.list(),
+            index: place.index,
+            field,
+        }
+    }
+
+    /// Of a field, or of a whole element where it is empty.
+    pub(super) const fn at(slot: Slot, index: usize, field: &'static str) -> Self {
+        Self {
+            in_status: false,
+            list: slot.list(),
+            index,
+            field,
+        }
+    }
+}
+
+/// Brings findings or changes into their order; those of one field stay as they are.
+///
+/// With a heap of numbers: `sort` is ten times as much code, and this is its only use.
+pub(super) fn in_order<T>(items: Vec<T>, order: impl Fn(&T) -> Order) -> Vec<T> {
+    let orders = items.iter().map(order).enumerate();
+    let orders: BinaryHeap<_> = orders.map(|(number, order)| (order, number)).collect();
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    let numbers = orders
+        .into_sorted_vec()
+        .into_iter()
+        .map(|(_, number)| number);
+    numbers
+        .filter_map(|number| items.get_mut(number)?.take())
+        .collect()
+}
 
 /// Field paths of an object, as Kubernetes writes them.
 pub(super) struct Paths {

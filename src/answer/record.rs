@@ -2,9 +2,8 @@
 //! that lets the same manifest be applied again.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::changes::Change;
@@ -59,16 +58,17 @@ fn other_annotations(review: &Review<'_>) -> usize {
         .metadata
         .annotations_key
         .and_then(|key| review.value_of(key));
-    let annotations: BTreeMap<Cow<'_, str>, Option<Cow<'_, str>>> = annotations
-        .and_then(|annotations| serde_json::from_str(annotations).ok())
-        .unwrap_or_default();
+    let annotations: Option<Value> =
+        annotations.and_then(|annotations| serde_json::from_str(annotations).ok());
+    let annotations = annotations.as_ref().and_then(Value::as_object);
     let others = annotations
-        .iter()
+        .into_iter()
+        .flatten()
         .filter(|(key, _)| *key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {
             key.len()
-                .saturating_add(value.as_deref().unwrap_or_default().len())
+                .saturating_add(value.as_str().unwrap_or_default().len())
         })
         .fold(0, usize::saturating_add)
 }
@@ -107,36 +107,36 @@ fn earlier(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;
     for item in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
-        match serde_json::from_str(item.get()).ok()? {
-            Earlier {
-                more: Some(count),
-                path: None,
-                ..
-            } => more = more.saturating_add(count),
-            Earlier {
-                path: Some(_),
-                rule: Some(_),
-                more: None,
-                ..
-            } => items.push(item.get()),
-            _ => return None,
+        match Earlier::of(&serde_json::from_str(item.get()).ok()?)? {
+            Earlier::Change => items.push(item.get()),
+            Earlier::More(count) => more = more.saturating_add(count),
         }
     }
     Some((items, more))
 }
 
-/// An element of a record: a change, or a count.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Earlier<'e> {
-    #[serde(borrow)]
-    path: Option<Cow<'e, str>>,
-    rule: Option<Cow<'e, str>>,
-    more: Option<usize>,
-    #[serde(rename = "container")]
-    _container: Option<Cow<'e, str>>,
-    #[serde(rename = "from")]
-    _from: Option<&'e RawValue>,
-    #[serde(rename = "to")]
-    _to: Option<&'e RawValue>,
+/// An element of a record.
+enum Earlier {
+    Change,
+    /// How many changes had no room.
+    More(usize),
+}
+
+impl Earlier {
+    /// None if this policy writes no such thing.
+    fn of(element: &Value) -> Option<Self> {
+        let mut keys = element.as_object()?.keys();
+        let is_known =
+            |key: &str| ["path", "container", "from", "to", "rule", "more"].contains(&key);
+        let is_text = |key: &str| element.get(key).is_some_and(Value::is_string);
+        let is_set = |key: &str| element.get(key).is_some_and(|value| !value.is_null());
+        if !keys.all(|key| is_known(key)) || is_set("container") && !is_text("container") {
+            return None;
+        }
+        if is_set("more") && !is_set("path") {
+            let count = element.get("more")?.as_u64()?;
+            return usize::try_from(count).ok().map(Self::More);
+        }
+        (is_text("path") && is_text("rule") && !is_set("more")).then_some(Self::Change)
+    }
 }

@@ -1,5 +1,10 @@
 //! What a request is about: the kind of its object, and what happens to it.
 
+use k8s_openapi::Resource;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{Pod, PodTemplate, ReplicationController};
+
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -19,14 +24,24 @@ impl Kind {
     /// The group decides together with the kind: other groups have kinds of the same name.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
-        Some(match (group, kind) {
-            ("", "Pod") => Self::Pod,
-            ("", "PodTemplate") => Self::PodTemplate,
-            ("", "ReplicationController")
-            | ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => Self::Workload,
-            ("batch", "Job") => Self::Job,
-            ("batch", "CronJob") => Self::CronJob,
-            _ => return None,
+        let is = |wanted: (&str, &str)| wanted == (group, kind);
+        Some(if is(names_of::<Pod>()) {
+            Self::Pod
+        } else if is(names_of::<PodTemplate>()) {
+            Self::PodTemplate
+        } else if is(names_of::<Job>()) {
+            Self::Job
+        } else if is(names_of::<CronJob>()) {
+            Self::CronJob
+        } else if is(names_of::<Deployment>())
+            || is(names_of::<StatefulSet>())
+            || is(names_of::<DaemonSet>())
+            || is(names_of::<ReplicaSet>())
+            || is(names_of::<ReplicationController>())
+        {
+            Self::Workload
+        } else {
+            return None;
         })
     }
 
@@ -40,6 +55,11 @@ impl Kind {
             Self::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
         }
     }
+}
+
+/// Group and kind of a resource.
+const fn names_of<K: Resource>() -> (&'static str, &'static str) {
+    (K::GROUP, K::KIND)
 }
 
 /// What a request does with its object, and so which rules run and what they may change.

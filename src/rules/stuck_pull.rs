@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::same_image::SameImage;
-use super::{Cause, Entry, Field, Role, Rule, Told, Work};
-use crate::pod::Slot;
+use super::{Cause, Field, Role, Rule, Told, Work};
+use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::ContainerStatus;
 use crate::sentence::Names;
@@ -38,18 +38,10 @@ pub fn apply(work: &mut Work<'_>) {
     if work.settings.mode == Mode::Fix || !status.is_waiting() {
         return;
     }
-    let entries: BTreeMap<(Slot, &str), (&Entry<'_>, usize)> = {
-        let images = SameImage::of(&work.entries);
-        let images: Vec<usize> = images.ids().collect();
-        let named = work
-            .entries
-            .iter()
-            .map(|entry| (entry.place.slot, &*entry.place.name.value));
-        let mut entries = BTreeMap::new();
-        entries.extend(named.zip(work.entries.iter().zip(images)));
-        entries
-    };
-    let passed = passed_checks(work, &entries);
+    let images = SameImage::of(&work.entries);
+    let by_name = indexes(work.entries.iter().map(|entry| slot_and_name(entry.place)));
+    let entries: Vec<_> = work.entries.iter().zip(images.ids()).collect();
+    let passed = passed_checks(work, &images);
     let mut problems = Vec::new();
     for container in status.containers() {
         let (slot, name) = (container.slot, container.name);
@@ -58,7 +50,8 @@ pub fn apply(work: &mut Work<'_>) {
         else {
             continue;
         };
-        let Some((entry, image)) = entries.get(&(slot, name)) else {
+        let index_of_entry = by_name.get(&(slot, name));
+        let Some((entry, image)) = index_of_entry.and_then(|index| entries.get(*index)) else {
             continue;
         };
         let condition = match slot {
@@ -71,8 +64,9 @@ pub fn apply(work: &mut Work<'_>) {
             way_out,
             since: status.last_transition(condition).map(str::to_owned),
             passed: passed
-                .get(image)
+                .get(*image)
                 .copied()
+                .flatten()
                 .filter(|_| slot == Slot::Container),
         };
         let field = Field::Status {
@@ -84,44 +78,53 @@ pub fn apply(work: &mut Work<'_>) {
     work.problems.append(&mut problems);
 }
 
+fn slot_and_name<'n>(place: &'n Place<'_>) -> (Slot, &'n str) {
+    (place.slot, &place.name.value)
+}
+
+/// Containers and volumes by slot and name, as indexes of what they come from.
+type Indexes<'n> = BTreeMap<(Slot, &'n str), usize>;
+
+fn indexes<'n>(named: impl Iterator<Item = (Slot, &'n str)>) -> Indexes<'n> {
+    let mut indexes = Indexes::new();
+    for (index, named) in named.enumerate() {
+        indexes.insert(named, index);
+    }
+    indexes
+}
+
 /// For each image, the first of its checks that has passed: an init container when it ended well,
 /// a volume once the first who mounts it has started.
-fn passed_checks<'p>(
-    work: &Work<'p>,
-    entries: &BTreeMap<(Slot, &str), (&Entry<'p>, usize)>,
-) -> BTreeMap<usize, Passed<'p>> {
-    let mut states = BTreeMap::new();
-    for container in work.review.status.containers() {
-        states.insert((container.slot, container.name), container);
-    }
-    let mut carriers = BTreeMap::new();
-    for place in &work.review.pod.places {
+fn passed_checks<'p>(work: &Work<'p>, images: &SameImage) -> Vec<Option<Passed<'p>>> {
+    let statuses: Vec<_> = work.review.status.containers().collect();
+    let by_name = indexes(statuses.iter().map(|status| (status.slot, status.name)));
+    let state = |place: &Place<'_>| statuses.get(*by_name.get(&slot_and_name(place))?);
+    let places = &work.review.pod.places;
+    let mut carriers = Indexes::new();
+    // The first who mounts a volume comes last, and stays.
+    for (index, place) in places.iter().enumerate().rev() {
         for mount in &place.mounts {
-            carriers.entry(&*mount.name).or_insert(place);
+            carriers.insert((Slot::ImageVolume, &mount.name), index);
         }
     }
-    let mut passed = BTreeMap::new();
-    for check in work
-        .entries
-        .iter()
-        .filter(|entry| entry.role == Role::Check)
-    {
-        let (slot, name) = (check.place.slot, &*check.place.name.value);
-        let has_passed = if slot == Slot::ImageVolume {
-            let carrier = carriers
-                .get(name)
-                .map(|place| (place.slot, &*place.name.value));
-            let state = carrier.and_then(|carrier| states.get(&carrier));
-            state.is_some_and(ContainerStatus::has_started)
+    let mut passed = vec![None; images.count()];
+    for (check, image) in work.entries.iter().zip(images.ids()) {
+        if check.role != Role::Check {
+            continue;
+        }
+        let place = check.place;
+        let has_passed = if place.slot == Slot::ImageVolume {
+            let carrier = carriers.get(&slot_and_name(place));
+            let carrier = carrier.and_then(|index| places.get(*index));
+            carrier
+                .and_then(state)
+                .is_some_and(ContainerStatus::has_started)
         } else {
-            let state = states.get(&(slot, name));
-            state.is_some_and(ContainerStatus::has_ended_well)
+            state(place).is_some_and(ContainerStatus::has_ended_well)
         };
-        if let Some((_, image)) = entries.get(&(slot, name))
-            && has_passed
-        {
-            passed.entry(*image).or_insert(Passed {
-                name: &check.place.name.value,
+        if let Some(passed) = passed.get_mut(image).filter(|_| has_passed) {
+            passed.get_or_insert(Passed {
+                name: &place.name.value,
                 policy: check.policy_before(),
             });
         }

@@ -3,11 +3,11 @@
 //! A misspelt field in `imageChecks.template` would be dropped or rejected by the API server in
 //! every Pod that gets a check, so it is found when the settings are.
 
-use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
+use settings_reader::{Form, container_problems};
 
 use super::CheckTemplate;
-use super::read::{self, Form};
+use super::read::sentence;
 
 const PATH: &str = "imageChecks.template";
 /// The fields that a check can't have, and why.
@@ -46,8 +46,8 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<String> {
         None | Some(Value::Null) => true,
         Some(command) => command.as_array().is_some_and(Vec::is_empty),
     };
-    let (_, found) = read::all::<Container>(&mut Value::Object(fields), PATH, Form::Object);
-    problems.extend(found.into_iter().map(|problem| problem.told));
+    let found = container_problems(fields, PATH);
+    problems.extend(found.iter().map(|problem| sentence(problem, Form::Object)));
     if no_command {
         problems.push(format!(
             "{PATH}.command is missing: without it a check would run the image's own program"
