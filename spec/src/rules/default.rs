@@ -1,0 +1,98 @@
+//! **default**: "the policy of a container whose author chose none becomes the configured default,
+//! in `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`. Every container,
+//! not some of them."
+
+use crate::image::Reference;
+use crate::pod::{List, Pod};
+use crate::policy::{Policy, server_default};
+use crate::settings::Settings;
+
+pub(crate) fn apply(pod: &mut Pod) {
+    let wanted: Vec<(usize, Policy)> = pod
+        .examined()
+        .into_iter()
+        .filter(|&place| !is_chosen(pod, place))
+        .filter_map(|place| {
+            let default = configured(pod.settings, &pod.places[place].image, pod.is_check(place))?;
+            (!stands(pod, place, default)).then_some((place, default))
+        })
+        .collect();
+    for (place, default) in wanted {
+        pod.set_policy("default", place, default, true);
+    }
+}
+
+/// Whether an author chose the policy, as far as anybody can tell.
+fn is_chosen(pod: &Pod, place: usize) -> bool {
+    let policy = pod.places[place].policy;
+    let reference = pod.reference(place);
+    let image = reference.as_ref();
+    // "what a forbid takes away counts as not chosen, so *default* comes first"
+    let is_forbidden = image.is_some_and(|image| {
+        policy == Policy::Always && pod.settings.forbids_always(image)
+            || policy == Policy::Never && pod.settings.forbids_never(image)
+    });
+    // "a policy equal to the server default counts as not chosen"
+    let is_server_default = pod.settings.replace_server_defaults()
+        && policy == server_default(&pod.places[place].image);
+    pod.places[place].is_policy_written() && !is_forbidden && !is_server_default
+}
+
+/// The configured default of an image, after everything that bounds a default; `None` where there
+/// is none.
+pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<Policy> {
+    let reference = Reference::parse(image);
+    let digest = reference.as_ref().is_some_and(|image| image.digest.is_some());
+    let default = match settings.default_policy(is_check)? {
+        // "Always for a tag, IfNotPresent for a digest"
+        "AlwaysUnlessDigest" if digest => Policy::IfNotPresent,
+        "AlwaysUnlessDigest" => Policy::Always,
+        name => Policy::read(name)?,
+    };
+    let Some(image) = reference else {
+        return Some(default);
+    };
+    let lookup = settings.lookup(&image);
+    match default {
+        // "A default `Never` doesn't reach looked-up images": tags, and what `Pin` made of them.
+        Policy::Never if lookup == "Pin" || lookup == "Verify" && !digest => None,
+        // "a default that is forbidden is clamped to `IfNotPresent`"
+        Policy::Never if settings.forbids_never(&image) => Some(Policy::IfNotPresent),
+        Policy::Always if settings.forbids_always(&image) => Some(Policy::IfNotPresent),
+        // "under `Pin` a default `Always` is `IfNotPresent` for digests", "(`Always` where
+        // `images.requireAlways` says so)"
+        Policy::Always if lookup == "Pin" && digest && !settings.requires_always(&image) => {
+            Some(Policy::IfNotPresent)
+        }
+        default => Some(default),
+    }
+}
+
+/// Whether a policy stays although the default is another one, since the policy may have written
+/// it itself.
+fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
+    let policy = pod.places[place].policy;
+    // "a default weakens neither half of what *pull-once* leaves"
+    default < policy && is_half_of_pull_once(pod, place)
+        // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for
+        // *default* and *weak-check*" in the copy
+        || policy == Policy::IfNotPresent && pod.may_be_cached(place)
+}
+
+/// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
+fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
+    if !pod.settings.pull_once() || !pod.has_checks() {
+        return false;
+    }
+    let is_left = |container: usize, proof: usize| {
+        let required = |place| pod.reference(place).is_some_and(|image| pod.settings.requires_always(&image));
+        let forbidden = |place| pod.reference(place).is_some_and(|image| pod.settings.forbids_always(&image));
+        pod.places[container].list == List::Containers
+            && pod.places[container].policy == Policy::IfNotPresent
+            && !required(container)
+            && pod.places[proof].policy == Policy::Always
+            && !forbidden(proof)
+            && pod.proves(proof, container)
+    };
+    pod.examined().into_iter().any(|other| is_left(place, other) || is_left(other, place))
+}

@@ -1,0 +1,97 @@
+//! **weak-check**: "The strongest of [a container's checks] is at least as strong as the container.
+//! Repair: raise the first of them, init containers in their order, then volumes."
+
+use serde_json::Value;
+
+use crate::pod::Pod;
+use crate::policy::Policy;
+use crate::rules::{default, missing_check, registry};
+use crate::verdict::{Repair, Weight};
+
+pub(crate) fn apply(pod: &mut Pod) {
+    let came_with: Vec<Policy> = pod.places.iter().map(|place| place.policy).collect();
+    let mut refused = Vec::new();
+    // Those with checks of their own spelling first: what is raised for them may serve the others.
+    for is_written_alike in [true, false] {
+        for container in pod.guarded() {
+            let (alike, checks) = checks_of(pod, container);
+            if alike == is_written_alike {
+                raise(pod, container, &checks, &mut refused);
+            }
+        }
+    }
+    for check in 0..came_with.len() {
+        let (from, to) = (came_with[check], pod.places[check].policy);
+        let path = pod.policy_path(check);
+        if refused.contains(&check) {
+            // docs/rules.md, *weak-check*, "No repair"
+            let (found, expected) = (from.name().into(), Policy::Always.name().into());
+            pod.find("weak-check", check, path, found, expected, Repair::None, Weight::Rejects);
+        } else if from != to {
+            let (found, expected): (Value, Value) = (from.name().into(), to.name().into());
+            pod.find("weak-check", check, path, found, expected, Repair::Policy(check), Weight::Rejects);
+        }
+    }
+}
+
+/// "The checks of a container are those of the same image whose repository is written the same way;
+/// where there are none, and none will be added for that spelling, those of the same image written
+/// otherwise." Whether they are written alike, and which they are.
+fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
+    let same: Vec<usize> = pod
+        .checks()
+        .into_iter()
+        .filter(|&check| pod.is_same_image(check, container))
+        .collect();
+    let alike: Vec<usize> =
+        same.iter().copied().filter(|&check| pod.is_written_alike(check, container)).collect();
+    if !alike.is_empty() {
+        (true, alike)
+    } else if missing_check::will_be_added(pod, container) {
+        (false, Vec::new())
+    } else {
+        (false, same)
+    }
+}
+
+fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
+    let need = pod.places[container].policy;
+    let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
+    let (Some(&first), Some(strongest)) = (checks.first(), strongest) else { return };
+    if strongest >= need {
+        return;
+    }
+    // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
+    // check*" in the copy
+    if checks.iter().any(|&check| {
+        pod.places[check].policy == Policy::IfNotPresent && pod.may_be_cached(check)
+    }) {
+        return;
+    }
+    let image = pod.reference(first);
+    if need == Policy::Always && image.is_some_and(|image| pod.settings.forbids_always(&image)) {
+        refused.push(first);
+        return;
+    }
+    let was_never = pod.places[first].policy == Policy::Never;
+    let to = as_it_would_stay(pod, &pod.places[first].image, need);
+    pod.set_policy("weak-check", first, to, false);
+    // "`Pin` leaves `Never`", but a check that is `Never` no longer would be pinned by the next look.
+    let digest = pod
+        .reference(first)
+        .and_then(|image| pod.lookups.digests.get(&image.name_and_tag()?).cloned());
+    if let Some(digest) = digest.filter(|_| was_never) {
+        registry::pin_place(pod, first, &digest);
+    }
+}
+
+/// The policy that a check of an image keeps when the policy looks at it again: what its containers
+/// need, or the default of a check where that is stronger.
+pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
+    let default = default::configured(pod.settings, image, true).unwrap_or(need);
+    let policy = need.max(default);
+    let is_cached = crate::image::Reference::parse(image)
+        .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
+    // "set `IfNotPresent` on the containers and their checks"
+    if is_cached { need.max(policy.min(Policy::IfNotPresent)) } else { policy }
+}
