@@ -71,7 +71,9 @@ impl Reference {
         }
         let untagged = text.split('@').next().unwrap_or(text);
         let spelling = match &tag {
-            Some(tag) => untagged.strip_suffix(&format!(":{tag}")).unwrap_or(untagged),
+            Some(tag) => untagged
+                .strip_suffix(&format!(":{tag}"))
+                .unwrap_or(untagged),
             None => untagged,
         };
         Some(Self {
@@ -93,7 +95,9 @@ impl Reference {
     /// `registry/repository:tag`, where there is a tag.
     #[must_use]
     pub fn name_and_tag(&self) -> Option<String> {
-        self.tag.as_ref().map(|tag| format!("{}:{tag}", self.name()))
+        self.tag
+            .as_ref()
+            .map(|tag| format!("{}:{tag}", self.name()))
     }
 
     /// The reference in full.

@@ -5,6 +5,7 @@
 //!
 //! Where the design leaves something open, `AMBIGUITIES.md` says how it is read here.
 
+pub mod compare;
 pub mod generate;
 pub mod image;
 pub mod pattern;
@@ -40,7 +41,10 @@ pub trait Registry {
     ///
     /// # Errors
     /// Why the manifest can't be had.
-    fn platforms(&mut self, image_at_digest: &str) -> Result<Option<Vec<(String, String)>>, Failure>;
+    fn platforms(
+        &mut self,
+        image_at_digest: &str,
+    ) -> Result<Option<Vec<(String, String)>>, Failure>;
 }
 
 /// What the policy has to answer to an admission request, under valid settings.
@@ -91,8 +95,10 @@ fn is_accepted(pod: &Pod) -> bool {
     if pod.event == Event::Template && pod.settings.templates() == "Warn" {
         return true;
     }
-    let mut findings =
-        pod.findings.iter().filter(|one| one.weight == Weight::Rejects && pod.counts(one));
+    let mut findings = pod
+        .findings
+        .iter()
+        .filter(|one| one.weight == Weight::Rejects && pod.counts(one));
     match pod.settings.mode() {
         // "`Fix` repairs what it can and rejects what it can't."
         "Fix" => !findings.any(|finding| finding.repair == Repair::None),
@@ -103,8 +109,12 @@ fn is_accepted(pod: &Pod) -> bool {
 }
 
 fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
-    let findings: Vec<Finding> =
-        pod.findings.iter().filter(|finding| pod.counts(finding)).cloned().collect();
+    let findings: Vec<Finding> = pod
+        .findings
+        .iter()
+        .filter(|finding| pod.counts(finding))
+        .cloned()
+        .collect();
     let mut verdict = Verdict {
         allowed: is_accepted(pod),
         lookups: pod.lookups.asked.clone(),
@@ -114,8 +124,8 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     };
     verdict.failed.sort_by(|a, b| a.image.cmp(&b.image));
     let is_template = pod.event == Event::Template;
-    let is_told_only = pod.settings.mode() != "Fix"
-        || is_template && pod.settings.templates() != "Enforce";
+    let is_told_only =
+        pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
     verdict.warned = verdict.allowed
         && (!verdict.failed.is_empty()
             || findings.iter().any(|finding| {
@@ -124,7 +134,9 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
                     || ["weak-check", "missing-check", "disallowed-policy"].contains(&finding.rule)
             }));
     // "what happens to a pod template with a finding": without one it stays as it is.
-    let has_repair = findings.iter().any(|finding| finding.repair != Repair::None);
+    let has_repair = findings
+        .iter()
+        .any(|finding| finding.repair != Repair::None);
     let mut out = object;
     if verdict.allowed && !is_told_only && (!is_template || has_repair) {
         verdict.changes = changes(pod);
@@ -144,7 +156,10 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
             .and_then(|text| serde_json::from_str::<Value>(text).ok())
             .and_then(|value| value.as_array().cloned())
             .unwrap_or_default();
-        verdict.record = Some(Record { new: verdict.changes.clone(), earlier });
+        verdict.record = Some(Record {
+            new: verdict.changes.clone(),
+            earlier,
+        });
     }
     // "A rejected request carries no mutated object"; "`mutated_object` only where something changed"
     verdict.object = (verdict.allowed && out != request["object"]).then_some(out);
@@ -164,13 +179,24 @@ fn changes(pod: &Pod) -> Vec<Change> {
             }
         };
         let mut change = |path: String, from: Value, to: Value, rule| {
-            changes.push(Change { path, container: place.name.clone(), from, to, rule });
+            changes.push(Change {
+                path,
+                container: place.name.clone(),
+                from,
+                to,
+                rule,
+            });
         };
         let path = pod.path_out(index);
         match &place.came_in {
             None => {
                 let image = place.image.as_str().into();
-                change(path, Value::Null, check(&image, place.policy.name().into()), place.policy_rule);
+                change(
+                    path,
+                    Value::Null,
+                    check(&image, place.policy.name().into()),
+                    place.policy_rule,
+                );
             }
             Some(came_in) if place.is_gone => {
                 let from = check(&came_in.image, came_in.policy.clone());
@@ -196,11 +222,18 @@ fn changes(pod: &Pod) -> Vec<Change> {
 
 fn accepted(request: &Value, object: Value) -> Verdict {
     let object = (object != request["object"]).then_some(object);
-    Verdict { allowed: true, object, ..Verdict::default() }
+    Verdict {
+        allowed: true,
+        object,
+        ..Verdict::default()
+    }
 }
 
 fn broken(path: String) -> Verdict {
-    Verdict { broken: Some(path), ..Verdict::default() }
+    Verdict {
+        broken: Some(path),
+        ..Verdict::default()
+    }
 }
 
 /// "an object of a known kind whose shape is not what Kubernetes says (no `spec`, a list that is a
@@ -213,8 +246,15 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     let mut value = object;
     let mut path = String::new();
     for key in root.split('.') {
-        path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        value = value.get(key).filter(|value| value.is_object()).ok_or(&path)?;
+        path = if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        };
+        value = value
+            .get(key)
+            .filter(|value| value.is_object())
+            .ok_or(&path)?;
     }
     Ok(())
 }
@@ -225,5 +265,6 @@ fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 fn at_mut<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
-    path.split('.').try_fold(value, |value, key| value.get_mut(key))
+    path.split('.')
+        .try_fold(value, |value, key| value.get_mut(key))
 }

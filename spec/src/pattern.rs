@@ -41,7 +41,9 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 pub fn names_image(pattern: &str, image: &Reference) -> bool {
     let pattern = normalised(pattern);
     glob(&pattern, &image.name())
-        || image.name_and_tag().is_some_and(|name| glob(&pattern, &name))
+        || image
+            .name_and_tag()
+            .is_some_and(|name| glob(&pattern, &name))
 }
 
 /// "a pattern without a registry (`nginx`, `buildkite/*`) is normalised as an image would be";
@@ -55,7 +57,11 @@ pub fn normalised(pattern: &str) -> String {
         Some((first, rest)) if is_registry(first) => (first, rest),
         _ => ("docker.io", pattern),
     };
-    let registry = if registry == "index.docker.io" { "docker.io" } else { registry };
+    let registry = if registry == "index.docker.io" {
+        "docker.io"
+    } else {
+        registry
+    };
     if registry == "docker.io" && !rest.contains('/') && !rest.starts_with('*') {
         format!("{registry}/library/{rest}")
     } else {

@@ -29,8 +29,12 @@ pub(crate) enum List {
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Containers, Self::InitContainers, Self::EphemeralContainers, Self::Volumes];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Containers,
+        Self::InitContainers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
 
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -169,7 +173,11 @@ impl<'a> Pod<'a> {
     /// What a place pulls; `None` for what no node can pull from a registry.
     pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
         let image = &self.places[place].image;
-        if is_image_id(image) { None } else { Reference::parse(image) }
+        if is_image_id(image) {
+            None
+        } else {
+            Reference::parse(image)
+        }
     }
 
     fn at(&self, list: List, index: usize) -> String {
@@ -178,18 +186,29 @@ impl<'a> Pod<'a> {
 
     fn came_in_at(&self, place: usize) -> String {
         let place = &self.places[place];
-        let index = place.came_in.as_ref().map_or(place.index, |came_in| came_in.index);
+        let index = place
+            .came_in
+            .as_ref()
+            .map_or(place.index, |came_in| came_in.index);
         self.at(place.list, index)
     }
 
     /// The field of the image, in the object that came in.
     pub(crate) fn image_path(&self, place: usize) -> String {
-        format!("{}.{}", self.came_in_at(place), field(self.places[place].list, true))
+        format!(
+            "{}.{}",
+            self.came_in_at(place),
+            field(self.places[place].list, true)
+        )
     }
 
     /// The field of the policy, in the object that came in.
     pub(crate) fn policy_path(&self, place: usize) -> String {
-        format!("{}.{}", self.came_in_at(place), field(self.places[place].list, false))
+        format!(
+            "{}.{}",
+            self.came_in_at(place),
+            field(self.places[place].list, false)
+        )
     }
 
     /// The place itself, in the object that came in, and in the one that goes out.
@@ -217,8 +236,11 @@ impl<'a> Pod<'a> {
     /// container, or, where there is none, on every app container that pulls its image"
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
-        let has_prefix =
-            self.settings.name_prefixes().iter().any(|prefix| place.name.starts_with(prefix));
+        let has_prefix = self
+            .settings
+            .name_prefixes()
+            .iter()
+            .any(|prefix| place.name.starts_with(prefix));
         if !has_prefix || !place.is_examined || place.is_gone {
             return false;
         }
@@ -269,9 +291,11 @@ impl<'a> Pod<'a> {
     /// only app containers mount"
     pub(crate) fn guarded(&self) -> Vec<usize> {
         let mounts = |list: List, volume: usize| {
-            self.list(list)
-                .into_iter()
-                .any(|place| self.places[place].mounts.contains(&self.places[volume].name))
+            self.list(list).into_iter().any(|place| {
+                self.places[place]
+                    .mounts
+                    .contains(&self.places[volume].name)
+            })
         };
         let containers = self.list(List::Containers).into_iter();
         let volumes = self.list(List::Volumes).into_iter().filter(|&volume| {
@@ -299,7 +323,11 @@ impl<'a> Pod<'a> {
     fn version(&self, image: &Reference) -> Option<String> {
         let looked_up = || {
             let name = image.name_and_tag()?;
-            self.lookups.digests.get(&name).cloned().or_else(|| image.tag.clone())
+            self.lookups
+                .digests
+                .get(&name)
+                .cloned()
+                .or_else(|| image.tag.clone())
         };
         image.digest.clone().or_else(looked_up)
     }
@@ -321,10 +349,11 @@ impl<'a> Pod<'a> {
 
     // Where nothing is asked, a tag and a digest may have been one image for the run that asked.
     fn may_be_same_image(&self, a: usize, b: usize) -> bool {
-        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else { return false };
-        let is_tag = |image: &Reference| {
-            image.digest.is_none() && self.settings.lookup(image) != "Off"
+        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
+            return false;
         };
+        let is_tag =
+            |image: &Reference| image.digest.is_none() && self.settings.lookup(image) != "Off";
         self.is_lenient
             && a.name() == b.name()
             && (is_tag(&a) && b.digest.is_some() || is_tag(&b) && a.digest.is_some())
@@ -338,7 +367,9 @@ impl<'a> Pod<'a> {
             List::InitContainers => self.is_plain_init(proof),
             List::Volumes => {
                 self.is_check(proof)
-                    && !self.places[container].mounts.contains(&self.places[proof].name)
+                    && !self.places[container]
+                        .mounts
+                        .contains(&self.places[proof].name)
             }
             List::Containers | List::EphemeralContainers => false,
         };
@@ -347,8 +378,13 @@ impl<'a> Pod<'a> {
 
     /// In the copy: whether `UseCached` may have left the policy of a place.
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
-        const ACTIONS: [&str; 5] =
-            ["onNotFound", "onDenied", "onRateLimited", "onUnreachable", "onUnknown"];
+        const ACTIONS: [&str; 5] = [
+            "onNotFound",
+            "onDenied",
+            "onRateLimited",
+            "onUnreachable",
+            "onUnknown",
+        ];
         self.is_lenient
             && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
             && self.reference(place).is_some_and(|image| {
@@ -371,7 +407,15 @@ impl<'a> Pod<'a> {
         if tell {
             let path = self.policy_path(place);
             let (found, expected) = (from.name().into(), to.name().into());
-            self.find(rule, place, path, found, expected, Repair::Policy(place), Weight::Rejects);
+            self.find(
+                rule,
+                place,
+                path,
+                found,
+                expected,
+                Repair::Policy(place),
+                Weight::Rejects,
+            );
         }
     }
 
@@ -418,7 +462,12 @@ impl<'a> Pod<'a> {
     }
 
     /// Puts an init container at an index; what was there moves on.
-    pub(crate) fn insert_init(&mut self, rule: &'static str, index: usize, container: Value) -> usize {
+    pub(crate) fn insert_init(
+        &mut self,
+        rule: &'static str,
+        index: usize,
+        container: Value,
+    ) -> usize {
         for place in &mut self.places {
             if place.list == List::InitContainers && place.index >= index {
                 place.index += 1;
@@ -430,7 +479,13 @@ impl<'a> Pod<'a> {
     }
 
     /// Adds an image volume.
-    pub(crate) fn push_volume(&mut self, rule: &'static str, name: &str, image: &str, policy: Policy) {
+    pub(crate) fn push_volume(
+        &mut self,
+        rule: &'static str,
+        name: &str,
+        image: &str,
+        policy: Policy,
+    ) {
         let volume =
             json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});
         let volumes = list_of(&mut self.spec, "volumes");
@@ -502,15 +557,25 @@ impl<'a> Pod<'a> {
     pub(crate) fn spec_out(&self) -> Value {
         let mut spec = self.spec.clone();
         for place in self.places.iter().filter(|place| !place.is_gone) {
-            let Some(came_in) = &place.came_in else { continue };
+            let Some(came_in) = &place.came_in else {
+                continue;
+            };
             let entry = &mut spec[place.list.key()][place.index];
             let is_volume = place.list == List::Volumes;
-            let fields = if is_volume { &mut entry["image"] } else { entry };
+            let fields = if is_volume {
+                &mut entry["image"]
+            } else {
+                entry
+            };
             if came_in.image.as_str().unwrap_or_default() != place.image {
                 fields[if is_volume { "reference" } else { "image" }] = place.image.as_str().into();
             }
             if came_in.effective != place.policy {
-                let key = if is_volume { "pullPolicy" } else { "imagePullPolicy" };
+                let key = if is_volume {
+                    "pullPolicy"
+                } else {
+                    "imagePullPolicy"
+                };
                 fields[key] = place.policy.name().into();
             }
         }
@@ -539,7 +604,11 @@ fn list_of<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value> {
 }
 
 /// The entries of a list; missing and null are empty.
-pub(crate) fn entries<'v>(spec: &'v Value, root: &str, list: List) -> Result<Vec<&'v Value>, String> {
+pub(crate) fn entries<'v>(
+    spec: &'v Value,
+    root: &str,
+    list: List,
+) -> Result<Vec<&'v Value>, String> {
     match spec.get(list.key()) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries.iter().collect()),
@@ -627,16 +696,26 @@ fn read_place(
 /// "for the images that changed", "for the containers that are new".
 fn is_in_scope(event: Event, place: &Place, old: Option<&Value>) -> bool {
     let stored = |list: List| {
-        old.and_then(|old| old.get(list.key())?.as_array()?.iter().find(|entry| {
-            entry.get("name").and_then(Value::as_str).unwrap_or_default() == place.name
-        }))
+        old.and_then(|old| {
+            old.get(list.key())?.as_array()?.iter().find(|entry| {
+                entry
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    == place.name
+            })
+        })
     };
     match event {
         Event::PodCreate | Event::Template => true,
         Event::PodUpdate => {
             matches!(place.list, List::Containers | List::InitContainers)
                 && stored(place.list).is_none_or(|stored| {
-                    stored.get("image").and_then(Value::as_str).unwrap_or_default() != place.image
+                    stored
+                        .get("image")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        != place.image
                 })
         }
         Event::EphemeralContainers => {

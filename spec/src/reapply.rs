@@ -15,13 +15,26 @@ pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
         .pointer("/metadata/annotations")
         .and_then(|annotations| annotations.get(RECORD)?.as_str())
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let Some(Value::Array(entries)) = record else { return };
-    let Some(stored) = at(old, root).cloned() else { return };
-    let Some(spec) = crate::at_mut(object, root) else { return };
+    let Some(Value::Array(entries)) = record else {
+        return;
+    };
+    let Some(stored) = at(old, root).cloned() else {
+        return;
+    };
+    let Some(spec) = crate::at_mut(object, root) else {
+        return;
+    };
     for list in List::ALL {
-        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else { continue };
+        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else {
+            continue;
+        };
         for (index, container) in containers.iter_mut().enumerate() {
-            for field in ["imagePullPolicy", "image", "image.pullPolicy", "image.reference"] {
+            for field in [
+                "imagePullPolicy",
+                "image",
+                "image.pullPolicy",
+                "image.reference",
+            ] {
                 let path = format!("{root}.{}[{index}].{field}", list.key());
                 restore(&entries, &path, list, field, container, &stored);
             }
@@ -39,8 +52,9 @@ fn restore(
 ) {
     let name = container.get("name").cloned().unwrap_or_default();
     let same_name = |other: &&Value| other.get("name").cloned().unwrap_or_default() == name;
-    let Some(stored) =
-        stored.get(list.key()).and_then(|list| list.as_array()?.iter().find(same_name))
+    let Some(stored) = stored
+        .get(list.key())
+        .and_then(|list| list.as_array()?.iter().find(same_name))
     else {
         return;
     };
@@ -49,7 +63,10 @@ fn restore(
     let brought = container.pointer(&pointer).cloned().unwrap_or_default();
     // "any matching entry will do"
     let is_recorded = entries.iter().any(|entry| {
-        let text = entry.get("path").and_then(Value::as_str).unwrap_or_default();
+        let text = entry
+            .get("path")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         // "they are matched by list and name, as an injected container may have moved the index";
         // what was recorded before entries had names is matched by its path.
         let is_there = match entry.get("container") {
@@ -80,18 +97,30 @@ fn same_field(a: &str, b: &str) -> bool {
 
 /// "a tag whose stored image is that tag with a digest keeps the digest, recorded or not"
 pub(crate) fn digests(settings: Settings, root: &str, object: &mut Value, old: &Value) {
-    let Some(stored) = at(old, root).cloned() else { return };
-    let Some(spec) = crate::at_mut(object, root) else { return };
+    let Some(stored) = at(old, root).cloned() else {
+        return;
+    };
+    let Some(spec) = crate::at_mut(object, root) else {
+        return;
+    };
     for list in [List::Containers, List::InitContainers] {
-        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else { continue };
+        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else {
+            continue;
+        };
         for container in containers {
             let name = container.get("name").cloned().unwrap_or_default();
-            let stored = stored.get(list.key()).and_then(Value::as_array).into_iter().flatten();
+            let stored = stored
+                .get(list.key())
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             let stored = stored
                 .filter(|stored| stored.get("name").cloned().unwrap_or_default() == name)
                 .find_map(|stored| stored.get("image")?.as_str());
             let brought = container.get("image").and_then(Value::as_str);
-            let (Some(stored), Some(brought)) = (stored, brought) else { continue };
+            let (Some(stored), Some(brought)) = (stored, brought) else {
+                continue;
+            };
             let (Some(with), Some(without)) = (Reference::parse(stored), Reference::parse(brought))
             else {
                 continue;

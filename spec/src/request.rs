@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::at;
 use crate::pod::Event;
 use crate::settings::Settings;
-use crate::at;
 
 /// What is done with a request.
 pub(crate) enum Row {
@@ -19,7 +19,10 @@ pub(crate) enum Row {
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Finds the row of a request.
@@ -65,7 +68,9 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)
         .is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"));
-    let has_mirror_annotation = metadata["annotations"].get("kubernetes.io/config.mirror").is_some();
+    let has_mirror_annotation = metadata["annotations"]
+        .get("kubernetes.io/config.mirror")
+        .is_some();
     if kind == "Pod" && is_node && has_mirror_annotation {
         return Row::Untouched;
     }
@@ -102,6 +107,11 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
 
 /// Whether a controller owns an object.
 pub(crate) fn has_controller(object: &Value) -> bool {
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    owners.into_iter().flatten().any(|owner| owner["controller"] == true)
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    owners
+        .into_iter()
+        .flatten()
+        .any(|owner| owner["controller"] == true)
 }

@@ -93,7 +93,9 @@ impl<'a> Settings<'a> {
     /// "init containers that have to run before an added check"
     #[must_use]
     pub fn is_before_checks(self, container: &str) -> bool {
-        self.list("imageChecks.after").iter().any(|pattern| glob(pattern, container))
+        self.list("imageChecks.after")
+            .iter()
+            .any(|pattern| glob(pattern, container))
     }
 
     /// Whether *pull-once* acts.
@@ -106,7 +108,9 @@ impl<'a> Settings<'a> {
     #[must_use]
     pub fn default_policy(self, is_check: bool) -> Option<&'a str> {
         let any = self.get("defaults.imagePullPolicy").and_then(Value::as_str);
-        let check = self.get("defaults.imageCheckPullPolicy").and_then(Value::as_str);
+        let check = self
+            .get("defaults.imageCheckPullPolicy")
+            .and_then(Value::as_str);
         if is_check { check.or(any) } else { any }
     }
 
@@ -119,7 +123,9 @@ impl<'a> Settings<'a> {
     /// Whether a list of patterns names the image.
     #[must_use]
     pub fn names(self, key: &str, image: &Reference) -> bool {
-        self.list(key).iter().any(|pattern| names_image(pattern, image))
+        self.list(key)
+            .iter()
+            .any(|pattern| names_image(pattern, image))
     }
 
     /// `images.requireAlways`
@@ -143,7 +149,9 @@ impl<'a> Settings<'a> {
     /// "never examined and never changed"
     #[must_use]
     pub fn is_exempt(self, container: &str, image: Option<&Reference>) -> bool {
-        self.list("exempt.containers").iter().any(|pattern| glob(pattern, container))
+        self.list("exempt.containers")
+            .iter()
+            .any(|pattern| glob(pattern, container))
             || image.is_some_and(|image| self.names("exempt.images", image))
     }
 
@@ -176,7 +184,9 @@ impl<'a> Settings<'a> {
     /// "lookups in one request"
     #[must_use]
     pub fn max_lookups(self) -> u64 {
-        self.get("registry.maxLookups").and_then(Value::as_u64).unwrap_or(10)
+        self.get("registry.maxLookups")
+            .and_then(Value::as_u64)
+            .unwrap_or(10)
     }
 
     /// `Off`, `Warn` or `Reject`.
@@ -233,7 +243,9 @@ impl<'a> Settings<'a> {
             "platform is an error where nothing can be looked up",
         );
         when(
-            self.overrides().into_iter().any(|over| Settings(over).list("images").is_empty()),
+            self.overrides()
+                .into_iter()
+                .any(|over| Settings(over).list("images").is_empty()),
             "an override's images are required",
         );
         found
@@ -250,5 +262,10 @@ fn is_set(value: &Value) -> bool {
 }
 
 fn strings(value: &Value) -> Vec<&str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }

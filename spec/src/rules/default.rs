@@ -42,7 +42,9 @@ fn is_chosen(pod: &Pod, place: usize) -> bool {
 /// is none.
 pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<Policy> {
     let reference = Reference::parse(image);
-    let digest = reference.as_ref().is_some_and(|image| image.digest.is_some());
+    let digest = reference
+        .as_ref()
+        .is_some_and(|image| image.digest.is_some());
     let default = match settings.default_policy(is_check)? {
         // "Always for a tag, IfNotPresent for a digest"
         "AlwaysUnlessDigest" if digest => Policy::IfNotPresent,
@@ -85,8 +87,14 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
         return false;
     }
     let is_left = |container: usize, proof: usize| {
-        let required = |place| pod.reference(place).is_some_and(|image| pod.settings.requires_always(&image));
-        let forbidden = |place| pod.reference(place).is_some_and(|image| pod.settings.forbids_always(&image));
+        let required = |place| {
+            pod.reference(place)
+                .is_some_and(|image| pod.settings.requires_always(&image))
+        };
+        let forbidden = |place| {
+            pod.reference(place)
+                .is_some_and(|image| pod.settings.forbids_always(&image))
+        };
         pod.places[container].list == List::Containers
             && pod.places[container].policy == Policy::IfNotPresent
             && !required(container)
@@ -94,5 +102,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && !forbidden(proof)
             && pod.proves(proof, container)
     };
-    pod.examined().into_iter().any(|other| is_left(place, other) || is_left(other, place))
+    pod.examined()
+        .into_iter()
+        .any(|other| is_left(place, other) || is_left(other, place))
 }

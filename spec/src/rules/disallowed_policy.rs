@@ -8,7 +8,9 @@ use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
     for place in pod.examined() {
-        let Some(image) = pod.reference(place) else { continue };
+        let Some(image) = pod.reference(place) else {
+            continue;
+        };
         let policy = pod.places[place].policy;
         let required = pod.settings.requires_always(&image);
         let forbidden = pod.settings.forbids_always(&image);

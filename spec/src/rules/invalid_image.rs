@@ -17,7 +17,15 @@ pub(crate) fn apply(pod: &mut Pod) {
         if pod.reference(place).is_none() || is_image_id(image) {
             let found = Value::from(image.as_str());
             let path = pod.image_path(place);
-            pod.find("invalid-image", place, path, found, Value::Null, Repair::None, Weight::Rejects);
+            pod.find(
+                "invalid-image",
+                place,
+                path,
+                found,
+                Value::Null,
+                Repair::None,
+                Weight::Rejects,
+            );
         }
     }
 }

@@ -22,7 +22,15 @@ pub(crate) fn apply(pod: &mut Pod) {
         };
         let path = pod.image_path(container);
         let expected = Value::from(need.name());
-        pod.find("missing-check", container, path, Value::Null, expected, repair, weight);
+        pod.find(
+            "missing-check",
+            container,
+            path,
+            Value::Null,
+            expected,
+            repair,
+            weight,
+        );
         if repair == Repair::Addition {
             add(pod, container, need);
         }
@@ -38,9 +46,9 @@ fn is_asked_for(pod: &Pod) -> bool {
 fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
     let mut found: Vec<(usize, Policy)> = Vec::new();
     for container in pod.guarded() {
-        let is_known = found
-            .iter()
-            .any(|&(first, _)| pod.is_same_image(first, container) && pod.is_written_alike(first, container));
+        let is_known = found.iter().any(|&(first, _)| {
+            pod.is_same_image(first, container) && pod.is_written_alike(first, container)
+        });
         if !is_known && !is_covered(pod, container) {
             found.push((container, need(pod, container)));
         }
@@ -60,7 +68,9 @@ pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
 fn need(pod: &Pod, container: usize) -> Policy {
     pod.guarded()
         .into_iter()
-        .filter(|&other| pod.is_same_image(other, container) && pod.is_written_alike(other, container))
+        .filter(|&other| {
+            pod.is_same_image(other, container) && pod.is_written_alike(other, container)
+        })
         .map(|other| pod.places[other].policy)
         .max()
         .unwrap_or(pod.places[container].policy)
@@ -81,8 +91,11 @@ fn is_covered(pod: &Pod, container: usize) -> bool {
 fn add(pod: &mut Pod, container: usize, need: Policy) {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
-    let last_check =
-        pod.list(List::InitContainers).into_iter().filter(|&place| pod.is_check(place)).next_back();
+    let last_check = pod
+        .list(List::InitContainers)
+        .into_iter()
+        .filter(|&place| pod.is_check(place))
+        .next_back();
     let as_volume = pod.settings.as_image_volume();
     let name = free_name(pod);
     match (as_volume, last_check, pod.settings.template()) {
@@ -101,7 +114,14 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
                 .filter(|&place| pod.settings.is_before_checks(&pod.places[place].name))
                 .map(|place| pod.places[place].index + 1)
                 .next_back();
-            add_container(pod, after.unwrap_or(0), template.clone(), &name, &image, policy);
+            add_container(
+                pod,
+                after.unwrap_or(0),
+                template.clone(),
+                &name,
+                &image,
+                policy,
+            );
         }
         // "or an image volume"; "A Pod that has volume checks only, under `as: InitContainer` without
         // a template, gets a volume."
@@ -114,7 +134,14 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
     }
 }
 
-fn add_container(pod: &mut Pod, index: usize, like: Value, name: &str, image: &str, policy: Policy) {
+fn add_container(
+    pod: &mut Pod,
+    index: usize,
+    like: Value,
+    name: &str,
+    image: &str,
+    policy: Policy,
+) {
     let mut container = like;
     container["name"] = name.into();
     container["image"] = image.into();
@@ -133,8 +160,6 @@ fn free_name(pod: &Pod) -> String {
     let (names, paths) = (pod.names(), pod.mount_paths());
     (0..)
         .map(|number| format!("{prefix}{number}"))
-        .find(|name| {
-            !names.contains(name) && !paths.contains(&format!("/.imagecheck/{name}"))
-        })
+        .find(|name| !names.contains(name) && !paths.contains(&format!("/.imagecheck/{name}")))
         .unwrap_or_default()
 }

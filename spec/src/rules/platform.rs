@@ -19,7 +19,10 @@ pub(crate) type Asked = (Option<String>, Option<String>);
 /// counts in affinities, terms are alternatives". Empty where it asks for nothing.
 pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
     let selected = |label: &str| {
-        spec.get("nodeSelector")?.get(label)?.as_str().map(|value| BTreeSet::from([value.to_owned()]))
+        spec.get("nodeSelector")?
+            .get(label)?
+            .as_str()
+            .map(|value| BTreeSet::from([value.to_owned()]))
     };
     let os_name = spec
         .pointer("/os/name")
@@ -34,7 +37,11 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    let terms = if terms.is_empty() { vec![Value::Null] } else { terms };
+    let terms = if terms.is_empty() {
+        vec![Value::Null]
+    } else {
+        terms
+    };
     let mut asked = BTreeSet::new();
     for term in terms {
         let os = both(os.clone(), values_in(&term, OS));
@@ -57,8 +64,15 @@ fn values_in(term: &Value, label: &str) -> Option<BTreeSet<String>> {
         .filter(|one| one.get("key").and_then(Value::as_str) == Some(label))
         .filter(|one| one.get("operator").and_then(Value::as_str) == Some("In"))
         .map(|one| {
-            let values = one.get("values").and_then(Value::as_array).into_iter().flatten();
-            values.filter_map(Value::as_str).map(str::to_owned).collect()
+            let values = one
+                .get("values")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            values
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect()
         })
         .fold(None, |all, one| both(all, Some(one)))
 }
@@ -102,11 +116,22 @@ pub(crate) fn compare(
         return;
     }
     // "`Warn` never rejects."
-    let weight =
-        if pod.settings.platform() == "Reject" { Weight::Rejects } else { Weight::Warns };
+    let weight = if pod.settings.platform() == "Reject" {
+        Weight::Rejects
+    } else {
+        Weight::Warns
+    };
     for place in pullers(pod, normalised) {
         let path = pod.image_path(place);
         let found = Value::from(pod.places[place].image.as_str());
-        pod.find("registry", place, path, found, Value::Null, Repair::None, weight);
+        pod.find(
+            "registry",
+            place,
+            path,
+            found,
+            Value::Null,
+            Repair::None,
+            weight,
+        );
     }
 }

@@ -17,7 +17,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         {
             continue;
         }
-        let Some(image) = pod.reference(container) else { continue };
+        let Some(image) = pod.reference(container) else {
+            continue;
+        };
         // "Never for images that `images.requireAlways` names."
         if pod.settings.requires_always(&image) {
             continue;

@@ -19,7 +19,11 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
         return;
     }
     let asked_for = platform::asked_for(&pod.spec);
-    let mut host = Host { registry, is_refused: false, silent: BTreeSet::new() };
+    let mut host = Host {
+        registry,
+        is_refused: false,
+        silent: BTreeSet::new(),
+    };
     for image in wanted(pod, !asked_for.is_empty()) {
         let key = image.normalised();
         match host.digest(pod, &image) {
@@ -30,8 +34,11 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                 // "`manifest_digest` first, then `oci_manifest` of `repo@digest`: two host calls, one
                 // lookup"
                 if !asked_for.is_empty() && pod.settings.platform() != "Off" {
-                    let at_digest =
-                        format!("{}@{}", image.name(), image.digest.as_ref().unwrap_or(&digest));
+                    let at_digest = format!(
+                        "{}@{}",
+                        image.name(),
+                        image.digest.as_ref().unwrap_or(&digest)
+                    );
                     match host.platforms(pod, &image, &at_digest) {
                         Ok(there) => platform::compare(pod, &key, &asked_for, there.as_deref()),
                         Err(failure) => fail(pod, &image, failure, true, false),
@@ -54,7 +61,9 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     let mut places = pod.examined();
     places.sort_by_key(|&place| (pod.places[place].list, pod.places[place].index));
     for place in places {
-        let Some(image) = pod.reference(place) else { continue };
+        let Some(image) = pod.reference(place) else {
+            continue;
+        };
         // "References that carry a digest are never looked up for pinning"; "Digests are looked up
         // for [platform] too".
         let is_digest_wanted = pod.settings.platform() != "Off" && asks_for_platform;
@@ -77,7 +86,10 @@ pub(crate) fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     pod.examined()
         .into_iter()
         .filter(|&place| pod.places[place].policy != Policy::Never)
-        .filter(|&place| pod.reference(place).is_some_and(|image| image.normalised() == normalised))
+        .filter(|&place| {
+            pod.reference(place)
+                .is_some_and(|image| image.normalised() == normalised)
+        })
         .collect()
 }
 
@@ -146,8 +158,13 @@ fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
 /// Pins one place, where its effective lookup says so; "every rule but *registry*'s `Pin`, on the pod
 /// template".
 pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
-    let Some(image) = pod.reference(place) else { return };
-    if pod.settings.lookup(&image) != "Pin" || pod.event == Event::Template || image.digest.is_some() {
+    let Some(image) = pod.reference(place) else {
+        return;
+    };
+    if pod.settings.lookup(&image) != "Pin"
+        || pod.event == Event::Template
+        || image.digest.is_some()
+    {
         return;
     }
     let from = pod.places[place].image.clone();
@@ -157,14 +174,28 @@ pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     pod.places[place].image_rule = "registry";
     // "never a change of `imagePullPolicy`" at UPDATE of a Pod
     if pod.event != Event::PodUpdate {
-        let is_required = pod.reference(place).is_some_and(|image| pod.settings.requires_always(&image));
-        let policy = if is_required { Policy::Always } else { Policy::IfNotPresent };
+        let is_required = pod
+            .reference(place)
+            .is_some_and(|image| pod.settings.requires_always(&image));
+        let policy = if is_required {
+            Policy::Always
+        } else {
+            Policy::IfNotPresent
+        };
         pod.set_policy("registry", place, policy, false);
     }
     // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"
     if pod.settings.mode() != "Fix" {
         let path = pod.image_path(place);
-        pod.find("registry", place, path, from.into(), to.into(), Repair::Image(place), Weight::Rejects);
+        pod.find(
+            "registry",
+            place,
+            path,
+            from.into(),
+            to.into(),
+            Repair::Image(place),
+            Weight::Rejects,
+        );
     }
 }
 
@@ -192,7 +223,15 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
             "Reject" => {
                 let path = pod.image_path(place);
                 let found = Value::from(pod.places[place].image.as_str());
-                pod.find("registry", place, path, found, Value::Null, Repair::None, Weight::Rejects);
+                pod.find(
+                    "registry",
+                    place,
+                    path,
+                    found,
+                    Value::Null,
+                    Repair::None,
+                    Weight::Rejects,
+                );
             }
             // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
             // `Always` only"

@@ -37,8 +37,10 @@ pub(crate) fn apply(pod: &mut Pod) {
         going.remove(0);
     }
     let checks = pod.checks();
-    let removed: Vec<(usize, Value)> =
-        going.into_iter().map(|place| (place, take_out(pod, place))).collect();
+    let removed: Vec<(usize, Value)> = going
+        .into_iter()
+        .map(|place| (place, take_out(pod, place)))
+        .collect();
     for (place, container) in removed {
         let (name, image, policy) = {
             let place = &pod.places[place];
@@ -49,11 +51,15 @@ pub(crate) fn apply(pod: &mut Pod) {
         for carrier in pod.carriers() {
             // "Mounts of a removed check that carried volumes move to the carrier."
             for mount in carried.into_iter().flatten() {
-                let volume = mount.get("name").and_then(Value::as_str).unwrap_or_default();
+                let volume = mount
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
                 let is_check_volume = checks.iter().any(|&check| {
                     pod.places[check].list == List::Volumes && pod.places[check].name == volume
                 });
-                if is_check_volume && !pod.places[carrier].mounts.iter().any(|name| name == volume) {
+                if is_check_volume && !pod.places[carrier].mounts.iter().any(|name| name == volume)
+                {
                     pod.mount(carrier, mount.clone());
                 }
             }
@@ -64,7 +70,10 @@ pub(crate) fn apply(pod: &mut Pod) {
 
 fn volume_names(pod: &Pod) -> Vec<String> {
     let volumes = pod.spec.get("volumes").and_then(Value::as_array);
-    let names = volumes.into_iter().flatten().filter_map(|volume| volume.get("name")?.as_str());
+    let names = volumes
+        .into_iter()
+        .flatten()
+        .filter_map(|volume| volume.get("name")?.as_str());
     names.map(str::to_owned).collect()
 }
 

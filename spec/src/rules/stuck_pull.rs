@@ -31,14 +31,25 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
                 .pointer("/state/waiting/reason")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            let name = status.get("name").and_then(Value::as_str).unwrap_or_default();
+            let name = status
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let place = pod
                 .examined()
                 .into_iter()
                 .find(|&place| pod.places[place].list == list && pod.places[place].name == name);
             if let Some(place) = place.filter(|_| REASONS.contains(&reason)) {
                 let path = format!("status.{key}[{index}].state.waiting.reason");
-                pod.find("stuck-pull", place, path, reason.into(), Value::Null, Repair::None, Weight::Rejects);
+                pod.find(
+                    "stuck-pull",
+                    place,
+                    path,
+                    reason.into(),
+                    Value::Null,
+                    Repair::None,
+                    Weight::Rejects,
+                );
             }
         }
     }

@@ -26,10 +26,26 @@ pub(crate) fn apply(pod: &mut Pod) {
         if refused.contains(&check) {
             // docs/rules.md, *weak-check*, "No repair"
             let (found, expected) = (from.name().into(), Policy::Always.name().into());
-            pod.find("weak-check", check, path, found, expected, Repair::None, Weight::Rejects);
+            pod.find(
+                "weak-check",
+                check,
+                path,
+                found,
+                expected,
+                Repair::None,
+                Weight::Rejects,
+            );
         } else if from != to {
             let (found, expected): (Value, Value) = (from.name().into(), to.name().into());
-            pod.find("weak-check", check, path, found, expected, Repair::Policy(check), Weight::Rejects);
+            pod.find(
+                "weak-check",
+                check,
+                path,
+                found,
+                expected,
+                Repair::Policy(check),
+                Weight::Rejects,
+            );
         }
     }
 }
@@ -43,8 +59,11 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
         .into_iter()
         .filter(|&check| pod.is_same_image(check, container))
         .collect();
-    let alike: Vec<usize> =
-        same.iter().copied().filter(|&check| pod.is_written_alike(check, container)).collect();
+    let alike: Vec<usize> = same
+        .iter()
+        .copied()
+        .filter(|&check| pod.is_written_alike(check, container))
+        .collect();
     if !alike.is_empty() {
         (true, alike)
     } else if missing_check::will_be_added(pod, container) {
@@ -57,15 +76,18 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
 fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
     let need = pod.places[container].policy;
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
-    let (Some(&first), Some(strongest)) = (checks.first(), strongest) else { return };
+    let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
+        return;
+    };
     if strongest >= need {
         return;
     }
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
     // check*" in the copy
-    if checks.iter().any(|&check| {
-        pod.places[check].policy == Policy::IfNotPresent && pod.may_be_cached(check)
-    }) {
+    if checks
+        .iter()
+        .any(|&check| pod.places[check].policy == Policy::IfNotPresent && pod.may_be_cached(check))
+    {
         return;
     }
     let image = pod.reference(first);
@@ -93,5 +115,9 @@ pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
     let is_cached = crate::image::Reference::parse(image)
         .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
     // "set `IfNotPresent` on the containers and their checks"
-    if is_cached { need.max(policy.min(Policy::IfNotPresent)) } else { policy }
+    if is_cached {
+        need.max(policy.min(Policy::IfNotPresent))
+    } else {
+        policy
+    }
 }
