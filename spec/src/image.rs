@@ -23,7 +23,8 @@ pub struct Reference {
     pub spelling: String,
 }
 
-// The grammar of `distribution/reference`, which the API server and the kubelet use.
+// The grammar of `distribution/reference`, which the API server and the kubelet use. Its host is
+// optional: what was taken for one and is none may still be a part of a repository (`a.b_c/d`).
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
     let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
@@ -31,7 +32,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let tag = "[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}";
     let digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
     Regex::new(&format!(
-        r"\A({host})/({part}(?:/{part})*)(?::({tag}))?(?:@({digest}))?\z"
+        r"\A({host}|{part})/({part}(?:/{part})*)(?::({tag}))?(?:@({digest}))?\z"
     ))
     .expect("the grammar is a regular expression")
 });

@@ -6,6 +6,7 @@
 //! Where the design leaves something open, `AMBIGUITIES.md` says how it is read here.
 
 pub mod compare;
+pub mod differential;
 pub mod generate;
 pub mod image;
 pub mod pattern;

@@ -315,21 +315,43 @@ impl<'a> Pod<'a> {
     /// rules"
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
-            (Some(a), Some(b)) => a.name() == b.name() && self.version(&a) == self.version(&b),
+            (Some(left), Some(right)) => {
+                left.name() == right.name()
+                    && self.version(&left, self.keeps_tag(a))
+                        == self.version(&right, self.keeps_tag(b))
+            }
             _ => false,
         }
     }
 
-    fn version(&self, image: &Reference) -> Option<String> {
+    /// Whether a check pulls the image of a container, or would once it is raised.
+    pub(crate) fn is_checked_by(&self, container: usize, check: usize) -> bool {
+        match (self.reference(container), self.reference(check)) {
+            (Some(left), Some(right)) => {
+                left.name() == right.name()
+                    && self.version(&left, self.keeps_tag(container)) == self.version(&right, false)
+            }
+            _ => false,
+        }
+    }
+
+    fn version(&self, image: &Reference, keeps_tag: bool) -> Option<String> {
         let looked_up = || {
             let name = image.name_and_tag()?;
-            self.lookups
-                .digests
-                .get(&name)
-                .cloned()
-                .or_else(|| image.tag.clone())
+            let digest = self.lookups.digests.get(&name).filter(|_| !keeps_tag);
+            digest.cloned().or_else(|| image.tag.clone())
         };
         image.digest.clone().or_else(looked_up)
+    }
+
+    // "`Pin` leaves `Never`": such a tag takes what lies on the node, whatever the others were pinned
+    // to, and the next look at the Pod doesn't ask for it any more.
+    fn keeps_tag(&self, place: usize) -> bool {
+        self.places[place].policy == Policy::Never
+            && self.event != Event::Template
+            && self
+                .reference(place)
+                .is_some_and(|image| self.settings.lookup(&image) == "Pin")
     }
 
     /// "under the same written repository: a node keeps credentials by the name as written"
@@ -347,16 +369,15 @@ impl<'a> Pod<'a> {
             && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
     }
 
-    // Where nothing is asked, a tag and a digest may have been one image for the run that asked.
-    fn may_be_same_image(&self, a: usize, b: usize) -> bool {
+    /// Where nothing is asked: whether two places may have been one image for the run that asked,
+    /// since a tag that is looked up stands in one of them.
+    pub(crate) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
             return false;
         };
-        let is_tag =
+        let is_looked_up =
             |image: &Reference| image.digest.is_none() && self.settings.lookup(image) != "Off";
-        self.is_lenient
-            && a.name() == b.name()
-            && (is_tag(&a) && b.digest.is_some() || is_tag(&b) && a.digest.is_some())
+        self.is_lenient && a.name() == b.name() && (is_looked_up(&a) || is_looked_up(&b))
     }
 
     /// Whether a place is one whose `Always` spares a container its own: an init container that is
@@ -385,7 +406,9 @@ impl<'a> Pod<'a> {
             "onUnreachable",
             "onUnknown",
         ];
+        let came_in = self.places[place].came_in.as_ref();
         self.is_lenient
+            && came_in.is_some_and(|came_in| came_in.effective == Policy::IfNotPresent)
             && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
             && self.reference(place).is_some_and(|image| {
                 image.digest.is_none()

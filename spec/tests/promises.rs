@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink, stored};
-use consistent_pull_policy_spec::{Settings, validate};
+use consistent_pull_policy_spec::{Settings, Verdict, validate};
 use serde_json::Value;
 
-const CASES: u64 = 20_000;
+const CASES: u64 = 4_000;
 
 fn with(case: &Case, object: Value, changes: &[(&str, Value)]) -> Case {
     let mut next = case.clone();
@@ -35,7 +35,7 @@ fn hold(seed: u64, promise: impl Fn(&Case) -> Result<(), String>) {
             let mut text = String::new();
             writeln!(text, "seed {seed}, case {number}").expect("a string takes all");
             writeln!(text, "settings {}", small.settings).expect("a string takes all");
-            writeln!(text, "request {:#}", small.request).expect("a string takes all");
+            writeln!(text, "request {}", small.request).expect("a string takes all");
             writeln!(text, "answers {:?}", small.answers).expect("a string takes all");
             panic!("{}\n{text}", promise(&small).unwrap_err());
         }
@@ -43,10 +43,34 @@ fn hold(seed: u64, promise: impl Fn(&Case) -> Result<(), String>) {
 }
 
 /// "Both promises hold for equal answers of the registries and at most `registry.maxLookups` distinct
-/// images".
+/// images". A registry that is not asked, as it just gave no answer, gives no equal answer either: which
+/// of its images were asked for depends on what the first look changed.
 fn is_bounded(case: &Case) -> bool {
     let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
     (verdict.lookups.len() as u64) < Settings(&case.settings).max_lookups()
+        && verdict.failed.iter().all(|lookup| lookup.asked)
+}
+
+fn told(verdict: &Verdict) -> String {
+    let changes: Vec<String> = verdict
+        .changes
+        .iter()
+        .map(|one| one.json().to_string())
+        .collect();
+    let findings: Vec<String> = verdict
+        .findings
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {} {} -> {} {:?}",
+                one.rule, one.path, one.found, one.expected, one.weight
+            )
+        })
+        .collect();
+    format!(
+        "allowed {}, changes {changes:#?}, findings {findings:#?}, lookups {:?}, failed {:?}",
+        verdict.allowed, verdict.lookups, verdict.failed
+    )
 }
 
 fn is_create_in_fix(case: &Case) -> bool {
@@ -73,7 +97,7 @@ fn the_policy_run_on_its_own_output_changes_nothing_and_finds_nothing() {
         let verdict = validate(&again.request, &again.settings, &mut again.answers.clone());
         match (verdict.allowed, verdict.object.is_some()) {
             (true, false) => Ok(()),
-            _ => Err(format!("first {before:#?}\nagain {verdict:#?}")),
+            _ => Err(format!("first {}\nagain {}", told(&before), told(&verdict))),
         }
     });
 }
@@ -97,7 +121,7 @@ fn reject_accepts_what_fix_returned() {
         if verdict.allowed {
             Ok(())
         } else {
-            Err(format!("{verdict:#?}"))
+            Err(told(&verdict))
         }
     });
 }
@@ -117,7 +141,7 @@ fn the_copy_accepts_what_fix_returned() {
         if verdict.allowed {
             Ok(())
         } else {
-            Err(format!("{verdict:#?}"))
+            Err(told(&verdict))
         }
     });
 }
@@ -156,7 +180,7 @@ fn create_then_reapply_comes_out_as_stored() {
         if verdict.allowed && out["spec"] == object["spec"] {
             Ok(())
         } else {
-            Err(format!("{verdict:#?}"))
+            Err(told(&verdict))
         }
     });
 }

@@ -78,7 +78,7 @@ fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
     default < policy && is_half_of_pull_once(pod, place)
         // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for
         // *default* and *weak-check*" in the copy
-        || policy == Policy::IfNotPresent && pod.may_be_cached(place)
+        || pod.may_be_cached(place)
 }
 
 /// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"

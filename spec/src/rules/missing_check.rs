@@ -11,8 +11,14 @@ pub(crate) fn apply(pod: &mut Pod) {
     if !is_asked_for(pod) {
         return;
     }
-    let missing: Vec<(usize, Policy)> = missing(pod);
-    for (container, need) in missing {
+    // One after the other: an added init container may take from a volume that the app containers
+    // carry what makes it a check ("where there is none, on every app container").
+    let mut told = Vec::new();
+    while let Some((container, need)) = missing(pod)
+        .into_iter()
+        .find(|(container, _)| !told.contains(container))
+    {
+        told.push(container);
         let (repair, weight) = match pod.settings.coverage() {
             "Reject" => (Repair::None, Weight::Rejects),
             "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),

@@ -16,10 +16,11 @@ pub(crate) fn apply(pod: &mut Pod) {
         for container in pod.guarded() {
             let (alike, checks) = checks_of(pod, container);
             if alike == is_written_alike {
-                raise(pod, container, &checks, &mut refused);
+                raise(pod, container, &checks, &came_with, &mut refused);
             }
         }
     }
+    stay_in_the_copy(pod);
     for check in 0..came_with.len() {
         let (from, to) = (came_with[check], pod.places[check].policy);
         let path = pod.policy_path(check);
@@ -57,7 +58,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
         .into_iter()
-        .filter(|&check| pod.is_same_image(check, container))
+        .filter(|&check| pod.is_checked_by(container, check))
         .collect();
     let alike: Vec<usize> = same
         .iter()
@@ -73,7 +74,13 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     }
 }
 
-fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
+fn raise(
+    pod: &mut Pod,
+    container: usize,
+    checks: &[usize],
+    came_with: &[Policy],
+    refused: &mut Vec<usize>,
+) {
     let need = pod.places[container].policy;
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
     let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
@@ -83,10 +90,12 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
         return;
     }
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
-    // check*" in the copy
-    if checks
-        .iter()
-        .any(|&check| pod.places[check].policy == Policy::IfNotPresent && pod.may_be_cached(check))
+    // check*" in the copy; and what a lookup would have shown to be the same image counts there.
+    if pod.may_be_cached(first)
+        || pod
+            .checks()
+            .into_iter()
+            .any(|check| came_with[check] >= need && pod.may_be_same_image(check, container))
     {
         return;
     }
@@ -104,6 +113,28 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
         .and_then(|image| pod.lookups.digests.get(&image.name_and_tag()?).cloned());
     if let Some(digest) = digest.filter(|_| was_never) {
         registry::pin_place(pod, first, &digest);
+        pod.set_policy("weak-check", first, to, false);
+    }
+}
+
+/// Where nothing is asked, a check that *default* lowered may be one that a lookup showed to be a
+/// container's, and was raised again.
+fn stay_in_the_copy(pod: &mut Pod) {
+    for check in pod.checks() {
+        let Some(came_in) = pod.places[check]
+            .came_in
+            .as_ref()
+            .map(|came_in| came_in.effective)
+        else {
+            continue;
+        };
+        let policy = pod.places[check].policy;
+        let is_needed = pod.guarded().into_iter().any(|container| {
+            pod.may_be_same_image(check, container) && pod.places[container].policy > policy
+        });
+        if policy < came_in && is_needed {
+            pod.set_policy("weak-check", check, came_in, false);
+        }
     }
 }
 
@@ -111,7 +142,12 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
 /// need, or the default of a check where that is stronger.
 pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
     let default = default::configured(pod.settings, image, true).unwrap_or(need);
-    let policy = need.max(default);
+    // Nobody fills in `Never`, so a check that has it was given it, and no default reaches it.
+    let policy = if need == Policy::Never {
+        need
+    } else {
+        need.max(default)
+    };
     let is_cached = crate::image::Reference::parse(image)
         .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
     // "set `IfNotPresent` on the containers and their checks"
