@@ -16,6 +16,7 @@ mod reapply;
 mod request;
 mod rules;
 mod settings;
+pub mod spaces;
 mod verdict;
 
 use serde_json::{Value, json};
