@@ -21,10 +21,18 @@ const ANNOTATIONS_BYTES: usize = 262_144;
 pub struct Observed {
     /// Its answer, as it stands in waPC's payload.
     pub answer: Value,
-    /// The images whose digests it asked for, in order.
-    pub lookups: Vec<String>,
-    /// The images at a digest whose manifests it asked for, in order.
-    pub manifests: Vec<String>,
+    /// What it asked its host, in order: the operation and the image.
+    pub calls: Vec<(String, String)>,
+}
+
+impl Observed {
+    /// The images that an operation was called for, in order.
+    fn images(&self, operation: &str) -> Value {
+        let calls = self.calls.iter().filter(|(name, _)| name == operation);
+        calls
+            .map(|(_, image)| Value::from(image.as_str()))
+            .collect()
+    }
 }
 
 /// The differences between what is specified and what was observed, one line each.
@@ -47,12 +55,12 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
     compare(
         "lookups",
         verdict.lookups.clone().into(),
-        observed.lookups.clone().into(),
+        observed.images("v1/manifest_digest"),
     );
     compare(
         "manifests",
         verdict.manifests.clone().into(),
-        observed.manifests.clone().into(),
+        observed.images("v1/oci_manifest"),
     );
     let failed: Vec<Value> = verdict
         .failed

@@ -113,21 +113,17 @@ fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
         Arc::new(move |namespace, operation, payload| calls.call(namespace, operation, payload)),
     )?;
     let answer = serde_json::from_slice(&answer).map_err(|error| format!("answer: {error}"))?;
-    let (lookups, manifests) = host
+    let calls = host
         .asked
         .lock()
         .map_err(|error| error.to_string())?
         .clone();
-    Ok(Observed {
-        answer,
-        lookups,
-        manifests,
-    })
+    Ok(Observed { answer, calls })
 }
 
 struct Host {
     answers: Answers,
-    asked: Mutex<(Vec<String>, Vec<String>)>,
+    asked: Mutex<Vec<(String, String)>>,
 }
 
 impl Host {
@@ -139,15 +135,12 @@ impl Host {
         }
         let image: String = serde_json::from_slice(payload)
             .map_err(|error| format!("{namespace} {operation}: {error}"))?;
+        asked.push((operation.to_owned(), image.clone()));
         let answer = match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => {
-                asked.0.push(image.clone());
-                answers
-                    .manifest_digest(&image)
-                    .map(|digest| json!({"digest": digest}))
-            }
+            ("oci", "v1/manifest_digest") => answers
+                .manifest_digest(&image)
+                .map(|digest| json!({"digest": digest})),
             ("oci", "v1/oci_manifest") => {
-                asked.1.push(image.clone());
                 answers.platforms(&image).map(|platforms| match platforms {
                     Some(platforms) => index(&platforms),
                     None => manifest(),
@@ -230,8 +223,37 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
     }
 }
 
-/// Writes what a person needs to see a difference again: a review and settings as `cargo xtask run`
-/// takes them, and a note of what differs.
+/// The registries' answers as a recorded session, for `--replay-host-capabilities-interactions`.
+fn session(difference: &Difference) -> String {
+    let host = Host {
+        answers: difference.case.answers.clone(),
+        asked: Mutex::default(),
+    };
+    let mut exchanges = Vec::new();
+    for (operation, image) in &difference.observed.calls {
+        let image = Value::from(image.as_str()).to_string();
+        let name = if operation == "v1/oci_manifest" {
+            "OciManifest"
+        } else {
+            "OciManifestDigest"
+        };
+        let response = match host.call("oci", operation, image.as_bytes()) {
+            Ok(payload) => json!({"type": "Success", "payload": String::from_utf8_lossy(&payload)}),
+            Err(message) => {
+                let message = message.trim_start_matches("Callback evaluation failure: ");
+                json!({"type": "Error", "message": message.lines().next()})
+            }
+        };
+        let request = Value::from(format!("!{name}\nimage: {image}\n"));
+        exchanges.push(format!(
+            "- type: Exchange\n  request: {request}\n  response: {response}\n"
+        ));
+    }
+    exchanges.concat()
+}
+
+/// Writes what a person needs to see a difference again: a review, settings and a session as
+/// `cargo xtask run` takes them, and a note of what differs.
 ///
 /// # Errors
 /// Where the directory can't be written.
@@ -243,6 +265,7 @@ pub fn write(difference: &Difference, directory: &Path) -> std::io::Result<PathB
         directory.join("settings.json"),
         format!("{:#}\n", difference.case.settings),
     )?;
+    std::fs::write(directory.join("session.yml"), session(difference))?;
     let note = format!(
         "{}\n\nspecified: {:#?}\n\nmodule: {:#}\n\nregistries: {:#?}\n",
         difference.lines.join("\n"),

@@ -305,6 +305,7 @@ impl Source<'_> {
         self.pick(&REPOSITORIES[..among])
     }
 
+    #[allow(clippy::too_many_lines)]
     fn settings(&mut self) -> Result<Value> {
         let mut settings = json!({});
         let mut put = |path: &str, value: Value| {

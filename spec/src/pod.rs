@@ -48,6 +48,7 @@ impl List {
 
 /// A place where an image stands: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Place {
     pub(crate) list: List,
     /// Its index in the list, as additions move it.
@@ -114,7 +115,7 @@ pub(crate) struct Pod<'a> {
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
-    /// Whether no registry is asked, so that "whatever Pin, KeepTag or `UseCached` may have left" is
+    /// Whether no registry is asked, so that "whatever `Pin`, `KeepTag` or `UseCached` may have left" is
     /// accepted: in the copy, and to see whether an object "would otherwise be accepted".
     pub(crate) is_lenient: bool,
 }

@@ -9,7 +9,7 @@ const DIGEST: &str = "sha256:111111111111111111111111111111111111111111111111111
 const POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 const ROLES: [&str; 4] = ["app", "check", "init", "sidecar"];
 
-fn pod(spec: Value, settings: Value) -> Case {
+fn pod(spec: &Value, settings: &Value) -> Case {
     let request = json!({
         "uid": "u",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -19,7 +19,11 @@ fn pod(spec: Value, settings: Value) -> Case {
         "userInfo": {"username": "a", "groups": ["system:authenticated"]},
         "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec},
     });
-    Case { request, settings, answers: Answers::default() }
+    Case {
+        request,
+        settings: settings.clone(),
+        answers: Answers::default(),
+    }
 }
 
 /// All texts up to a length over an alphabet, the empty one excepted.
@@ -39,7 +43,8 @@ pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
 
 /// *weak-check*, *pull-once* and *missing-check*: every Pod of so many containers × roles × policies ×
 /// same, other or otherwise written image × tag, digest, latest.
-pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> {
+pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + use<> {
+    let settings = settings.clone();
     let images = [
         "a:v1".to_owned(),
         "a".to_owned(),
@@ -69,15 +74,14 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> {
                 list.push(container);
             }
         }
-        pod(spec, settings.clone())
+        pod(&spec, &settings)
     })
 }
 
 /// References and the server default: every text up to a length, a few hundred to a Pod. With the
 /// default `Never` exactly what equals the server default is a finding of *default*.
 pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
-    let settings =
-        json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
+    let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
     let texts = texts(alphabet, length);
     let chunks: Vec<Vec<String>> = texts.chunks(250).map(<[String]>::to_vec).collect();
     chunks.into_iter().map(move |texts| {
@@ -89,7 +93,7 @@ pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
                 json!({"name": format!("c{index}"), "image": text, "imagePullPolicy": policy})
             })
             .collect();
-        pod(json!({"containers": containers}), settings.clone())
+        pod(&json!({"containers": containers}), &settings)
     })
 }
 
@@ -111,6 +115,6 @@ pub fn globs(length: usize) -> impl Iterator<Item = Case> {
                 "imageChecks": {"coverage": "Off"},
                 "exempt": {"containers": [pattern]},
             });
-            pod(json!({"containers": containers}), settings)
+            pod(&json!({"containers": containers}), &settings)
         })
 }

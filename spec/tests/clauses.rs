@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 const D1: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 
+#[allow(clippy::needless_pass_by_value)]
 fn review(kind: (&str, &str), object: Value) -> Value {
     json!({
         "uid": "u", "operation": "CREATE", "object": object, "oldObject": null,

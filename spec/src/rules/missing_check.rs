@@ -100,8 +100,7 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
     let last_check = pod
         .list(List::InitContainers)
         .into_iter()
-        .filter(|&place| pod.is_check(place))
-        .next_back();
+        .rfind(|&place| pod.is_check(place));
     let as_volume = pod.settings.as_image_volume();
     let name = free_name(pod);
     match (as_volume, last_check, pod.settings.template()) {
@@ -164,7 +163,7 @@ pub(crate) fn mount_of(volume: &str) -> Value {
 fn free_name(pod: &Pod) -> String {
     let prefix = pod.settings.name_prefixes()[0];
     let (names, paths) = (pod.names(), pod.mount_paths());
-    (0..)
+    (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))
         .find(|name| !names.contains(name) && !paths.contains(&format!("/.imagecheck/{name}")))
         .unwrap_or_default()

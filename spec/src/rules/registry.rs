@@ -170,7 +170,7 @@ pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let from = pod.places[place].image.clone();
     let tag = image.tag.unwrap_or_default();
     let to = format!("{}:{tag}@{digest}", image.spelling);
-    pod.places[place].image = to.clone();
+    pod.places[place].image.clone_from(&to);
     pod.places[place].image_rule = "registry";
     // "never a change of `imagePullPolicy`" at UPDATE of a Pod
     if pod.event != Event::PodUpdate {

@@ -21,8 +21,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         }
     }
     stay_in_the_copy(pod);
-    for check in 0..came_with.len() {
-        let (from, to) = (came_with[check], pod.places[check].policy);
+    for (check, &from) in came_with.iter().enumerate() {
+        let to = pod.places[check].policy;
         let path = pod.policy_path(check);
         if refused.contains(&check) {
             // docs/rules.md, *weak-check*, "No repair"
