@@ -208,7 +208,7 @@ const CONTAINER_PATTERNS: [&str; 6] = [
     "istio-*",
     "app",
     "copy-*",
-    "imagecheck-9?",
+    "imagepullcheck-*",
     "set?p",
     "*-proxy",
 ];

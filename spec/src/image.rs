@@ -101,14 +101,14 @@ impl Reference {
             .map(|tag| format!("{}:{tag}", self.name()))
     }
 
-    /// The reference in full.
+    /// The image's full name: "with a digest, repository and digest decide and the tag does not".
     #[must_use]
     pub fn normalised(&self) -> String {
-        let mut text = self.name_and_tag().unwrap_or_else(|| self.name());
-        if let Some(digest) = &self.digest {
-            text = format!("{text}@{digest}");
+        match (&self.digest, &self.tag) {
+            (Some(digest), _) => format!("{}@{digest}", self.name()),
+            (None, Some(tag)) => format!("{}:{tag}", self.name()),
+            (None, None) => self.name(),
         }
-        text
     }
 }
 

@@ -71,7 +71,6 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     // "**Re-apply** runs first, and the later rules see the restored object."
     if event == Event::PodUpdate && settings.mode() == "Fix" {
         reapply::recorded(root, &mut object, &request["oldObject"]);
-        reapply::digests(settings, root, &mut object, &request["oldObject"]);
     }
     let spec = at(&object, root).cloned().unwrap_or_default();
     let old = at(&request["oldObject"], root);
@@ -82,12 +81,15 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     pod.has_controller = request::has_controller(&object);
     // "Lookups happen only for objects that would otherwise be accepted."
     let mut unasked = pod.clone();
+    unasked.is_lenient = true;
     rules::apply(&mut unasked, &object["status"], None);
-    if is_accepted(&unasked) {
-        rules::apply(&mut pod, &object["status"], Some(registry));
-    } else {
-        pod = unasked;
-    }
+    // A lookup may show an image to be covered.
+    unasked
+        .findings
+        .retain(|finding| finding.rule != "missing-check");
+    let registry = is_accepted(&unasked).then_some(registry);
+    pod.is_lenient = settings.max_lookups() == 0;
+    rules::apply(&mut pod, &object["status"], registry);
     answer(request, object, &pod)
 }
 
@@ -213,7 +215,14 @@ fn changes(pod: &Pod) -> Vec<Change> {
                 if came_in.effective != place.policy {
                     let path = format!("{path}.{}", field(place.list, false));
                     let to = place.policy.name().into();
-                    change(path, came_in.policy.clone(), to, place.policy_rule);
+                    // "`""` and `null` count as not set" (facts)
+                    let is_set = came_in.policy != "";
+                    let from = if is_set {
+                        came_in.policy.clone()
+                    } else {
+                        Value::Null
+                    };
+                    change(path, from, to, place.policy_rule);
                 }
             }
         }

@@ -65,6 +65,8 @@ pub(crate) struct Place {
     pub(crate) is_examined: bool,
     /// The volumes that the container mounts.
     pub(crate) mounts: Vec<String>,
+    /// The image that the stored object has in its place.
+    pub(crate) stored: Option<String>,
     /// The rule that wrote image or policy last, or that added the place.
     pub(crate) image_rule: &'static str,
     pub(crate) policy_rule: &'static str,
@@ -147,7 +149,10 @@ impl<'a> Pod<'a> {
             for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
                 let path = format!("{root}.{}[{index}]", list.key());
                 if let Some(mut place) = read_place(settings, list, index, entry, &path)? {
-                    place.is_examined = !place.is_exempt && is_in_scope(event, &place, old);
+                    let stored = stored_entry(&place, old);
+                    place.stored =
+                        stored.and_then(|entry| Some(entry.get("image")?.as_str()?.to_owned()));
+                    place.is_examined = !place.is_exempt && is_in_scope(event, &place, stored);
                     pod.places.push(place);
                 }
             }
@@ -242,7 +247,7 @@ impl<'a> Pod<'a> {
             .name_prefixes()
             .iter()
             .any(|prefix| place.name.starts_with(prefix));
-        if !has_prefix || !place.is_examined || place.is_gone {
+        if !has_prefix || !place.is_examined || place.is_gone || self.reference(index).is_none() {
             return false;
         }
         let mounts_it = |other: usize| self.places[other].mounts.contains(&place.name);
@@ -316,43 +321,18 @@ impl<'a> Pod<'a> {
     /// rules"
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
-            (Some(left), Some(right)) => {
-                left.name() == right.name()
-                    && self.version(&left, self.keeps_tag(a))
-                        == self.version(&right, self.keeps_tag(b))
-            }
+            (Some(a), Some(b)) => a.name() == b.name() && self.version(&a) == self.version(&b),
             _ => false,
         }
     }
 
-    /// Whether a check pulls the image of a container, or would once it is raised.
-    pub(crate) fn is_checked_by(&self, container: usize, check: usize) -> bool {
-        match (self.reference(container), self.reference(check)) {
-            (Some(left), Some(right)) => {
-                left.name() == right.name()
-                    && self.version(&left, self.keeps_tag(container)) == self.version(&right, false)
-            }
-            _ => false,
-        }
-    }
-
-    fn version(&self, image: &Reference, keeps_tag: bool) -> Option<String> {
+    fn version(&self, image: &Reference) -> Option<String> {
         let looked_up = || {
             let name = image.name_and_tag()?;
-            let digest = self.lookups.digests.get(&name).filter(|_| !keeps_tag);
-            digest.cloned().or_else(|| image.tag.clone())
+            let digest = self.lookups.digests.get(&name).cloned();
+            digest.or_else(|| image.tag.clone())
         };
         image.digest.clone().or_else(looked_up)
-    }
-
-    // "`Pin` leaves `Never`": such a tag takes what lies on the node, whatever the others were pinned
-    // to, and the next look at the Pod doesn't ask for it any more.
-    fn keeps_tag(&self, place: usize) -> bool {
-        self.places[place].policy == Policy::Never
-            && self.event != Event::Template
-            && self
-                .reference(place)
-                .is_some_and(|image| self.settings.lookup(&image) == "Pin")
     }
 
     /// "under the same written repository: a node keeps credentials by the name as written"
@@ -365,9 +345,14 @@ impl<'a> Pod<'a> {
 
     /// Whether what one place pulls serves another: the same image, written alike.
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
+        proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
+    }
+
+    /// In the copy: whether it may have served for the run that asked.
+    pub(crate) fn may_serve(&self, proof: usize, place: usize) -> bool {
         proof != place
             && self.is_written_alike(proof, place)
-            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
+            && self.may_be_same_image(proof, place)
     }
 
     /// Where nothing is asked: whether two places may have been one image for the run that asked,
@@ -395,7 +380,7 @@ impl<'a> Pod<'a> {
             }
             List::Containers | List::EphemeralContainers => false,
         };
-        pulls_first && self.serves(proof, container)
+        pulls_first && (self.serves(proof, container) || self.may_serve(proof, container))
     }
 
     /// In the copy: whether `UseCached` may have left the policy of a place.
@@ -552,9 +537,11 @@ impl<'a> Pod<'a> {
         }
     }
 
-    /// The names of all containers and volumes.
-    pub(crate) fn names(&self) -> BTreeSet<String> {
+    /// The names of all containers, and of all volumes where they count as well.
+    pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
         self.each_entry()
+            .filter(|(list, _)| with_volumes || *list != List::Volumes)
+            .map(|(_, entry)| entry)
             .filter_map(|entry| entry.get("name").and_then(Value::as_str))
             .map(str::to_owned)
             .collect()
@@ -563,18 +550,21 @@ impl<'a> Pod<'a> {
     /// The paths at which anything is mounted on any container.
     pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
         self.each_entry()
-            .filter_map(|entry| entry.get("volumeMounts")?.as_array())
+            .filter_map(|(_, entry)| entry.get("volumeMounts")?.as_array())
             .flatten()
             .filter_map(|mount| mount.get("mountPath")?.as_str())
             .map(str::to_owned)
             .collect()
     }
 
-    fn each_entry(&self) -> impl Iterator<Item = &Value> {
-        List::ALL
-            .into_iter()
-            .filter_map(|list| self.spec.get(list.key())?.as_array())
-            .flatten()
+    fn each_entry(&self) -> impl Iterator<Item = (List, &Value)> {
+        List::ALL.into_iter().flat_map(|list| {
+            let entries = self.spec.get(list.key()).and_then(Value::as_array);
+            entries
+                .into_iter()
+                .flatten()
+                .map(move |entry| (list, entry))
+        })
     }
 
     /// The spec with what the rules made of it.
@@ -711,39 +701,29 @@ fn read_place(
         is_sidecar,
         is_examined: false,
         mounts,
+        stored: None,
         image_rule: "",
         policy_rule: "",
         is_gone: false,
     }))
 }
 
+fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> {
+    let entries = old?.get(place.list.key())?.as_array()?;
+    entries.iter().find(|entry| {
+        let name = entry.get("name").and_then(Value::as_str);
+        name.unwrap_or_default() == place.name
+    })
+}
+
 /// "for the images that changed", "for the containers that are new".
-fn is_in_scope(event: Event, place: &Place, old: Option<&Value>) -> bool {
-    let stored = |list: List| {
-        old.and_then(|old| {
-            old.get(list.key())?.as_array()?.iter().find(|entry| {
-                entry
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    == place.name
-            })
-        })
-    };
+fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,
         Event::PodUpdate => {
             matches!(place.list, List::Containers | List::InitContainers)
-                && stored(place.list).is_none_or(|stored| {
-                    stored
-                        .get("image")
-                        .and_then(Value::as_str)
-                        .unwrap_or_default()
-                        != place.image
-                })
+                && place.stored.clone().unwrap_or_default() != place.image
         }
-        Event::EphemeralContainers => {
-            place.list == List::EphemeralContainers && stored(place.list).is_none()
-        }
+        Event::EphemeralContainers => place.list == List::EphemeralContainers && stored.is_none(),
     }
 }

@@ -3,9 +3,7 @@
 
 use serde_json::Value;
 
-use crate::image::Reference;
 use crate::pod::List;
-use crate::settings::Settings;
 use crate::{RECORD, at};
 
 /// Restores what the stored record says, in the Pod spec of an object. "It needs mode `Fix` and the
@@ -74,7 +72,7 @@ fn restore(
             None => text == path,
         };
         is_there
-            && entry.get("from").cloned().unwrap_or_default() == brought
+            && set(entry.get("from")) == set(Some(&brought))
             && entry.get("to") == Some(&stored)
     });
     // "Only values that are stored already can come back"
@@ -86,6 +84,11 @@ fn restore(
     }
 }
 
+// "`""` and `null` count as not set" (facts)
+fn set(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null() && **value != "")
+}
+
 fn same_field(a: &str, b: &str) -> bool {
     let without_index = |path: &str| -> Option<(String, String)> {
         let (list, rest) = path.split_once('[')?;
@@ -93,46 +96,4 @@ fn same_field(a: &str, b: &str) -> bool {
         Some((list.to_owned(), field.to_owned()))
     };
     without_index(a).is_some() && without_index(a) == without_index(b)
-}
-
-/// "a tag whose stored image is that tag with a digest keeps the digest, recorded or not"
-pub(crate) fn digests(settings: Settings, root: &str, object: &mut Value, old: &Value) {
-    let Some(stored) = at(old, root).cloned() else {
-        return;
-    };
-    let Some(spec) = crate::at_mut(object, root) else {
-        return;
-    };
-    for list in [List::Containers, List::InitContainers] {
-        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else {
-            continue;
-        };
-        for container in containers {
-            let name = container.get("name").cloned().unwrap_or_default();
-            let stored = stored
-                .get(list.key())
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten();
-            let stored = stored
-                .filter(|stored| stored.get("name").cloned().unwrap_or_default() == name)
-                .find_map(|stored| stored.get("image")?.as_str());
-            let brought = container.get("image").and_then(Value::as_str);
-            let (Some(stored), Some(brought)) = (stored, brought) else {
-                continue;
-            };
-            let (Some(with), Some(without)) = (Reference::parse(stored), Reference::parse(brought))
-            else {
-                continue;
-            };
-            let is_that_tag = with.digest.is_some()
-                && without.digest.is_none()
-                && with.tag == without.tag
-                && with.spelling == without.spelling;
-            let is_exempt = settings.is_exempt(name.as_str().unwrap_or_default(), Some(&without));
-            if is_that_tag && !is_exempt {
-                container["image"] = stored.into();
-            }
-        }
-    }
 }

@@ -11,9 +11,12 @@ pub(crate) fn apply(pod: &mut Pod) {
     let wanted: Vec<(usize, Policy)> = pod
         .examined()
         .into_iter()
-        .filter(|&place| !is_chosen(pod, place))
+        .filter(|&place| !is_chosen(pod, place) && !has_no_repair(pod, place))
         .filter_map(|place| {
             let default = configured(pod.settings, &pod.places[place].image, pod.is_check(place))?;
+            if is_told_by_disallowed_policy(pod, place, default) {
+                return None;
+            }
             (!stands(pod, place, default)).then_some((place, default))
         })
         .collect();
@@ -22,20 +25,36 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
+/// Where the default is not the reason for what comes out: an image that `requireAlways` names, or a
+/// policy that a forbid takes away.
+fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: Policy) -> bool {
+    pod.reference(place).is_some_and(|image| {
+        default != Policy::Always && pod.settings.requires_always(&image)
+            || is_forbidden(pod.settings, &image, pod.places[place].policy)
+    })
+}
+
+/// Whether `images.forbidAlways` or `images.forbidNever` takes a policy away.
+pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy) -> bool {
+    policy == Policy::Always && settings.forbids_always(image)
+        || policy == Policy::Never && settings.forbids_never(image)
+}
+
+/// What is to be said of such a place, *invalid-image* and *disallowed-policy* say.
+fn has_no_repair(pod: &Pod, place: usize) -> bool {
+    match pod.reference(place) {
+        Some(image) => pod.settings.requires_always(&image) && pod.settings.forbids_always(&image),
+        None => !pod.places[place].image.is_empty(),
+    }
+}
+
 /// Whether an author chose the policy, as far as anybody can tell.
 fn is_chosen(pod: &Pod, place: usize) -> bool {
     let policy = pod.places[place].policy;
-    let reference = pod.reference(place);
-    let image = reference.as_ref();
-    // "what a forbid takes away counts as not chosen, so *default* comes first"
-    let is_forbidden = image.is_some_and(|image| {
-        policy == Policy::Always && pod.settings.forbids_always(image)
-            || policy == Policy::Never && pod.settings.forbids_never(image)
-    });
     // "a policy equal to the server default counts as not chosen"
     let is_server_default = pod.settings.replace_server_defaults()
         && policy == server_default(&pod.places[place].image);
-    pod.places[place].is_policy_written() && !is_forbidden && !is_server_default
+    pod.places[place].is_policy_written() && !is_server_default
 }
 
 /// The configured default of an image, after everything that bounds a default; `None` where there
@@ -56,8 +75,8 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
     };
     let lookup = settings.lookup(&image);
     match default {
-        // "A default `Never` doesn't reach looked-up images": tags, and what `Pin` made of them.
-        Policy::Never if lookup == "Pin" || lookup == "Verify" && !digest => None,
+        // "A default `Never` doesn't reach looked-up images"
+        Policy::Never if lookup != "Off" => None,
         // "a default that is forbidden is clamped to `IfNotPresent`"
         Policy::Never if settings.forbids_never(&image) => Some(Policy::IfNotPresent),
         Policy::Always if settings.forbids_always(&image) => Some(Policy::IfNotPresent),

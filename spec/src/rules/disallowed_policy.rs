@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::pod::{Event, Pod};
 use crate::policy::Policy;
+use crate::rules::default;
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
@@ -20,12 +21,14 @@ pub(crate) fn apply(pod: &mut Pod) {
         } else if required && policy != Policy::Always {
             // "containers of these images pull with `Always`"
             Some(Policy::Always)
-        } else if forbidden && policy == Policy::Always {
-            // "containers of these images never pull with `Always` …; `Fix` sets `IfNotPresent`"
-            Some(Policy::IfNotPresent)
-        } else if policy == Policy::Never && !required && pod.settings.forbids_never(&image) {
-            // "containers of these images never pull with `Never` …; `Fix` sets `IfNotPresent`"
-            Some(Policy::IfNotPresent)
+        } else if !required && default::is_forbidden(pod.settings, &image, policy) {
+            // "containers of these images never pull with `Always` (`Never`) …; `Fix` sets
+            // `IfNotPresent`"; "what a forbid takes away counts as not chosen, so *default* comes
+            // first"
+            let text = &pod.places[place].image;
+            let default = default::configured(pod.settings, text, pod.is_check(place))
+                .filter(|_| pod.event != Event::PodUpdate);
+            Some(default.unwrap_or(Policy::IfNotPresent))
         } else {
             continue;
         };

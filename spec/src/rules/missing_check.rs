@@ -20,6 +20,8 @@ pub(crate) fn apply(pod: &mut Pod) {
     {
         told.push(container);
         let (repair, weight) = match pod.settings.coverage() {
+            // The copy accepts what a lookup may have shown to be covered.
+            _ if may_be_covered(pod, container) => (Repair::None, Weight::Warns),
             "Reject" => (Repair::None, Weight::Rejects),
             "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),
             // "`coverage: Fix` acts on a template as `Warn` in every mode"; "Windows Pods get nothing
@@ -47,16 +49,23 @@ fn is_asked_for(pod: &Pod) -> bool {
     pod.settings.coverage() != "Off" && (pod.has_checks() || pod.settings.every_pod())
 }
 
-/// The first container of each image, as it is written, that is not covered, with the strength that
-/// its containers need.
+/// The images, as they are written, that are not covered: the first container that needs most, and
+/// the strength that it needs.
 fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
     let mut found: Vec<(usize, Policy)> = Vec::new();
     for container in pod.guarded() {
-        let is_known = found.iter().any(|&(first, _)| {
-            pod.is_same_image(first, container) && pod.is_written_alike(first, container)
-        });
+        let of_its_image = |other: &usize| {
+            pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
+        };
+        let is_known = found.iter().any(|(known, _)| of_its_image(known));
         if !is_known && !is_covered(pod, container) {
-            found.push((container, need(pod, container)));
+            let need = need(pod, container);
+            let neediest = pod
+                .guarded()
+                .into_iter()
+                .filter(of_its_image)
+                .find(|&other| pod.places[other].policy == need);
+            found.push((neediest.unwrap_or(container), need));
         }
     }
     found
@@ -92,6 +101,13 @@ fn is_covered(pod: &Pod, container: usize) -> bool {
     })
 }
 
+fn may_be_covered(pod: &Pod, container: usize) -> bool {
+    let is_first = |other: usize| pod.is_check(other) || pod.is_plain_init(other);
+    pod.examined()
+        .into_iter()
+        .any(|other| is_first(other) && pod.may_serve(other, container))
+}
+
 /// "add `imagecheck-N` (first name prefix, first free N) with the image and the strength that its
 /// containers need"
 fn add(pod: &mut Pod, container: usize, need: Policy) {
@@ -102,8 +118,10 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
         .into_iter()
         .rfind(|&place| pod.is_check(place));
     let as_volume = pod.settings.as_image_volume();
-    let name = free_name(pod);
-    match (as_volume, last_check, pod.settings.template()) {
+    let template = pod.settings.template();
+    let is_volume = as_volume || last_check.is_none() && template.is_none();
+    let name = free_name(pod, is_volume);
+    match (as_volume, last_check, template) {
         // "a copy of the Pod's last image check with only these three changed, straight after it"
         (false, Some(last), _) => {
             let index = pod.places[last].index;
@@ -160,11 +178,13 @@ pub(crate) fn mount_of(volume: &str) -> Value {
 }
 
 /// "the number is free among containers and volumes", "Names and mount paths never collide"
-fn free_name(pod: &Pod) -> String {
+fn free_name(pod: &Pod, as_volume: bool) -> String {
     let prefix = pod.settings.name_prefixes()[0];
-    let (names, paths) = (pod.names(), pod.mount_paths());
+    let (names, paths) = (pod.names(as_volume), pod.mount_paths());
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))
-        .find(|name| !names.contains(name) && !paths.contains(&format!("/.imagecheck/{name}")))
+        .find(|name| {
+            !names.contains(name) && !(as_volume && paths.contains(&format!("/.imagecheck/{name}")))
+        })
         .unwrap_or_default()
 }

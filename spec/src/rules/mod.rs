@@ -18,7 +18,6 @@ use crate::pod::{Event, Pod};
 
 /// Runs the rules that an event has; without a registry where none is to be asked.
 pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Registry>) {
-    pod.is_lenient = registry.is_none() || pod.settings.max_lookups() == 0;
     invalid_image::apply(pod);
     if pod.event != Event::PodUpdate {
         default::apply(pod);

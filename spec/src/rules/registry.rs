@@ -18,6 +18,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
     if pod.settings.max_lookups() == 0 {
         return;
     }
+    keep_digests(pod);
     let asked_for = platform::asked_for(&pod.spec);
     let mut host = Host {
         registry,
@@ -53,6 +54,26 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
     }
 }
 
+/// At UPDATE of a Pod: "a tag whose stored image is that tag with a digest keeps the digest, recorded
+/// or not".
+fn keep_digests(pod: &mut Pod) {
+    if pod.event != Event::PodUpdate {
+        return;
+    }
+    for place in pod.examined() {
+        let stored = pod.places[place].stored.clone().unwrap_or_default();
+        let (Some(brought), Some(stored)) = (pod.reference(place), Reference::parse(&stored))
+        else {
+            continue;
+        };
+        if brought.name() == stored.name() && brought.tag == stored.tag {
+            if let Some(digest) = stored.digest {
+                pin_place(pod, place, &digest);
+            }
+        }
+    }
+}
+
 /// The distinct images that are looked up: "images of containers first, then init, ephemeral,
 /// volumes".
 fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
@@ -83,14 +104,18 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
 
 /// The places that pull an image, and ask somebody for it.
 pub(crate) fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
-    pod.examined()
-        .into_iter()
+    let places = places_of(pod, normalised).into_iter();
+    places
         .filter(|&place| pod.places[place].policy != Policy::Never)
-        .filter(|&place| {
-            pod.reference(place)
-                .is_some_and(|image| image.normalised() == normalised)
-        })
         .collect()
+}
+
+fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
+    let is_it = |place: &usize| {
+        pod.reference(*place)
+            .is_some_and(|image| image.normalised() == normalised)
+    };
+    pod.examined().into_iter().filter(is_it).collect()
 }
 
 struct Host<'r> {
@@ -150,14 +175,14 @@ impl Host<'_> {
 /// "`Pin` also rewrites `repo:tag` to `repo:tag@sha256:…` with `IfNotPresent` (`Always` where
 /// `images.requireAlways` says so)".
 fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
-    for place in pullers(pod, normalised) {
+    for place in places_of(pod, normalised) {
         pin_place(pod, place, digest);
     }
 }
 
 /// Pins one place, where its effective lookup says so; "every rule but *registry*'s `Pin`, on the pod
 /// template".
-pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
+fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let Some(image) = pod.reference(place) else {
         return;
     };
@@ -172,8 +197,8 @@ pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let to = format!("{}:{tag}@{digest}", image.spelling);
     pod.places[place].image.clone_from(&to);
     pod.places[place].image_rule = "registry";
-    // "never a change of `imagePullPolicy`" at UPDATE of a Pod
-    if pod.event != Event::PodUpdate {
+    // "never a change of `imagePullPolicy`" at UPDATE of a Pod; "`Pin` leaves `Never`"
+    if pod.event != Event::PodUpdate && pod.places[place].policy != Policy::Never {
         let is_required = pod
             .reference(place)
             .is_some_and(|image| pod.settings.requires_always(&image));
@@ -184,19 +209,18 @@ pub(crate) fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
         };
         pod.set_policy("registry", place, policy, false);
     }
-    // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"
-    if pod.settings.mode() != "Fix" {
-        let path = pod.image_path(place);
-        pod.find(
-            "registry",
-            place,
-            path,
-            from.into(),
-            to.into(),
-            Repair::Image(place),
-            Weight::Rejects,
-        );
-    }
+    // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"; in `Fix` one that
+    // is repaired.
+    let path = pod.image_path(place);
+    pod.find(
+        "registry",
+        place,
+        path,
+        from.into(),
+        to.into(),
+        Repair::Image(place),
+        Weight::Rejects,
+    );
 }
 
 /// `Reject`, `KeepTag` or `UseCached`.
@@ -218,9 +242,10 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
         "Reject" if !is_tag && pod.settings.platform() == "Warn" => "KeepTag",
         action => action,
     };
-    for place in pullers(pod, &normalised) {
+    for (index, place) in pullers(pod, &normalised).into_iter().enumerate() {
         match action {
-            "Reject" => {
+            // One sentence for an image, at the first place that pulls it.
+            "Reject" if index == 0 => {
                 let path = pod.image_path(place);
                 let found = Value::from(pod.places[place].image.as_str());
                 pod.find(

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::pod::Pod;
 use crate::policy::Policy;
-use crate::rules::{default, missing_check, registry};
+use crate::rules::{default, missing_check};
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
@@ -58,7 +58,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
         .into_iter()
-        .filter(|&check| pod.is_checked_by(container, check))
+        .filter(|&check| pod.is_same_image(check, container))
         .collect();
     let alike: Vec<usize> = same
         .iter()
@@ -104,17 +104,8 @@ fn raise(
         refused.push(first);
         return;
     }
-    let was_never = pod.places[first].policy == Policy::Never;
     let to = as_it_would_stay(pod, &pod.places[first].image, need);
     pod.set_policy("weak-check", first, to, false);
-    // "`Pin` leaves `Never`", but a check that is `Never` no longer would be pinned by the next look.
-    let digest = pod
-        .reference(first)
-        .and_then(|image| pod.lookups.digests.get(&image.name_and_tag()?).cloned());
-    if let Some(digest) = digest.filter(|_| was_never) {
-        registry::pin_place(pod, first, &digest);
-        pod.set_policy("weak-check", first, to, false);
-    }
 }
 
 /// Where nothing is asked, a check that *default* lowered may be one that a lookup showed to be a
