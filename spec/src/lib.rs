@@ -19,6 +19,8 @@ mod settings;
 pub mod spaces;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::pod::{Event, List, Pod, field};
@@ -83,14 +85,69 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     let mut unasked = pod.clone();
     unasked.is_lenient = true;
     rules::apply(&mut unasked, &object["status"], None);
-    // A lookup may show an image to be covered.
+    // What a lookup may change decides nothing: images that it shows to be covered, policies that
+    // `Pin` and `UseCached` lower.
+    let undecided: Vec<bool> = unasked
+        .findings
+        .iter()
+        .map(|one| is_undecided(&unasked, one))
+        .collect();
+    let mut undecided = undecided.into_iter();
     unasked
         .findings
-        .retain(|finding| finding.rule != "missing-check");
-    let registry = is_accepted(&unasked).then_some(registry);
+        .retain(|_| !undecided.next().unwrap_or_default());
     pod.is_lenient = settings.max_lookups() == 0;
-    rules::apply(&mut pod, &object["status"], registry);
+    if is_accepted(&unasked) {
+        // "A tag and a digest are one image only if this request's lookup gave that digest for the
+        // tag; then they are one for all rules": for those before *registry*, too.
+        let mut registry = Remembered {
+            registry,
+            digests: BTreeMap::new(),
+            platforms: BTreeMap::new(),
+        };
+        let mut first = pod.clone();
+        rules::apply(&mut first, &object["status"], Some(&mut registry));
+        pod.lookups.digests = first.lookups.digests;
+        rules::apply(&mut pod, &object["status"], Some(&mut registry));
+    } else {
+        rules::apply(&mut pod, &object["status"], None);
+    }
     answer(request, object, &pod)
+}
+
+/// Whether a finding is about an image that a lookup may say something about.
+fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
+    ["missing-check", "weak-check", "default"].contains(&finding.rule)
+        && (pod.is_looked_up(finding.place)
+            || pod
+                .examined()
+                .into_iter()
+                .any(|other| pod.may_be_same_image(other, finding.place)))
+}
+
+/// Asks each thing once.
+struct Remembered<'r> {
+    registry: &'r mut dyn Registry,
+    digests: BTreeMap<String, Result<String, Failure>>,
+    platforms: BTreeMap<String, generate::Index>,
+}
+
+impl Registry for Remembered<'_> {
+    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure> {
+        let ask = || self.registry.manifest_digest(image);
+        self.digests
+            .entry(image.to_owned())
+            .or_insert_with(ask)
+            .clone()
+    }
+
+    fn platforms(&mut self, image: &str) -> generate::Index {
+        let ask = || self.registry.platforms(image);
+        self.platforms
+            .entry(image.to_owned())
+            .or_insert_with(ask)
+            .clone()
+    }
 }
 
 /// What becomes of the findings: "the mode only decides what becomes of it".

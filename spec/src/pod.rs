@@ -320,19 +320,23 @@ impl<'a> Pod<'a> {
     /// image only if this request's lookup gave that digest for the tag; then they are one for all
     /// rules"
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
-        match (self.reference(a), self.reference(b)) {
-            (Some(a), Some(b)) => a.name() == b.name() && self.version(&a) == self.version(&b),
-            _ => false,
-        }
+        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
+            return false;
+        };
+        a.name() == b.name()
+            && match (&a.digest, &b.digest) {
+                (Some(a), Some(b)) => a == b,
+                (Some(digest), None) => self.looked_up(&b) == Some(digest),
+                (None, Some(digest)) => self.looked_up(&a) == Some(digest),
+                (None, None) => {
+                    a.tag == b.tag
+                        || self.looked_up(&a).is_some() && self.looked_up(&a) == self.looked_up(&b)
+                }
+            }
     }
 
-    fn version(&self, image: &Reference) -> Option<String> {
-        let looked_up = || {
-            let name = image.name_and_tag()?;
-            let digest = self.lookups.digests.get(&name).cloned();
-            digest.or_else(|| image.tag.clone())
-        };
-        image.digest.clone().or_else(looked_up)
+    fn looked_up(&self, image: &Reference) -> Option<&String> {
+        self.lookups.digests.get(&image.name_and_tag()?)
     }
 
     /// "under the same written repository: a node keeps credentials by the name as written"
@@ -345,25 +349,27 @@ impl<'a> Pod<'a> {
 
     /// Whether what one place pulls serves another: the same image, written alike.
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
-        proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
-    }
-
-    /// In the copy: whether it may have served for the run that asked.
-    pub(crate) fn may_serve(&self, proof: usize, place: usize) -> bool {
         proof != place
             && self.is_written_alike(proof, place)
-            && self.may_be_same_image(proof, place)
+            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
     }
 
     /// Where nothing is asked: whether two places may have been one image for the run that asked,
-    /// since a tag that is looked up stands in one of them.
+    /// since one has a digest and the other a tag that is looked up.
     pub(crate) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
-        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
+        let (Some(left), Some(right)) = (self.reference(a), self.reference(b)) else {
             return false;
         };
-        let is_looked_up =
-            |image: &Reference| image.digest.is_none() && self.settings.lookup(image) != "Off";
-        self.is_lenient && a.name() == b.name() && (is_looked_up(&a) || is_looked_up(&b))
+        self.is_lenient
+            && left.name() == right.name()
+            && (self.is_looked_up(a) && right.digest.is_some()
+                || self.is_looked_up(b) && left.digest.is_some())
+    }
+
+    /// Whether a tag stands in a place that is looked up.
+    pub(crate) fn is_looked_up(&self, place: usize) -> bool {
+        self.reference(place)
+            .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
     }
 
     /// Whether a place is one whose `Always` spares a container its own: an init container that is
@@ -380,7 +386,7 @@ impl<'a> Pod<'a> {
             }
             List::Containers | List::EphemeralContainers => false,
         };
-        pulls_first && (self.serves(proof, container) || self.may_serve(proof, container))
+        pulls_first && self.serves(proof, container)
     }
 
     /// In the copy: whether `UseCached` may have left the policy of a place.
@@ -440,7 +446,8 @@ impl<'a> Pod<'a> {
         repair: Repair,
         weight: Weight,
     ) {
-        let place = &self.places[place];
+        let index = place;
+        let place = &self.places[index];
         let image = match &place.came_in {
             Some(came_in) => came_in.image.as_str().unwrap_or_default().to_owned(),
             None => place.image.clone(),
@@ -452,6 +459,7 @@ impl<'a> Pod<'a> {
             image,
             found,
             expected,
+            place: index,
             repair,
             weight,
         });

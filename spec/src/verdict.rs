@@ -53,6 +53,8 @@ pub struct Finding {
     pub found: Value,
     /// What should be there.
     pub expected: Value,
+    /// The place it is about.
+    pub place: usize,
     /// What repairs it.
     pub repair: Repair,
     /// What it does to the request where it is not repaired.

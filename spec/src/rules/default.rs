@@ -3,7 +3,7 @@
 //! not some of them."
 
 use crate::image::Reference;
-use crate::pod::{List, Pod};
+use crate::pod::{Event, Pod};
 use crate::policy::{Policy, server_default};
 use crate::settings::Settings;
 
@@ -21,7 +21,18 @@ pub(crate) fn apply(pod: &mut Pod) {
         })
         .collect();
     for (place, default) in wanted {
-        pod.set_policy("default", place, default, true);
+        // "a default that is forbidden is clamped": by *disallowed-policy*.
+        let written = pod.settings.default_policy(pod.is_check(place));
+        let is_clamped = pod.reference(place).is_some_and(|image| {
+            let written = written.and_then(Policy::read).unwrap_or(Policy::Always);
+            default == Policy::IfNotPresent && is_forbidden(pod.settings, &image, written)
+        });
+        let rule = if is_clamped {
+            "disallowed-policy"
+        } else {
+            "default"
+        };
+        pod.set_policy(rule, place, default, true);
     }
 }
 
@@ -40,12 +51,11 @@ pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy
         || policy == Policy::Never && settings.forbids_never(image)
 }
 
-/// What is to be said of such a place, *invalid-image* and *disallowed-policy* say.
+/// What is to be said of such a place, *invalid-image* says.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
-    match pod.reference(place) {
-        Some(image) => pod.settings.requires_always(&image) && pod.settings.forbids_always(&image),
-        None => !pod.places[place].image.is_empty(),
-    }
+    let is_left_to_the_server =
+        pod.places[place].image.is_empty() && pod.event == Event::Template;
+    pod.reference(place).is_none() && !is_left_to_the_server
 }
 
 /// Whether an author chose the policy, as far as anybody can tell.
@@ -79,12 +89,11 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         Policy::Never if lookup != "Off" => None,
         // "a default that is forbidden is clamped to `IfNotPresent`"
         Policy::Never if settings.forbids_never(&image) => Some(Policy::IfNotPresent),
-        Policy::Always if settings.forbids_always(&image) => Some(Policy::IfNotPresent),
-        // "under `Pin` a default `Always` is `IfNotPresent` for digests", "(`Always` where
-        // `images.requireAlways` says so)"
-        Policy::Always if lookup == "Pin" && digest && !settings.requires_always(&image) => {
+        Policy::Always if settings.forbids_always(&image) && !settings.requires_always(&image) => {
             Some(Policy::IfNotPresent)
         }
+        // "under `Pin` a default `Always` is `IfNotPresent` for digests"
+        Policy::Always if lookup == "Pin" && digest => Some(Policy::IfNotPresent),
         default => Some(default),
     }
 }
@@ -102,26 +111,20 @@ fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
 
 /// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
-    if !pod.settings.pull_once() || !pod.has_checks() {
-        return false;
-    }
     let is_left = |container: usize, proof: usize| {
-        let required = |place| {
-            pod.reference(place)
-                .is_some_and(|image| pod.settings.requires_always(&image))
+        let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {
+            return false;
         };
-        let forbidden = |place| {
-            pod.reference(place)
-                .is_some_and(|image| pod.settings.forbids_always(&image))
-        };
-        pod.places[container].list == List::Containers
+        pod.guarded().contains(&container)
             && pod.places[container].policy == Policy::IfNotPresent
-            && !required(container)
+            && !pod.settings.requires_always(&pulled)
             && pod.places[proof].policy == Policy::Always
-            && !forbidden(proof)
+            && !pod.settings.forbids_always(&proved)
             && pod.proves(proof, container)
     };
-    pod.examined()
-        .into_iter()
-        .any(|other| is_left(place, other) || is_left(other, place))
+    pod.settings.pull_once()
+        && pod
+            .examined()
+            .into_iter()
+            .any(|other| is_left(place, other) || is_left(other, place))
 }

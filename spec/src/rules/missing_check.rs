@@ -20,8 +20,6 @@ pub(crate) fn apply(pod: &mut Pod) {
     {
         told.push(container);
         let (repair, weight) = match pod.settings.coverage() {
-            // The copy accepts what a lookup may have shown to be covered.
-            _ if may_be_covered(pod, container) => (Repair::None, Weight::Warns),
             "Reject" => (Repair::None, Weight::Rejects),
             "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),
             // "`coverage: Fix` acts on a template as `Warn` in every mode"; "Windows Pods get nothing
@@ -99,13 +97,6 @@ fn is_covered(pod: &Pod, container: usize) -> bool {
         pod.serves(other, container)
             && (pod.is_check(other) || pod.is_plain_init(other) && pod.places[other].policy >= need)
     })
-}
-
-fn may_be_covered(pod: &Pod, container: usize) -> bool {
-    let is_first = |other: usize| pod.is_check(other) || pod.is_plain_init(other);
-    pod.examined()
-        .into_iter()
-        .any(|other| is_first(other) && pod.may_serve(other, container))
 }
 
 /// "add `imagecheck-N` (first name prefix, first free N) with the image and the strength that its

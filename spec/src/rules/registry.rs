@@ -29,9 +29,6 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
         let key = image.normalised();
         match host.digest(pod, &image) {
             Ok(digest) => {
-                if let Some(name) = image.name_and_tag().filter(|_| image.digest.is_none()) {
-                    pod.lookups.digests.insert(name, digest.clone());
-                }
                 // "`manifest_digest` first, then `oci_manifest` of `repo@digest`: two host calls, one
                 // lookup"
                 if !asked_for.is_empty() && pod.settings.platform() != "Off" {
@@ -42,8 +39,14 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                     );
                     match host.platforms(pod, &image, &at_digest) {
                         Ok(there) => platform::compare(pod, &key, &asked_for, there.as_deref()),
-                        Err(failure) => fail(pod, &image, failure, true, false),
+                        Err(failure) => {
+                            fail(pod, &image, failure, true, image.digest.is_none());
+                            continue;
+                        }
                     }
+                }
+                if let Some(name) = image.name_and_tag().filter(|_| image.digest.is_none()) {
+                    pod.lookups.digests.insert(name, digest.clone());
                 }
                 if image.digest.is_none() {
                     pin(pod, &key, &digest);

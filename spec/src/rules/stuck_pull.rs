@@ -39,6 +39,8 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
                 .examined()
                 .into_iter()
                 .find(|&place| pod.places[place].list == list && pod.places[place].name == name);
+            // What can't be pulled at all is *invalid-image*'s to tell.
+            let place = place.filter(|&place| pod.reference(place).is_some());
             if let Some(place) = place.filter(|_| REASONS.contains(&reason)) {
                 let path = format!("status.{key}[{index}].state.waiting.reason");
                 pod.find(

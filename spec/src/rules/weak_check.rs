@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::pod::Pod;
-use crate::policy::Policy;
+use crate::policy::{Policy, server_default};
 use crate::rules::{default, missing_check};
 use crate::verdict::{Repair, Weight};
 
@@ -132,13 +132,10 @@ fn stay_in_the_copy(pod: &mut Pod) {
 /// The policy that a check of an image keeps when the policy looks at it again: what its containers
 /// need, or the default of a check where that is stronger.
 pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
-    let default = default::configured(pod.settings, image, true).unwrap_or(need);
-    // Nobody fills in `Never`, so a check that has it was given it, and no default reaches it.
-    let policy = if need == Policy::Never {
-        need
-    } else {
-        need.max(default)
-    };
+    // A default reaches what the API server could have written.
+    let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
+    let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
+    let policy = need.max(default.unwrap_or(need));
     let is_cached = crate::image::Reference::parse(image)
         .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
     // "set `IfNotPresent` on the containers and their checks"
