@@ -4,13 +4,15 @@ mod annotate;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
-#[cfg(not(all(feature = "registry", feature = "wasmtime")))]
+#[cfg(not(all(feature = "registry", feature = "soak")))]
 mod elsewhere;
 mod faulty_registry;
 mod inspect;
 #[cfg(feature = "registry")]
 mod run;
 mod show;
+#[cfg(feature = "soak")]
+mod soak;
 
 use std::process::ExitCode;
 
@@ -19,6 +21,10 @@ use clap::{Parser, Subcommand};
 #[cfg(not(feature = "wasmtime"))]
 mod bench {
     pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "soak"))]
+mod soak {
+    pub(super) use super::elsewhere::{Args, with_soak as run};
 }
 #[cfg(not(feature = "registry"))]
 mod run {
@@ -45,6 +51,8 @@ enum Command {
     /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
     Show(show::Args),
+    /// Runs the module against the specification, with random requests, settings and registries
+    Soak(soak::Args),
 }
 
 /// Runs what the command line asks for.
@@ -58,6 +66,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::Soak(args) => soak::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -53,8 +53,7 @@ pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy
 
 /// What is to be said of such a place, *invalid-image* says.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
-    let is_left_to_the_server =
-        pod.places[place].image.is_empty() && pod.event == Event::Template;
+    let is_left_to_the_server = pod.places[place].image.is_empty() && pod.event == Event::Template;
     pod.reference(place).is_none() && !is_left_to_the_server
 }
 
