@@ -120,6 +120,8 @@ pub(crate) struct Pod<'a> {
     /// Whether no registry is asked, so that "whatever `Pin`, `KeepTag` or `UseCached` may have left" is
     /// accepted: in the copy, and to see whether an object "would otherwise be accepted".
     pub(crate) is_lenient: bool,
+    /// Whether the object is rejected before any registry is asked.
+    pub(crate) is_unasked: bool,
 }
 
 impl<'a> Pod<'a> {
@@ -144,6 +146,7 @@ impl<'a> Pod<'a> {
             findings: Vec::new(),
             lookups: Lookups::default(),
             is_lenient: false,
+            is_unasked: false,
         };
         for list in List::ALL {
             for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
@@ -351,7 +354,8 @@ impl<'a> Pod<'a> {
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
         proof != place
             && self.is_written_alike(proof, place)
-            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
+            && (self.is_same_image(proof, place)
+                || self.is_lenient && self.may_be_same_image(proof, place))
     }
 
     /// Where nothing is asked: whether two places may have been one image for the run that asked,
@@ -360,7 +364,7 @@ impl<'a> Pod<'a> {
         let (Some(left), Some(right)) = (self.reference(a), self.reference(b)) else {
             return false;
         };
-        self.is_lenient
+        (self.is_lenient || self.is_unasked)
             && left.name() == right.name()
             && (self.is_looked_up(a) && right.digest.is_some()
                 || self.is_looked_up(b) && left.digest.is_some())
@@ -386,7 +390,9 @@ impl<'a> Pod<'a> {
             }
             List::Containers | List::EphemeralContainers => false,
         };
-        pulls_first && self.serves(proof, container)
+        let may_serve =
+            self.is_written_alike(proof, container) && self.may_be_same_image(proof, container);
+        pulls_first && (self.serves(proof, container) || may_serve)
     }
 
     /// In the copy: whether `UseCached` may have left the policy of a place.
@@ -420,6 +426,9 @@ impl<'a> Pod<'a> {
         self.places[place].policy = to;
         self.places[place].policy_rule = rule;
         if tell {
+            // What a later rule writes is what a person has to know of the field.
+            self.findings
+                .retain(|finding| finding.repair != Repair::Policy(place));
             let path = self.policy_path(place);
             let (found, expected) = (from.name().into(), to.name().into());
             self.find(

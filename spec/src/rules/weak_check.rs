@@ -37,6 +37,8 @@ pub(crate) fn apply(pod: &mut Pod) {
                 Weight::Rejects,
             );
         } else if from != to {
+            pod.findings
+                .retain(|finding| finding.repair != Repair::Policy(check));
             let (found, expected): (Value, Value) = (from.name().into(), to.name().into());
             pod.find(
                 "weak-check",
@@ -92,10 +94,9 @@ fn raise(
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
     // check*" in the copy; and what a lookup would have shown to be the same image counts there.
     if pod.may_be_cached(first)
-        || pod
-            .checks()
-            .into_iter()
-            .any(|check| came_with[check] >= need && pod.may_be_same_image(check, container))
+        || pod.checks().into_iter().any(|check| {
+            pod.is_lenient && came_with[check] >= need && pod.may_be_same_image(check, container)
+        })
     {
         return;
     }
@@ -111,6 +112,9 @@ fn raise(
 /// Where nothing is asked, a check that *default* lowered may be one that a lookup showed to be a
 /// container's, and was raised again.
 fn stay_in_the_copy(pod: &mut Pod) {
+    if !pod.is_lenient {
+        return;
+    }
     for check in pod.checks() {
         let Some(came_in) = pod.places[check]
             .came_in
