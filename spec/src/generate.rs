@@ -505,6 +505,9 @@ impl Source<'_> {
                 platforms.push((platform.0.to_owned(), platform.1.to_owned()));
             }
         }
+        if platforms.iter().all(|(os, _)| os == "unknown") {
+            platforms.push(("linux".to_owned(), "s390x".to_owned()));
+        }
         Ok(Ok(self.chance(3, 4)?.then_some(platforms)))
     }
 

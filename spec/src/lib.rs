@@ -110,7 +110,6 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
         pod.lookups.digests = first.lookups.digests;
         rules::apply(&mut pod, &object["status"], Some(&mut registry));
     } else {
-        pod.is_unasked = true;
         rules::apply(&mut pod, &object["status"], None);
     }
     answer(request, object, &pod)

@@ -120,8 +120,6 @@ pub(crate) struct Pod<'a> {
     /// Whether no registry is asked, so that "whatever `Pin`, `KeepTag` or `UseCached` may have left" is
     /// accepted: in the copy, and to see whether an object "would otherwise be accepted".
     pub(crate) is_lenient: bool,
-    /// Whether the object is rejected before any registry is asked.
-    pub(crate) is_unasked: bool,
 }
 
 impl<'a> Pod<'a> {
@@ -146,7 +144,6 @@ impl<'a> Pod<'a> {
             findings: Vec::new(),
             lookups: Lookups::default(),
             is_lenient: false,
-            is_unasked: false,
         };
         for list in List::ALL {
             for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
@@ -354,8 +351,7 @@ impl<'a> Pod<'a> {
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
         proof != place
             && self.is_written_alike(proof, place)
-            && (self.is_same_image(proof, place)
-                || self.is_lenient && self.may_be_same_image(proof, place))
+            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
     }
 
     /// Where nothing is asked: whether two places may have been one image for the run that asked,
@@ -364,7 +360,7 @@ impl<'a> Pod<'a> {
         let (Some(left), Some(right)) = (self.reference(a), self.reference(b)) else {
             return false;
         };
-        (self.is_lenient || self.is_unasked)
+        self.is_lenient
             && left.name() == right.name()
             && (self.is_looked_up(a) && right.digest.is_some()
                 || self.is_looked_up(b) && left.digest.is_some())
@@ -380,7 +376,23 @@ impl<'a> Pod<'a> {
     /// no sidecar ("Sidecars neither cover nor prove"), or a check volume, "except where the app
     /// container mounts it itself (it would be pulled again)".
     pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
-        let pulls_first = match self.places[proof].list {
+        self.is_pulled_before(proof, container) && self.serves(proof, container)
+    }
+
+    /// Whether it may have proved it to an earlier look, whose lookup may have had another answer.
+    pub(crate) fn may_prove(&self, proof: usize, container: usize) -> bool {
+        let (Some(left), Some(right)) = (self.reference(proof), self.reference(container)) else {
+            return false;
+        };
+        let may_be_same = left.name() == right.name()
+            && (self.is_looked_up(proof) || self.is_looked_up(container));
+        self.is_pulled_before(proof, container)
+            && self.is_written_alike(proof, container)
+            && (may_be_same || self.is_same_image(proof, container))
+    }
+
+    fn is_pulled_before(&self, proof: usize, container: usize) -> bool {
+        match self.places[proof].list {
             List::InitContainers => self.is_plain_init(proof),
             List::Volumes => {
                 self.is_check(proof)
@@ -389,10 +401,7 @@ impl<'a> Pod<'a> {
                         .contains(&self.places[proof].name)
             }
             List::Containers | List::EphemeralContainers => false,
-        };
-        let may_serve =
-            self.is_written_alike(proof, container) && self.may_be_same_image(proof, container);
-        pulls_first && (self.serves(proof, container) || may_serve)
+        }
     }
 
     /// In the copy: whether `UseCached` may have left the policy of a place.

@@ -3,7 +3,7 @@
 //! not some of them."
 
 use crate::image::Reference;
-use crate::pod::{Event, Pod};
+use crate::pod::Pod;
 use crate::policy::{Policy, server_default};
 use crate::settings::Settings;
 
@@ -53,8 +53,7 @@ pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy
 
 /// What is to be said of such a place, *invalid-image* says.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
-    let is_left_to_the_server = pod.places[place].image.is_empty() && pod.event == Event::Template;
-    pod.reference(place).is_none() && !is_left_to_the_server
+    pod.reference(place).is_none()
 }
 
 /// Whether an author chose the policy, as far as anybody can tell.
@@ -119,7 +118,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && !pod.settings.requires_always(&pulled)
             && pod.places[proof].policy == Policy::Always
             && !pod.settings.forbids_always(&proved)
-            && pod.proves(proof, container)
+            && pod.may_prove(proof, container)
     };
     pod.settings.pull_once()
         && pod
