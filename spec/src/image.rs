@@ -16,6 +16,8 @@ pub struct Reference {
     pub repository: String,
     /// The tag, `latest` where neither tag nor digest was written.
     pub tag: Option<String>,
+    /// Whether the tag was written.
+    pub is_tag_written: bool,
     /// The digest, with its algorithm.
     pub digest: Option<String>,
     /// Registry and repository as they were written: "a node keeps credentials by the name as
@@ -80,6 +82,7 @@ impl Reference {
         Some(Self {
             registry: text_of(1)?,
             repository,
+            is_tag_written: tag.is_some(),
             // "with neither tag nor digest the tag is `latest`" (facts)
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
             digest,

@@ -118,11 +118,10 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
 /// Whether a finding is about an image that a lookup may say something about.
 fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     ["missing-check", "weak-check", "default"].contains(&finding.rule)
-        && (pod.is_looked_up(finding.place)
-            || pod
-                .examined()
-                .into_iter()
-                .any(|other| pod.may_be_same_image(other, finding.place)))
+        && pod
+            .examined()
+            .into_iter()
+            .any(|other| pod.is_looked_up(other) && pod.is_same_repository(other, finding.place))
 }
 
 /// Asks each thing once.
@@ -260,7 +259,7 @@ fn changes(pod: &Pod) -> Vec<Change> {
                 );
             }
             Some(came_in) if place.is_gone => {
-                let from = check(&came_in.image, came_in.policy.clone());
+                let from = check(&came_in.image, set(&came_in.policy));
                 change(pod.path_in(index), from, Value::Null, "replace-check");
             }
             Some(came_in) => {
@@ -286,6 +285,15 @@ fn changes(pod: &Pod) -> Vec<Change> {
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes
+}
+
+/// A policy as it came in: "`""` and `null` count as not set" (facts).
+fn set(policy: &Value) -> Value {
+    if policy == "" {
+        Value::Null
+    } else {
+        policy.clone()
+    }
 }
 
 fn accepted(request: &Value, object: Value) -> Verdict {

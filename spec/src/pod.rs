@@ -366,6 +366,14 @@ impl<'a> Pod<'a> {
                 || self.is_looked_up(b) && left.digest.is_some())
     }
 
+    /// Whether two places pull from one repository.
+    pub(crate) fn is_same_repository(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.name() == b.name(),
+            _ => false,
+        }
+    }
+
     /// Whether a tag stands in a place that is looked up.
     pub(crate) fn is_looked_up(&self, place: usize) -> bool {
         self.reference(place)
@@ -377,18 +385,6 @@ impl<'a> Pod<'a> {
     /// container mounts it itself (it would be pulled again)".
     pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
         self.is_pulled_before(proof, container) && self.serves(proof, container)
-    }
-
-    /// Whether it may have proved it to an earlier look, whose lookup may have had another answer.
-    pub(crate) fn may_prove(&self, proof: usize, container: usize) -> bool {
-        let (Some(left), Some(right)) = (self.reference(proof), self.reference(container)) else {
-            return false;
-        };
-        let may_be_same = left.name() == right.name()
-            && (self.is_looked_up(proof) || self.is_looked_up(container));
-        self.is_pulled_before(proof, container)
-            && self.is_written_alike(proof, container)
-            && (may_be_same || self.is_same_image(proof, container))
     }
 
     fn is_pulled_before(&self, proof: usize, container: usize) -> bool {

@@ -118,7 +118,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && !pod.settings.requires_always(&pulled)
             && pod.places[proof].policy == Policy::Always
             && !pod.settings.forbids_always(&proved)
-            && pod.may_prove(proof, container)
+            && pod.proves(proof, container)
     };
     pod.settings.pull_once()
         && pod

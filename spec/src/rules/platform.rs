@@ -121,7 +121,8 @@ pub(crate) fn compare(
     } else {
         Weight::Warns
     };
-    for place in pullers(pod, normalised) {
+    // One sentence for an image, at the first place that pulls it.
+    if let Some(&place) = pullers(pod, normalised).first() {
         let path = pod.image_path(place);
         let found = Value::from(pod.places[place].image.as_str());
         pod.find(

@@ -69,7 +69,9 @@ fn keep_digests(pod: &mut Pod) {
         else {
             continue;
         };
-        if brought.name() == stored.name() && brought.tag == stored.tag {
+        let is_that_tag =
+            brought.tag == stored.tag || stored.tag.is_none() && !brought.is_tag_written;
+        if brought.name() == stored.name() && is_that_tag {
             if let Some(digest) = stored.digest {
                 pin_place(pod, place, &digest);
             }
@@ -245,7 +247,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
         "Reject" if !is_tag && pod.settings.platform() == "Warn" => "KeepTag",
         action => action,
     };
-    for (index, place) in pullers(pod, &normalised).into_iter().enumerate() {
+    for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
             // One sentence for an image, at the first place that pulls it.
             "Reject" if index == 0 => {

@@ -41,29 +41,36 @@ pub(crate) fn apply(pod: &mut Pod) {
         .into_iter()
         .map(|place| (place, take_out(pod, place)))
         .collect();
+    let mut moved: Vec<String> = Vec::new();
     for (place, container) in removed {
         let (name, image, policy) = {
             let place = &pod.places[place];
             (place.name.clone(), place.image.clone(), place.policy)
         };
         pod.push_volume("replace-check", &name, &image, policy);
-        let carried = container.get("volumeMounts").and_then(Value::as_array);
-        for carrier in pod.carriers() {
-            // "Mounts of a removed check that carried volumes move to the carrier."
-            for mount in carried.into_iter().flatten() {
-                let volume = mount
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                let is_check_volume = checks.iter().any(|&check| {
-                    pod.places[check].list == List::Volumes && pod.places[check].name == volume
-                });
-                if is_check_volume && !pod.places[carrier].mounts.iter().any(|name| name == volume)
-                {
-                    pod.mount(carrier, mount.clone());
-                }
+        let mounts = container.get("volumeMounts").and_then(Value::as_array);
+        for mount in mounts.into_iter().flatten() {
+            let volume = mount
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let is_check_volume = checks.iter().any(|&check| {
+                pod.places[check].list == List::Volumes && pod.places[check].name == volume
+            });
+            if is_check_volume && !moved.iter().any(|name| name == volume) {
+                moved.push(volume.to_owned());
             }
+        }
+        for carrier in pod.carriers() {
             pod.mount(carrier, mount_of(&name));
+        }
+    }
+    // "Mounts of a removed check that carried volumes move to the carrier."
+    for volume in moved {
+        for carrier in pod.carriers() {
+            if !pod.places[carrier].mounts.contains(&volume) {
+                pod.mount(carrier, mount_of(&volume));
+            }
         }
     }
 }
