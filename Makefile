@@ -36,7 +36,7 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests e2e-tests budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
+test: setup fmt lint unit-tests e2e-tests specification budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
 
 .PHONY: setup
 setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian packages
@@ -72,11 +72,24 @@ lint: setup-components xtask ## Clippy on everything, on the module's target too
 unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
 	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
+	$(CARGO) test --package $(POLICY)-spec --profile xtask
 
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
 	@hack/setup.sh cargo sbom
 	bats e2e-tests/*.bats
+
+# Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
+.PHONY: specification
+specification: policy.wasm ## The built module against the specification in spec/
+	@"$(XTASK)" soak --seed 1 --cases 5000
+	@"$(XTASK)" soak --spaces 1
+
+# Another seed each time; what it finds is written down, with how to go on.
+.PHONY: soak
+soak: policy.wasm ## The same with a million random cases and larger spaces (an hour)
+	@"$(XTASK)" soak --cases 1000000 --jobs 2
+	@"$(XTASK)" soak --spaces 2
 
 # By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
 .PHONY: budgets

@@ -5,7 +5,7 @@ mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
-#[cfg(not(all(feature = "registry", feature = "wasmtime")))]
+#[cfg(not(all(feature = "registry", feature = "soak")))]
 mod elsewhere;
 mod faulty_registry;
 mod inspect;
@@ -16,6 +16,8 @@ mod push;
 #[cfg(feature = "registry")]
 mod run;
 mod show;
+#[cfg(feature = "soak")]
+mod soak;
 
 use std::process::ExitCode;
 
@@ -24,6 +26,10 @@ use clap::{Parser, Subcommand};
 #[cfg(not(feature = "wasmtime"))]
 mod bench {
     pub(super) use super::elsewhere::{Args, with_wasmtime as run};
+}
+#[cfg(not(feature = "soak"))]
+mod soak {
+    pub(super) use super::elsewhere::{Args, with_soak as run};
 }
 #[cfg(not(feature = "registry"))]
 mod pull {
@@ -65,6 +71,8 @@ enum Command {
     /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
     Show(show::Args),
+    /// Runs the module against the specification, with random requests, settings and registries
+    Soak(soak::Args),
 }
 
 /// Runs what the command line asks for.
@@ -81,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Push(args) => push::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::Soak(args) => soak::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

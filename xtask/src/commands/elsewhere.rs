@@ -30,6 +30,12 @@ pub(crate) fn with_wasmtime(_: &Args) -> Result<()> {
     build_with(&["--all-features"])
 }
 
+/// Runs a command that needs the specification.
+#[cfg(not(feature = "soak"))]
+pub(crate) fn with_soak(_: &Args) -> Result<()> {
+    build_with(&["--all-features"])
+}
+
 fn build_with(features: &[&str]) -> Result<()> {
     if std::io::stderr().is_terminal() {
         eprintln!("==> building what this command needs; the first time takes minutes");

@@ -1,0 +1,277 @@
+//! Whether an answer of the module is what the specification says.
+//!
+//! Compared: the verdict; the object that goes out; findings by rule, path and container; changes;
+//! the record; the lookups that were made and those that failed. Sentences are not specified again,
+//! only that they are there, how many and how long.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::generate::Case;
+use crate::{Change, RECORD, Verdict};
+
+/// "At most 16 KiB."
+const RECORD_BYTES: usize = 16 * 1024;
+/// What the API server takes: keys and values of an object's annotations.
+const ANNOTATIONS_BYTES: usize = 262_144;
+
+/// What an instance of the module did with one request.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Its answer, as it stands in waPC's payload.
+    pub answer: Value,
+    /// What it asked its host, in order: the operation and the image.
+    pub calls: Vec<(String, String)>,
+}
+
+impl Observed {
+    /// The images that an operation was called for, in order.
+    fn images(&self, operation: &str) -> Value {
+        let calls = self.calls.iter().filter(|(name, _)| name == operation);
+        calls
+            .map(|(_, image)| Value::from(image.as_str()))
+            .collect()
+    }
+}
+
+/// The differences between what is specified and what was observed, one line each.
+#[must_use]
+pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<String> {
+    let mut lines = Vec::new();
+    let answer = &observed.answer;
+    let mut compare = |what: &str, specified: Value, module: Value| {
+        if specified != module {
+            lines.push(format!("{what}: specified {specified}, module {module}"));
+        }
+    };
+    compare(
+        "accepted",
+        verdict.allowed.into(),
+        answer["accepted"].clone(),
+    );
+    let (object, record) = split_record(case, answer);
+    compare("object", verdict.object.clone().unwrap_or_default(), object);
+    compare(
+        "lookups",
+        verdict.lookups.clone().into(),
+        observed.images("v1/manifest_digest"),
+    );
+    compare(
+        "manifests",
+        verdict.manifests.clone().into(),
+        observed.images("v1/oci_manifest"),
+    );
+    let failed: Vec<Value> = verdict
+        .failed
+        .iter()
+        .map(|one| {
+            serde_json::json!({
+                "image": one.image, "failure": one.failure.name(),
+                "asked": one.asked, "action": one.action,
+            })
+        })
+        .collect();
+    compare(
+        "failed lookups",
+        set(&failed),
+        set(&annotation(answer, "lookups")),
+    );
+    let of_finding =
+        |rule: &str, path: &str, container: &str| Value::from(vec![rule, path, container]);
+    let specified: Vec<Value> = verdict
+        .findings
+        .iter()
+        .map(|one| of_finding(one.rule, &one.path, &one.container))
+        .collect();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let module: Vec<Value> = annotation(answer, "findings")
+        .iter()
+        .map(|one| {
+            of_finding(
+                &text(one, "rule"),
+                &text(one, "path"),
+                &text(one, "container"),
+            )
+        })
+        .collect();
+    compare("findings", set(&specified), set(&module));
+    let changes: Vec<Value> = verdict.changes.iter().map(Change::json).collect();
+    compare(
+        "changes",
+        set(&changes),
+        set(&annotation(answer, "changes")),
+    );
+    if let Some(problem) = record_problem(case, verdict, record.as_deref()) {
+        lines.push(format!("record: {problem}"));
+    }
+    lines.extend(sentences(verdict, answer));
+    if answer.to_string().contains("s3cr3t") && !answer["mutated_object"].is_object() {
+        lines.push("a secret of the Pod stands in the answer".to_owned());
+    }
+    let told = [
+        &answer["message"],
+        &answer["warnings"],
+        &answer["audit_annotations"],
+    ];
+    if told.iter().any(|part| part.to_string().contains("s3cr3t")) {
+        lines.push("a secret of the Pod is told".to_owned());
+    }
+    lines
+}
+
+fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let message = answer["message"].as_str().unwrap_or_default();
+    if answer["accepted"] == false && (message.is_empty() || answer["code"] != 400) {
+        lines.push(format!(
+            "a rejection with the message {message:?} and the code {}",
+            answer["code"]
+        ));
+    }
+    if let Some(path) = verdict
+        .broken
+        .as_deref()
+        .filter(|path| !message.contains(path))
+    {
+        lines.push(format!("the message {message:?} does not name {path}"));
+    }
+    let warnings: Vec<&str> = answer["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if warnings.len() > 10
+        || warnings
+            .iter()
+            .any(|line| line.chars().count() > 120 || line.contains('\n'))
+    {
+        lines.push(format!("warnings too many or too long: {warnings:?}"));
+    }
+    if verdict.warned && warnings.is_empty() {
+        lines.push("nobody is warned".to_owned());
+    }
+    lines
+}
+
+/// An audit annotation that is a list; empty where it is absent.
+fn annotation(answer: &Value, key: &str) -> Vec<Value> {
+    answer["audit_annotations"][key]
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+fn set(list: &[Value]) -> Value {
+    let sorted: BTreeSet<String> = list.iter().map(Value::to_string).collect();
+    sorted.into_iter().collect()
+}
+
+/// The object that the module returned as it would be without what it added to the record, and the
+/// record, where it differs from the one that came in.
+fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
+    let mut object = answer["mutated_object"].clone();
+    let came_in = &case.request["object"]["metadata"];
+    let before = came_in["annotations"].get(RECORD);
+    let after = object
+        .pointer("/metadata/annotations")
+        .and_then(|all| all.get(RECORD))
+        .cloned();
+    if object.is_null() || after.as_ref() == before {
+        return (object, None);
+    }
+    let metadata = &mut object["metadata"];
+    let annotations = metadata["annotations"].as_object_mut();
+    match (before, annotations) {
+        (Some(before), Some(annotations)) => {
+            annotations.insert(RECORD.to_owned(), before.clone());
+        }
+        (None, Some(annotations)) => {
+            annotations.remove(RECORD);
+            if annotations.is_empty() {
+                // It was missing, or null, or empty.
+                match (
+                    came_in.get("annotations").cloned(),
+                    metadata.as_object_mut(),
+                ) {
+                    (Some(was), Some(metadata)) => metadata.insert("annotations".to_owned(), was),
+                    (None, Some(metadata)) => metadata.remove("annotations"),
+                    (_, None) => None,
+                };
+                if came_in.is_null() {
+                    match (
+                        case.request["object"].get("metadata"),
+                        object.as_object_mut(),
+                    ) {
+                        (Some(was), Some(object)) => {
+                            object.insert("metadata".to_owned(), was.clone())
+                        }
+                        (None, Some(object)) => object.remove("metadata"),
+                        (_, None) => None,
+                    };
+                }
+            }
+        }
+        _ => {}
+    }
+    (
+        object,
+        after.and_then(|record| record.as_str().map(str::to_owned)),
+    )
+}
+
+/// "new changes first, then earlier ones, at most 16 KiB (what doesn't fit is counted)"; "objects
+/// whose annotations … would exceed 262,144 bytes get a shortened record or none".
+fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Option<String> {
+    let others: usize = case.request["object"]["metadata"]["annotations"]
+        .as_object()
+        .unwrap_or(&Map::new())
+        .iter()
+        .filter(|(key, _)| *key != RECORD)
+        .map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len())
+        .sum();
+    let room = ANNOTATIONS_BYTES
+        .saturating_sub(others + RECORD.len())
+        .min(RECORD_BYTES);
+    let Some(record) = &verdict.record else {
+        return module.map(|text| format!("there is one, which nothing calls for: {text}"));
+    };
+    let whole: Vec<Value> = record
+        .new
+        .iter()
+        .map(Change::json)
+        .chain(record.earlier.clone())
+        .collect();
+    let size = Value::from(whole.clone()).to_string().len();
+    // Near the limit of all annotations it may be left shorter than it could be.
+    let is_tight = room < RECORD_BYTES && room < 2 * size;
+    let Some(text) = module else {
+        let is_same = case.request["object"]["metadata"]["annotations"][RECORD]
+            .as_str()
+            .is_some_and(|before| serde_json::from_str::<Value>(before).ok() == Some(whole.into()));
+        return (size <= room && !is_tight && !is_same)
+            .then(|| format!("there is none, but {size} bytes fit"));
+    };
+    if text.len() > room {
+        return Some(format!("it has {} bytes, where {room} fit", text.len()));
+    }
+    let Ok(Value::Array(entries)) = serde_json::from_str(text) else {
+        return Some(format!("it is no list: {text}"));
+    };
+    let (last, kept) = entries.split_last()?;
+    let is_cut = last["more"].is_u64() && kept.iter().all(|entry| whole.contains(entry));
+    if is_tight && is_cut {
+        return None;
+    }
+    if size <= room {
+        let new = record.new.len();
+        let is_right = if record.earlier.is_empty() {
+            set(&entries) == set(&whole)
+        } else {
+            entries.len() >= new && set(&entries[..new]) == set(&whole[..new])
+        };
+        return (!is_right).then(|| format!("specified {}, module {text}", Value::from(whole)));
+    }
+    (!is_cut).then(|| format!("what does not fit is not counted: {text}"))
+}

@@ -1,0 +1,278 @@
+//! Differential runs: random cases through the specification and through the module, until they
+//! differ. Whatever runs the module comes in as [`Policy`]; this side plays its host's registries.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::compare::{Observed, differences};
+use crate::generate::{Answers, Case, bytes, case, shrink};
+use crate::{Failure, Registry, Verdict, validate};
+
+/// Answers one host call: namespace, operation, payload; the error is the text that the guest gets.
+pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// The policy's module in a host, a fresh instance for each call.
+pub trait Policy {
+    /// `validate`, with the payload as a policy server sends it.
+    ///
+    /// # Errors
+    /// Where the guest gives no answer.
+    fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String>;
+
+    /// `validate_settings`.
+    ///
+    /// # Errors
+    /// Where the guest gives no answer.
+    fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// A case on which specification and module differ.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The case, as small as it could be made.
+    pub case: Case,
+    /// What is specified.
+    pub verdict: Verdict,
+    /// What the module did.
+    pub observed: Observed,
+    /// What differs, one line each.
+    pub lines: Vec<String>,
+}
+
+/// Runs one case through both.
+///
+/// # Errors
+/// What differs, or why the module gave no answer.
+pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
+    let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
+    let mut observed = Observed::default();
+    let lines = match observe(policy, case) {
+        Ok(seen) => {
+            observed = seen;
+            differences(case, &verdict, &observed)
+        }
+        Err(problem) => vec![problem],
+    };
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Box::new(Difference {
+        case: case.clone(),
+        verdict,
+        observed,
+        lines,
+    }))
+}
+
+/// Runs the case with a number, and makes it small where it fails.
+///
+/// # Errors
+/// As [`check`]; a smaller case has to differ in the same way.
+pub fn check_number(policy: &impl Policy, seed: u64, number: u64) -> Result<(), Box<Difference>> {
+    let bytes = bytes(seed, number);
+    let Err(first) = check(policy, &case(&bytes)) else {
+        return Ok(());
+    };
+    let kind = kinds(&first);
+    let small = shrink(&bytes, |case| {
+        check(policy, case).is_err_and(|difference| kinds(&difference) == kind)
+    });
+    check(policy, &case(&small))
+}
+
+/// What a difference is about, so that a smaller case is one of the same.
+#[must_use]
+pub fn kinds(difference: &Difference) -> Vec<String> {
+    let kinds = difference
+        .lines
+        .iter()
+        .map(|line| line.split(':').next().unwrap_or_default());
+    kinds.map(str::to_owned).collect()
+}
+
+fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
+    let settings = case.settings.to_string();
+    let answer = policy.validate_settings(settings.as_bytes())?;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+    if answer["valid"] != true {
+        return Err(format!(
+            "settings: specified as valid, module {}",
+            answer["message"]
+        ));
+    }
+    let host = Arc::new(Host {
+        answers: case.answers.clone(),
+        asked: Mutex::default(),
+    });
+    let calls = Arc::clone(&host);
+    let payload = json!({"request": case.request, "settings": case.settings}).to_string();
+    let answer = policy.validate(
+        payload.as_bytes(),
+        Arc::new(move |namespace, operation, payload| calls.call(namespace, operation, payload)),
+    )?;
+    let answer = serde_json::from_slice(&answer).map_err(|error| format!("answer: {error}"))?;
+    let calls = host
+        .asked
+        .lock()
+        .map_err(|error| error.to_string())?
+        .clone();
+    Ok(Observed { answer, calls })
+}
+
+struct Host {
+    answers: Answers,
+    asked: Mutex<Vec<(String, String)>>,
+}
+
+impl Host {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let mut asked = self.asked.lock().map_err(|error| error.to_string())?;
+        let mut answers = self.answers.clone();
+        if (namespace, operation) == ("tracing", "log") {
+            return Ok(Vec::new());
+        }
+        let image: String = serde_json::from_slice(payload)
+            .map_err(|error| format!("{namespace} {operation}: {error}"))?;
+        asked.push((operation.to_owned(), image.clone()));
+        let answer = match (namespace, operation) {
+            ("oci", "v1/manifest_digest") => answers
+                .manifest_digest(&image)
+                .map(|digest| json!({"digest": digest})),
+            ("oci", "v1/oci_manifest") => {
+                answers.platforms(&image).map(|platforms| match platforms {
+                    Some(platforms) => index(&platforms),
+                    None => manifest(),
+                })
+            }
+            _ => return Err(format!("unknown operation: {operation}")),
+        };
+        answer
+            .map(|answer| answer.to_string().into_bytes())
+            .map_err(|failure| words(failure, &image, operation))
+    }
+}
+
+fn descriptor(media_type: &str) -> Value {
+    json!({"mediaType": media_type, "digest": format!("sha256:{}", "4".repeat(64)), "size": 1})
+}
+
+fn manifest() -> Value {
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": descriptor("application/vnd.oci.image.config.v1+json"),
+        "layers": [],
+    })
+}
+
+fn index(platforms: &[(String, String)]) -> Value {
+    let manifests: Vec<Value> = platforms
+        .iter()
+        .map(|(os, architecture)| {
+            let mut one = descriptor("application/vnd.oci.image.manifest.v1+json");
+            one["platform"] = json!({"os": os, "architecture": architecture});
+            one
+        })
+        .collect();
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    })
+}
+
+/// What Kubewarden's hosts say, each failure in one of its forms; with what may never reach a person.
+fn words(failure: Failure, image: &str, operation: &str) -> String {
+    let fail = "Callback evaluation failure: Fail to interact with OCI registry: ";
+    let url = "https://s3cr3t-value@r.example.com/v2/a/manifests/t";
+    let refused = "Connection refused (os error 111)";
+    match (failure, image.len() % 2) {
+        (Failure::NotFound, 0) => format!(
+            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: manifest unknown]\n\nCaused by:\n    Registry error: url {url}"
+        ),
+        (Failure::NotFound, _) => {
+            format!("{fail}Server error: url {url}, code: 404, message: s3cr3t-value")
+        }
+        (Failure::Denied, 0) => {
+            format!("{fail}Not authorized: url {url}\n\nCaused by:\n    Not authorized: url {url}")
+        }
+        (Failure::Denied, _) => format!(
+            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: requested access to the resource is denied]"
+        ),
+        (Failure::RateLimited, 0) => format!(
+            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value]"
+        ),
+        (Failure::RateLimited, _) => {
+            format!("{fail}Server error: url {url}, code: 429, message: s3cr3t-value")
+        }
+        (Failure::Unreachable, 0) => format!(
+            "{fail}error sending request for url ({url})\n\nCaused by:\n    0: error sending request for url ({url})\n    1: client error (Connect)\n    2: tcp connect error\n    3: {refused}"
+        ),
+        (Failure::Unreachable, _) => {
+            format!("{fail}Server error: url {url}, code: 503, message: s3cr3t-value")
+        }
+        (Failure::Unknown, 0) => "Callback evaluation failure: s3cr3t-value".to_owned(),
+        (Failure::Unknown, _) => {
+            format!("{fail}Server error: url {url}, code: 418, message: s3cr3t-value")
+        }
+        (Failure::NotGranted, _) => format!(
+            "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
+        ),
+    }
+}
+
+/// The registries' answers as a recorded session, for `--replay-host-capabilities-interactions`.
+fn session(difference: &Difference) -> String {
+    let host = Host {
+        answers: difference.case.answers.clone(),
+        asked: Mutex::default(),
+    };
+    let mut exchanges = Vec::new();
+    for (operation, image) in &difference.observed.calls {
+        let image = Value::from(image.as_str()).to_string();
+        let name = if operation == "v1/oci_manifest" {
+            "OciManifest"
+        } else {
+            "OciManifestDigest"
+        };
+        let response = match host.call("oci", operation, image.as_bytes()) {
+            Ok(payload) => json!({"type": "Success", "payload": String::from_utf8_lossy(&payload)}),
+            Err(message) => {
+                let message = message.trim_start_matches("Callback evaluation failure: ");
+                json!({"type": "Error", "message": message.lines().next()})
+            }
+        };
+        let request = Value::from(format!("!{name}\nimage: {image}\n"));
+        exchanges.push(format!(
+            "- type: Exchange\n  request: {request}\n  response: {response}\n"
+        ));
+    }
+    exchanges.concat()
+}
+
+/// Writes what a person needs to see a difference again: a review, settings and a session as
+/// `cargo xtask run` takes them, and a note of what differs.
+///
+/// # Errors
+/// Where the directory can't be written.
+pub fn write(difference: &Difference, directory: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(directory)?;
+    let review = directory.join("review.json");
+    std::fs::write(&review, format!("{:#}\n", difference.case.review()))?;
+    std::fs::write(
+        directory.join("settings.json"),
+        format!("{:#}\n", difference.case.settings),
+    )?;
+    std::fs::write(directory.join("session.yml"), session(difference))?;
+    let note = format!(
+        "{}\n\nspecified: {:#?}\n\nmodule: {:#}\n\nregistries: {:#?}\n",
+        difference.lines.join("\n"),
+        difference.verdict,
+        difference.observed.answer,
+        difference.case.answers,
+    );
+    std::fs::write(directory.join("difference.txt"), note)?;
+    Ok(review)
+}

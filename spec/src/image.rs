@@ -1,0 +1,128 @@
+//! Image references: what the design calls an image, its normalised name, its spelling.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A reference that a node could pull, taken apart and normalised.
+///
+/// "equal after normalisation: `nginx` = `docker.io/library/nginx:latest` =
+/// `index.docker.io/library/nginx:latest`" (design, *Words*).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The registry's host, with its port.
+    pub registry: String,
+    /// The repository inside the registry.
+    pub repository: String,
+    /// The tag, `latest` where neither tag nor digest was written.
+    pub tag: Option<String>,
+    /// Whether the tag was written.
+    pub is_tag_written: bool,
+    /// The digest, with its algorithm.
+    pub digest: Option<String>,
+    /// Registry and repository as they were written: "a node keeps credentials by the name as
+    /// written", without tag and digest.
+    pub spelling: String,
+}
+
+// The grammar of `distribution/reference`, which the API server and the kubelet use. Its host is
+// optional: what was taken for one and is none may still be a part of a repository (`a.b_c/d`).
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
+    let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
+    let part = "[a-z0-9]+(?:(?:[_.]|__|-+)[a-z0-9]+)*";
+    let tag = "[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}";
+    let digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
+    Regex::new(&format!(
+        r"\A({host}|{part})/({part}(?:/{part})*)(?::({tag}))?(?:@({digest}))?\z"
+    ))
+    .expect("the grammar is a regular expression")
+});
+
+static IDENTIFIER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\A[a-f0-9]{64}\z").expect("a regular expression"));
+
+// "Image IDs: any `sha256:<hex>` as a whole reference, truncated ones too."
+static IMAGE_ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\Asha256:[a-f0-9]+\z").expect("a regular expression"));
+
+impl Reference {
+    /// Reads a reference as the kubelet does; `None` is what it calls `InvalidImageName`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if IDENTIFIER.is_match(text) {
+            return None;
+        }
+        let (registry, rest) = match text.split_once('/') {
+            Some((first, rest)) if is_registry(first) => (first, rest),
+            _ => ("docker.io", text),
+        };
+        let registry = match registry {
+            "index.docker.io" => "docker.io",
+            other => other,
+        };
+        let whole = if registry == "docker.io" && !rest.contains('/') {
+            format!("{registry}/library/{rest}")
+        } else {
+            format!("{registry}/{rest}")
+        };
+        let parts = REFERENCE.captures(&whole)?;
+        let text_of = |group: usize| parts.get(group).map(|part| part.as_str().to_owned());
+        let (repository, tag, digest) = (text_of(2)?, text_of(3), text_of(4));
+        if repository.len() > 255 {
+            return None;
+        }
+        let untagged = text.split('@').next().unwrap_or(text);
+        let spelling = match &tag {
+            Some(tag) => untagged
+                .strip_suffix(&format!(":{tag}"))
+                .unwrap_or(untagged),
+            None => untagged,
+        };
+        Some(Self {
+            registry: text_of(1)?,
+            repository,
+            is_tag_written: tag.is_some(),
+            // "with neither tag nor digest the tag is `latest`" (facts)
+            tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
+            digest,
+            spelling: spelling.to_owned(),
+        })
+    }
+
+    /// `registry/repository`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.registry, self.repository)
+    }
+
+    /// `registry/repository:tag`, where there is a tag.
+    #[must_use]
+    pub fn name_and_tag(&self) -> Option<String> {
+        self.tag
+            .as_ref()
+            .map(|tag| format!("{}:{tag}", self.name()))
+    }
+
+    /// The image's full name: "with a digest, repository and digest decide and the tag does not".
+    #[must_use]
+    pub fn normalised(&self) -> String {
+        match (&self.digest, &self.tag) {
+            (Some(digest), _) => format!("{}@{digest}", self.name()),
+            (None, Some(tag)) => format!("{}:{tag}", self.name()),
+            (None, None) => self.name(),
+        }
+    }
+}
+
+/// Whether the part before the first slash is a host rather than a part of a repository.
+#[must_use]
+pub fn is_registry(first: &str) -> bool {
+    first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
+}
+
+/// Whether containerd would take the text for the ID of an image that it has.
+#[must_use]
+pub fn is_image_id(text: &str) -> bool {
+    IMAGE_ID.is_match(text) || IDENTIFIER.is_match(text)
+}

@@ -1,0 +1,346 @@
+//! What the policy does, written a second time: from the design alone, to be read and not to be
+//! fast, on [`serde_json::Value`]. It shares no code with the module. Each clause of the design
+//! stands, quoted, beside the lines that say it again. The module is run against it with random
+//! requests, settings and registries, so that a mistake has to be made twice to stay.
+//!
+//! Where the design leaves something open, `AMBIGUITIES.md` says how it is read here.
+
+pub mod compare;
+pub mod differential;
+pub mod generate;
+pub mod image;
+pub mod pattern;
+mod pod;
+mod policy;
+mod reapply;
+mod request;
+mod rules;
+mod settings;
+pub mod spaces;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::pod::{Event, List, Pod, field};
+use crate::request::Row;
+
+pub use crate::policy::{Policy, server_default};
+pub use crate::settings::Settings;
+pub use crate::verdict::{Change, FailedLookup, Failure, Finding, Record, Repair, Verdict, Weight};
+
+/// The annotation that a repaired object carries.
+pub const RECORD: &str = "consistent-pull-policy/changes";
+
+/// The registries, as far as a policy can ask them.
+pub trait Registry {
+    /// The digest behind a normalised image.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure>;
+
+    /// OS and architecture of each entry of an index; `None` where there is no index.
+    ///
+    /// # Errors
+    /// Why the manifest can't be had.
+    fn platforms(
+        &mut self,
+        image_at_digest: &str,
+    ) -> Result<Option<Vec<(String, String)>>, Failure>;
+}
+
+/// What the policy has to answer to an admission request, under valid settings.
+pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) -> Verdict {
+    let settings = Settings(settings);
+    let (event, root) = match request::row(request, settings) {
+        Row::Untouched => return accepted(request, request["object"].clone()),
+        Row::ReapplyOnly(root) => {
+            let mut object = request["object"].clone();
+            if settings.mode() == "Fix" {
+                reapply::recorded(root, &mut object, &request["oldObject"]);
+            }
+            return accepted(request, object);
+        }
+        Row::Broken(path) => return broken(path),
+        Row::Examined(event, root) => (event, root),
+    };
+    let mut object = request["object"].clone();
+    if let Err(path) = shape(&object, root) {
+        return broken(path);
+    }
+    // "**Re-apply** runs first, and the later rules see the restored object."
+    if event == Event::PodUpdate && settings.mode() == "Fix" {
+        reapply::recorded(root, &mut object, &request["oldObject"]);
+    }
+    let spec = at(&object, root).cloned().unwrap_or_default();
+    let old = at(&request["oldObject"], root);
+    let mut pod = match Pod::read(settings, event, root, &spec, old) {
+        Ok(pod) => pod,
+        Err(path) => return broken(path),
+    };
+    pod.has_controller = request::has_controller(&object);
+    // "Lookups happen only for objects that would otherwise be accepted."
+    let mut unasked = pod.clone();
+    unasked.is_lenient = true;
+    rules::apply(&mut unasked, &object["status"], None);
+    // What a lookup may change decides nothing: images that it shows to be covered, policies that
+    // `Pin` and `UseCached` lower.
+    let undecided: Vec<bool> = unasked
+        .findings
+        .iter()
+        .map(|one| is_undecided(&unasked, one))
+        .collect();
+    let mut undecided = undecided.into_iter();
+    unasked
+        .findings
+        .retain(|_| !undecided.next().unwrap_or_default());
+    pod.is_lenient = settings.max_lookups() == 0;
+    if is_accepted(&unasked) {
+        // "A tag and a digest are one image only if this request's lookup gave that digest for the
+        // tag; then they are one for all rules": for those before *registry*, too.
+        let mut registry = Remembered {
+            registry,
+            digests: BTreeMap::new(),
+            platforms: BTreeMap::new(),
+        };
+        let mut first = pod.clone();
+        rules::apply(&mut first, &object["status"], Some(&mut registry));
+        pod.lookups.digests = first.lookups.digests;
+        rules::apply(&mut pod, &object["status"], Some(&mut registry));
+    } else {
+        rules::apply(&mut pod, &object["status"], None);
+    }
+    answer(request, object, &pod)
+}
+
+/// Whether a finding is about an image that a lookup may say something about.
+fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
+    ["missing-check", "weak-check", "default"].contains(&finding.rule)
+        && pod
+            .examined()
+            .into_iter()
+            .any(|other| pod.is_looked_up(other) && pod.is_same_repository(other, finding.place))
+}
+
+/// Asks each thing once.
+struct Remembered<'r> {
+    registry: &'r mut dyn Registry,
+    digests: BTreeMap<String, Result<String, Failure>>,
+    platforms: BTreeMap<String, generate::Index>,
+}
+
+impl Registry for Remembered<'_> {
+    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure> {
+        let ask = || self.registry.manifest_digest(image);
+        self.digests
+            .entry(image.to_owned())
+            .or_insert_with(ask)
+            .clone()
+    }
+
+    fn platforms(&mut self, image: &str) -> generate::Index {
+        let ask = || self.registry.platforms(image);
+        self.platforms
+            .entry(image.to_owned())
+            .or_insert_with(ask)
+            .clone()
+    }
+}
+
+/// What becomes of the findings: "the mode only decides what becomes of it".
+fn is_accepted(pod: &Pod) -> bool {
+    // "`templates`: … a warning, or treated as in a Pod"
+    if pod.event == Event::Template && pod.settings.templates() == "Warn" {
+        return true;
+    }
+    let mut findings = pod
+        .findings
+        .iter()
+        .filter(|one| one.weight == Weight::Rejects && pod.counts(one));
+    match pod.settings.mode() {
+        // "`Fix` repairs what it can and rejects what it can't."
+        "Fix" => !findings.any(|finding| finding.repair == Repair::None),
+        "Reject" => findings.next().is_none(),
+        // "`Warn` accepts with warnings"
+        _ => true,
+    }
+}
+
+fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
+    let findings: Vec<Finding> = pod
+        .findings
+        .iter()
+        .filter(|finding| pod.counts(finding))
+        .cloned()
+        .collect();
+    let mut verdict = Verdict {
+        allowed: is_accepted(pod),
+        lookups: pod.lookups.asked.clone(),
+        manifests: pod.lookups.manifests.clone(),
+        failed: pod.lookups.failed.clone(),
+        ..Verdict::default()
+    };
+    verdict.failed.sort_by(|a, b| a.image.cmp(&b.image));
+    let is_template = pod.event == Event::Template;
+    let is_told_only =
+        pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
+    verdict.warned = verdict.allowed
+        && (!verdict.failed.is_empty()
+            || findings.iter().any(|finding| {
+                is_told_only
+                    || finding.weight == Weight::Warns
+                    || ["weak-check", "missing-check", "disallowed-policy"].contains(&finding.rule)
+            }));
+    // "what happens to a pod template with a finding": without one it stays as it is.
+    let has_repair = findings
+        .iter()
+        .any(|finding| finding.repair != Repair::None);
+    let mut out = object;
+    if verdict.allowed && !is_told_only && (!is_template || has_repair) {
+        verdict.changes = changes(pod);
+        if let Some(spec) = at_mut(&mut out, pod.root) {
+            *spec = pod.spec_out();
+        }
+    }
+    verdict.findings = findings;
+    // "On the object's own metadata, at CREATE only"
+    if !verdict.changes.is_empty()
+        && request["operation"] == "CREATE"
+        && pod.settings.record_changes()
+    {
+        let earlier = out
+            .pointer("/metadata/annotations")
+            .and_then(|annotations| annotations.get(RECORD)?.as_str())
+            .and_then(|text| serde_json::from_str::<Value>(text).ok())
+            .and_then(|value| value.as_array().cloned())
+            .unwrap_or_default();
+        verdict.record = Some(Record {
+            new: verdict.changes.clone(),
+            earlier,
+        });
+    }
+    // "A rejected request carries no mutated object"; "`mutated_object` only where something changed"
+    verdict.object = (verdict.allowed && out != request["object"]).then_some(out);
+    verdict
+}
+
+/// What came out different from what came in.
+fn changes(pod: &Pod) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (index, place) in pod.places.iter().enumerate() {
+        let is_volume = place.list == List::Volumes;
+        let check = |image: &Value, policy: Value| {
+            if is_volume {
+                json!({"name": place.name, "image": {"reference": image, "pullPolicy": policy}})
+            } else {
+                json!({"name": place.name, "image": image, "imagePullPolicy": policy})
+            }
+        };
+        let mut change = |path: String, from: Value, to: Value, rule| {
+            changes.push(Change {
+                path,
+                container: place.name.clone(),
+                from,
+                to,
+                rule,
+            });
+        };
+        let path = pod.path_out(index);
+        match &place.came_in {
+            None => {
+                let image = place.image.as_str().into();
+                change(
+                    path,
+                    Value::Null,
+                    check(&image, place.policy.name().into()),
+                    place.policy_rule,
+                );
+            }
+            Some(came_in) if place.is_gone => {
+                let from = check(&came_in.image, set(&came_in.policy));
+                change(pod.path_in(index), from, Value::Null, "replace-check");
+            }
+            Some(came_in) => {
+                if came_in.image.as_str().unwrap_or_default() != place.image {
+                    let path = format!("{path}.{}", field(place.list, true));
+                    let to = place.image.as_str().into();
+                    change(path, came_in.image.clone(), to, place.image_rule);
+                }
+                if came_in.effective != place.policy {
+                    let path = format!("{path}.{}", field(place.list, false));
+                    let to = place.policy.name().into();
+                    // "`""` and `null` count as not set" (facts)
+                    let is_set = came_in.policy != "";
+                    let from = if is_set {
+                        came_in.policy.clone()
+                    } else {
+                        Value::Null
+                    };
+                    change(path, from, to, place.policy_rule);
+                }
+            }
+        }
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+/// A policy as it came in: "`""` and `null` count as not set" (facts).
+fn set(policy: &Value) -> Value {
+    if policy == "" {
+        Value::Null
+    } else {
+        policy.clone()
+    }
+}
+
+fn accepted(request: &Value, object: Value) -> Verdict {
+    let object = (object != request["object"]).then_some(object);
+    Verdict {
+        allowed: true,
+        object,
+        ..Verdict::default()
+    }
+}
+
+fn broken(path: String) -> Verdict {
+    Verdict {
+        broken: Some(path),
+        ..Verdict::default()
+    }
+}
+
+/// "an object of a known kind whose shape is not what Kubernetes says (no `spec`, a list that is a
+/// map): rejected, with the path".
+fn shape(object: &Value, root: &str) -> Result<(), String> {
+    let annotations = &object["metadata"]["annotations"];
+    if !(annotations.is_null() || annotations.is_object()) {
+        return Err("metadata.annotations".to_owned());
+    }
+    let mut value = object;
+    let mut path = String::new();
+    for key in root.split('.') {
+        path = if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        };
+        value = value
+            .get(key)
+            .filter(|value| value.is_object())
+            .ok_or(&path)?;
+    }
+    Ok(())
+}
+
+/// The value at a path of keys.
+fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, key| value.get(key))
+}
+
+fn at_mut<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
+    path.split('.')
+        .try_fold(value, |value, key| value.get_mut(key))
+}

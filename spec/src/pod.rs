@@ -1,0 +1,751 @@
+//! The Pod spec as the rules see it: the places where an image stands, and what they are to each
+//! other (design, *Words*).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::image::{Reference, is_image_id};
+use crate::policy::{Policy, server_default};
+use crate::settings::Settings;
+use crate::verdict::{FailedLookup, Finding, Repair, Weight};
+
+/// Which row of the table *Requests* a Pod spec is examined by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    PodCreate,
+    PodUpdate,
+    EphemeralContainers,
+    Template,
+}
+
+/// The lists in which images stand, in the order in which registries are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum List {
+    Containers,
+    InitContainers,
+    EphemeralContainers,
+    Volumes,
+}
+
+impl List {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Containers,
+        Self::InitContainers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
+
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Containers => "containers",
+            Self::InitContainers => "initContainers",
+            Self::EphemeralContainers => "ephemeralContainers",
+            Self::Volumes => "volumes",
+        }
+    }
+}
+
+/// A place where an image stands: a container of any kind, or an image volume.
+#[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
+pub(crate) struct Place {
+    pub(crate) list: List,
+    /// Its index in the list, as additions move it.
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) image: String,
+    /// An unset policy is what the API server would write.
+    pub(crate) policy: Policy,
+    /// What came in; `None` for a check that was added.
+    pub(crate) came_in: Option<CameIn>,
+    pub(crate) is_sidecar: bool,
+    pub(crate) is_exempt: bool,
+    /// Whether the rules look at it.
+    pub(crate) is_examined: bool,
+    /// The volumes that the container mounts.
+    pub(crate) mounts: Vec<String>,
+    /// The image that the stored object has in its place.
+    pub(crate) stored: Option<String>,
+    /// The rule that wrote image or policy last, or that added the place.
+    pub(crate) image_rule: &'static str,
+    pub(crate) policy_rule: &'static str,
+    /// Whether *replace-check* took it out.
+    pub(crate) is_gone: bool,
+}
+
+/// A place as it came in.
+#[derive(Clone, Debug)]
+pub(crate) struct CameIn {
+    pub(crate) index: usize,
+    pub(crate) image: Value,
+    pub(crate) policy: Value,
+    pub(crate) effective: Policy,
+}
+
+impl Place {
+    /// Whether somebody, an author or the API server, has written the policy.
+    pub(crate) fn is_policy_written(&self) -> bool {
+        self.came_in
+            .as_ref()
+            .is_none_or(|came_in| came_in.policy.as_str().is_some_and(|text| !text.is_empty()))
+    }
+}
+
+/// What the registries said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lookups {
+    pub(crate) asked: Vec<String>,
+    pub(crate) manifests: Vec<String>,
+    pub(crate) failed: Vec<FailedLookup>,
+    /// The digest of each `registry/repository:tag` that was answered.
+    pub(crate) digests: BTreeMap<String, String>,
+    /// The `registry/repository:tag` to which `UseCached` was applied.
+    pub(crate) cached: BTreeSet<String>,
+}
+
+/// A Pod spec, and what the rules have made of it so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Pod<'a> {
+    pub(crate) settings: Settings<'a>,
+    pub(crate) event: Event,
+    /// Where the spec stands in the object: `spec`, `spec.template.spec`, …
+    pub(crate) root: &'static str,
+    pub(crate) spec: Value,
+    /// "Pods with a controller in `ownerReferences`"
+    pub(crate) has_controller: bool,
+    pub(crate) places: Vec<Place>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) lookups: Lookups,
+    /// Whether no registry is asked, so that "whatever `Pin`, `KeepTag` or `UseCached` may have left" is
+    /// accepted: in the copy, and to see whether an object "would otherwise be accepted".
+    pub(crate) is_lenient: bool,
+}
+
+impl<'a> Pod<'a> {
+    /// Reads a Pod spec. `old` is the stored one, for requests that change one.
+    ///
+    /// # Errors
+    /// The path of what has not the shape that Kubernetes gives it.
+    pub(crate) fn read(
+        settings: Settings<'a>,
+        event: Event,
+        root: &'static str,
+        spec: &Value,
+        old: Option<&Value>,
+    ) -> Result<Self, String> {
+        let mut pod = Pod {
+            settings,
+            event,
+            root,
+            spec: spec.clone(),
+            has_controller: false,
+            places: Vec::new(),
+            findings: Vec::new(),
+            lookups: Lookups::default(),
+            is_lenient: false,
+        };
+        for list in List::ALL {
+            for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
+                let path = format!("{root}.{}[{index}]", list.key());
+                if let Some(mut place) = read_place(settings, list, index, entry, &path)? {
+                    let stored = stored_entry(&place, old);
+                    place.stored =
+                        stored.and_then(|entry| Some(entry.get("image")?.as_str()?.to_owned()));
+                    place.is_examined = !place.is_exempt && is_in_scope(event, &place, stored);
+                    pod.places.push(place);
+                }
+            }
+        }
+        Ok(pod)
+    }
+
+    /// The places that the rules look at.
+    pub(crate) fn examined(&self) -> Vec<usize> {
+        (0..self.places.len())
+            .filter(|&place| self.places[place].is_examined && !self.places[place].is_gone)
+            .collect()
+    }
+
+    /// The places of a list in their order, the exempt ones included.
+    pub(crate) fn list(&self, list: List) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.places.len())
+            .filter(|&place| self.places[place].list == list && !self.places[place].is_gone)
+            .collect();
+        places.sort_by_key(|&place| self.places[place].index);
+        places
+    }
+
+    /// What a place pulls; `None` for what no node can pull from a registry.
+    pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
+        let image = &self.places[place].image;
+        if is_image_id(image) {
+            None
+        } else {
+            Reference::parse(image)
+        }
+    }
+
+    fn at(&self, list: List, index: usize) -> String {
+        format!("{}.{}[{index}]", self.root, list.key())
+    }
+
+    fn came_in_at(&self, place: usize) -> String {
+        let place = &self.places[place];
+        let index = place
+            .came_in
+            .as_ref()
+            .map_or(place.index, |came_in| came_in.index);
+        self.at(place.list, index)
+    }
+
+    /// The field of the image, in the object that came in.
+    pub(crate) fn image_path(&self, place: usize) -> String {
+        format!(
+            "{}.{}",
+            self.came_in_at(place),
+            field(self.places[place].list, true)
+        )
+    }
+
+    /// The field of the policy, in the object that came in.
+    pub(crate) fn policy_path(&self, place: usize) -> String {
+        format!(
+            "{}.{}",
+            self.came_in_at(place),
+            field(self.places[place].list, false)
+        )
+    }
+
+    /// The place itself, in the object that came in, and in the one that goes out.
+    pub(crate) fn path_in(&self, place: usize) -> String {
+        self.came_in_at(place)
+    }
+
+    /// See [`Self::path_in`].
+    pub(crate) fn path_out(&self, place: usize) -> String {
+        self.at(self.places[place].list, self.places[place].index)
+    }
+
+    /// "`Fix` adds the missing check" only "in Pods", at CREATE, and "Windows Pods get nothing added
+    /// or replaced".
+    pub(crate) fn can_get_checks(&self) -> bool {
+        self.event == Event::PodCreate && !self.is_windows()
+    }
+
+    pub(crate) fn is_windows(&self) -> bool {
+        self.spec.pointer("/os/name").and_then(Value::as_str) == Some("windows")
+    }
+
+    /// "an init container, not a native sidecar, whose name starts with one of
+    /// `imageChecks.namePrefixes`; or an image volume with such a name, mounted on any init
+    /// container, or, where there is none, on every app container that pulls its image"
+    pub(crate) fn is_check(&self, index: usize) -> bool {
+        let place = &self.places[index];
+        let has_prefix = self
+            .settings
+            .name_prefixes()
+            .iter()
+            .any(|prefix| place.name.starts_with(prefix));
+        if !has_prefix || !place.is_examined || place.is_gone || self.reference(index).is_none() {
+            return false;
+        }
+        let mounts_it = |other: usize| self.places[other].mounts.contains(&place.name);
+        match place.list {
+            List::InitContainers => !place.is_sidecar,
+            List::Volumes => {
+                let init = self.list(List::InitContainers);
+                let app = self.list(List::Containers);
+                if init.is_empty() {
+                    app.iter().any(|&app| mounts_it(app))
+                        && app
+                            .iter()
+                            .filter(|&&app| self.is_same_image(app, index))
+                            .all(|&app| mounts_it(app))
+                } else {
+                    init.into_iter().any(mounts_it)
+                }
+            }
+            List::Containers | List::EphemeralContainers => false,
+        }
+    }
+
+    /// The image checks, "init containers in their order, then volumes".
+    pub(crate) fn checks(&self) -> Vec<usize> {
+        [List::InitContainers, List::Volumes]
+            .into_iter()
+            .flat_map(|list| self.list(list))
+            .filter(|&place| self.is_check(place))
+            .collect()
+    }
+
+    pub(crate) fn has_checks(&self) -> bool {
+        !self.checks().is_empty()
+    }
+
+    /// Whether a place is an init container that ends before the app starts: "any other init
+    /// container before the app (no sidecar)".
+    pub(crate) fn is_plain_init(&self, place: usize) -> bool {
+        let place = &self.places[place];
+        place.list == List::InitContainers
+            && !place.is_sidecar
+            && place.is_examined
+            && !place.is_gone
+    }
+
+    /// "an entry of `spec.containers`; with `imageChecks.as: ImageVolume` also an image volume that
+    /// only app containers mount"
+    pub(crate) fn guarded(&self) -> Vec<usize> {
+        let mounts = |list: List, volume: usize| {
+            self.list(list).into_iter().any(|place| {
+                self.places[place]
+                    .mounts
+                    .contains(&self.places[volume].name)
+            })
+        };
+        let containers = self.list(List::Containers).into_iter();
+        let volumes = self.list(List::Volumes).into_iter().filter(|&volume| {
+            self.settings.as_image_volume()
+                && !self.is_check(volume)
+                && mounts(List::Containers, volume)
+                && !mounts(List::InitContainers, volume)
+        });
+        containers
+            .chain(volumes)
+            .filter(|&place| self.places[place].is_examined && self.reference(place).is_some())
+            .collect()
+    }
+
+    /// "with a digest, repository and digest decide and the tag does not. A tag and a digest are one
+    /// image only if this request's lookup gave that digest for the tag; then they are one for all
+    /// rules"
+    pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
+        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
+            return false;
+        };
+        a.name() == b.name()
+            && match (&a.digest, &b.digest) {
+                (Some(a), Some(b)) => a == b,
+                (Some(digest), None) => self.looked_up(&b) == Some(digest),
+                (None, Some(digest)) => self.looked_up(&a) == Some(digest),
+                (None, None) => {
+                    a.tag == b.tag
+                        || self.looked_up(&a).is_some() && self.looked_up(&a) == self.looked_up(&b)
+                }
+            }
+    }
+
+    fn looked_up(&self, image: &Reference) -> Option<&String> {
+        self.lookups.digests.get(&image.name_and_tag()?)
+    }
+
+    /// "under the same written repository: a node keeps credentials by the name as written"
+    pub(crate) fn is_written_alike(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.spelling == b.spelling,
+            _ => false,
+        }
+    }
+
+    /// Whether what one place pulls serves another: the same image, written alike.
+    pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
+        proof != place
+            && self.is_written_alike(proof, place)
+            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
+    }
+
+    /// Where nothing is asked: whether two places may have been one image for the run that asked,
+    /// since one has a digest and the other a tag that is looked up.
+    pub(crate) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
+        let (Some(left), Some(right)) = (self.reference(a), self.reference(b)) else {
+            return false;
+        };
+        self.is_lenient
+            && left.name() == right.name()
+            && (self.is_looked_up(a) && right.digest.is_some()
+                || self.is_looked_up(b) && left.digest.is_some())
+    }
+
+    /// Whether two places pull from one repository.
+    pub(crate) fn is_same_repository(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.name() == b.name(),
+            _ => false,
+        }
+    }
+
+    /// Whether a tag stands in a place that is looked up.
+    pub(crate) fn is_looked_up(&self, place: usize) -> bool {
+        self.reference(place)
+            .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
+    }
+
+    /// Whether a place is one whose `Always` spares a container its own: an init container that is
+    /// no sidecar ("Sidecars neither cover nor prove"), or a check volume, "except where the app
+    /// container mounts it itself (it would be pulled again)".
+    pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
+        self.is_pulled_before(proof, container) && self.serves(proof, container)
+    }
+
+    fn is_pulled_before(&self, proof: usize, container: usize) -> bool {
+        match self.places[proof].list {
+            List::InitContainers => self.is_plain_init(proof),
+            List::Volumes => {
+                self.is_check(proof)
+                    && !self.places[container]
+                        .mounts
+                        .contains(&self.places[proof].name)
+            }
+            List::Containers | List::EphemeralContainers => false,
+        }
+    }
+
+    /// In the copy: whether `UseCached` may have left the policy of a place.
+    pub(crate) fn may_be_cached(&self, place: usize) -> bool {
+        const ACTIONS: [&str; 5] = [
+            "onNotFound",
+            "onDenied",
+            "onRateLimited",
+            "onUnreachable",
+            "onUnknown",
+        ];
+        let came_in = self.places[place].came_in.as_ref();
+        self.is_lenient
+            && came_in.is_some_and(|came_in| came_in.effective == Policy::IfNotPresent)
+            && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
+            && self.reference(place).is_some_and(|image| {
+                image.digest.is_none()
+                    && self.settings.lookup(&image) != "Off"
+                    && ACTIONS
+                        .iter()
+                        .any(|key| self.settings.registry(&image, key, "") == "UseCached")
+            })
+    }
+
+    /// Writes a policy, and a finding where that is one.
+    pub(crate) fn set_policy(&mut self, rule: &'static str, place: usize, to: Policy, tell: bool) {
+        let from = self.places[place].policy;
+        if from == to {
+            return;
+        }
+        self.places[place].policy = to;
+        self.places[place].policy_rule = rule;
+        if tell {
+            // What a later rule writes is what a person has to know of the field.
+            self.findings
+                .retain(|finding| finding.repair != Repair::Policy(place));
+            let path = self.policy_path(place);
+            let (found, expected) = (from.name().into(), to.name().into());
+            self.find(
+                rule,
+                place,
+                path,
+                found,
+                expected,
+                Repair::Policy(place),
+                Weight::Rejects,
+            );
+        }
+    }
+
+    /// Notes a finding.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn find(
+        &mut self,
+        rule: &'static str,
+        place: usize,
+        path: String,
+        found: Value,
+        expected: Value,
+        repair: Repair,
+        weight: Weight,
+    ) {
+        let index = place;
+        let place = &self.places[index];
+        let image = match &place.came_in {
+            Some(came_in) => came_in.image.as_str().unwrap_or_default().to_owned(),
+            None => place.image.clone(),
+        };
+        self.findings.push(Finding {
+            rule,
+            path,
+            container: place.name.clone(),
+            image,
+            found,
+            expected,
+            place: index,
+            repair,
+            weight,
+        });
+    }
+
+    /// "A finding counts when its field ends up different from what came in".
+    pub(crate) fn counts(&self, finding: &Finding) -> bool {
+        let came_in = |place: usize| self.places[place].came_in.as_ref();
+        match finding.repair {
+            Repair::None | Repair::Addition => true,
+            Repair::Policy(place) => {
+                came_in(place).is_some_and(|came_in| came_in.effective != self.places[place].policy)
+            }
+            Repair::Image(place) => came_in(place)
+                .is_some_and(|came_in| came_in.image.as_str() != Some(&self.places[place].image)),
+        }
+    }
+
+    /// Puts an init container at an index; what was there moves on.
+    pub(crate) fn insert_init(
+        &mut self,
+        rule: &'static str,
+        index: usize,
+        container: Value,
+    ) -> usize {
+        for place in &mut self.places {
+            if place.list == List::InitContainers && place.index >= index {
+                place.index += 1;
+            }
+        }
+        self.push_added(rule, List::InitContainers, index, &container);
+        list_of(&mut self.spec, "initContainers").insert(index, container);
+        self.places.len() - 1
+    }
+
+    /// Adds an image volume.
+    pub(crate) fn push_volume(
+        &mut self,
+        rule: &'static str,
+        name: &str,
+        image: &str,
+        policy: Policy,
+    ) {
+        let volume =
+            json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});
+        let volumes = list_of(&mut self.spec, "volumes");
+        volumes.push(volume.clone());
+        let index = volumes.len() - 1;
+        self.push_added(rule, List::Volumes, index, &volume);
+    }
+
+    fn push_added(&mut self, rule: &'static str, list: List, index: usize, entry: &Value) {
+        if let Ok(Some(mut place)) = read_place(self.settings, list, index, entry, "") {
+            place.came_in = None;
+            place.is_exempt = false;
+            place.is_examined = true;
+            place.image_rule = rule;
+            place.policy_rule = rule;
+            self.places.push(place);
+        }
+    }
+
+    /// Mounts a volume, as an entry of `volumeMounts`, on the container of a place.
+    pub(crate) fn mount(&mut self, place: usize, entry: Value) {
+        if let Some(name) = entry.get("name").and_then(Value::as_str) {
+            self.places[place].mounts.push(name.to_owned());
+        }
+        let (key, index) = (self.places[place].list.key(), self.places[place].index);
+        list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
+    }
+
+    /// The containers that carry check volumes: "the first init container that is neither a native
+    /// sidecar nor exempt; else … the first sidecar or exempt one …; without init containers …
+    /// every app container".
+    pub(crate) fn carriers(&self) -> Vec<usize> {
+        let init = self.list(List::InitContainers);
+        let plain = init
+            .iter()
+            .find(|&&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
+        match plain.or(init.first()) {
+            Some(&carrier) => vec![carrier],
+            None => self.list(List::Containers),
+        }
+    }
+
+    /// The names of all containers, and of all volumes where they count as well.
+    pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
+        self.each_entry()
+            .filter(|(list, _)| with_volumes || *list != List::Volumes)
+            .map(|(_, entry)| entry)
+            .filter_map(|entry| entry.get("name").and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The paths at which anything is mounted on any container.
+    pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
+        self.each_entry()
+            .filter_map(|(_, entry)| entry.get("volumeMounts")?.as_array())
+            .flatten()
+            .filter_map(|mount| mount.get("mountPath")?.as_str())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn each_entry(&self) -> impl Iterator<Item = (List, &Value)> {
+        List::ALL.into_iter().flat_map(|list| {
+            let entries = self.spec.get(list.key()).and_then(Value::as_array);
+            entries
+                .into_iter()
+                .flatten()
+                .map(move |entry| (list, entry))
+        })
+    }
+
+    /// The spec with what the rules made of it.
+    pub(crate) fn spec_out(&self) -> Value {
+        let mut spec = self.spec.clone();
+        for place in self.places.iter().filter(|place| !place.is_gone) {
+            let Some(came_in) = &place.came_in else {
+                continue;
+            };
+            let entry = &mut spec[place.list.key()][place.index];
+            let is_volume = place.list == List::Volumes;
+            let fields = if is_volume {
+                &mut entry["image"]
+            } else {
+                entry
+            };
+            if came_in.image.as_str().unwrap_or_default() != place.image {
+                fields[if is_volume { "reference" } else { "image" }] = place.image.as_str().into();
+            }
+            if came_in.effective != place.policy {
+                let key = if is_volume {
+                    "pullPolicy"
+                } else {
+                    "imagePullPolicy"
+                };
+                fields[key] = place.policy.name().into();
+            }
+        }
+        spec
+    }
+}
+
+/// The field that holds the image (or the policy) of an entry.
+pub(crate) fn field(list: List, is_image: bool) -> &'static str {
+    match (list, is_image) {
+        (List::Volumes, true) => "image.reference",
+        (List::Volumes, false) => "image.pullPolicy",
+        (_, true) => "image",
+        (_, false) => "imagePullPolicy",
+    }
+}
+
+fn list_of<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value> {
+    if !value[key].is_array() {
+        value[key] = json!([]);
+    }
+    match &mut value[key] {
+        Value::Array(list) => list,
+        _ => unreachable!("it was made one"),
+    }
+}
+
+/// The entries of a list; missing and null are empty.
+pub(crate) fn entries<'v>(
+    spec: &'v Value,
+    root: &str,
+    list: List,
+) -> Result<Vec<&'v Value>, String> {
+    match spec.get(list.key()) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(entries)) => Ok(entries.iter().collect()),
+        Some(_) => Err(format!("{root}.{}", list.key())),
+    }
+}
+
+fn text(entry: &Value, key: &str, path: &str) -> Result<Option<String>, String> {
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("{path}.{key}")),
+    }
+}
+
+fn read_place(
+    settings: Settings,
+    list: List,
+    index: usize,
+    entry: &Value,
+    path: &str,
+) -> Result<Option<Place>, String> {
+    if !entry.is_object() {
+        return Err(path.to_owned());
+    }
+    let name = text(entry, "name", path)?.unwrap_or_default();
+    let is_volume = list == List::Volumes;
+    let (fields, keys, path) = if is_volume {
+        match entry.get("image") {
+            None | Some(Value::Null) => return Ok(None),
+            Some(image) if image.is_object() => {
+                (image, ["reference", "pullPolicy"], format!("{path}.image"))
+            }
+            Some(_) => return Err(format!("{path}.image")),
+        }
+    } else {
+        (entry, ["image", "imagePullPolicy"], path.to_owned())
+    };
+    let image = text(fields, keys[0], &path)?.unwrap_or_default();
+    let policy = match text(fields, keys[1], &path)?.as_deref() {
+        // "`""` and `null` count as not set" (facts)
+        None | Some("") => server_default(&image),
+        Some(text) => Policy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
+    };
+    let mut mounts = Vec::new();
+    match entry.get("volumeMounts") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(list)) => {
+            for (index, mount) in list.iter().enumerate() {
+                let path = format!("{path}.volumeMounts[{index}]");
+                if !mount.is_object() {
+                    return Err(path);
+                }
+                mounts.extend(text(mount, "name", &path)?);
+            }
+        }
+        Some(_) if is_volume => {}
+        Some(_) => return Err(format!("{path}.volumeMounts")),
+    }
+    let is_sidecar = list == List::InitContainers
+        && text(entry, "restartPolicy", &path)?.as_deref() == Some("Always");
+    let reference = Reference::parse(&image).filter(|_| !is_image_id(&image));
+    Ok(Some(Place {
+        list,
+        index,
+        is_exempt: settings.is_exempt(&name, reference.as_ref()),
+        name,
+        came_in: Some(CameIn {
+            index,
+            image: fields.get(keys[0]).cloned().unwrap_or_default(),
+            policy: fields.get(keys[1]).cloned().unwrap_or_default(),
+            effective: policy,
+        }),
+        image,
+        policy,
+        is_sidecar,
+        is_examined: false,
+        mounts,
+        stored: None,
+        image_rule: "",
+        policy_rule: "",
+        is_gone: false,
+    }))
+}
+
+fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> {
+    let entries = old?.get(place.list.key())?.as_array()?;
+    entries.iter().find(|entry| {
+        let name = entry.get("name").and_then(Value::as_str);
+        name.unwrap_or_default() == place.name
+    })
+}
+
+/// "for the images that changed", "for the containers that are new".
+fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
+    match event {
+        Event::PodCreate | Event::Template => true,
+        Event::PodUpdate => {
+            matches!(place.list, List::Containers | List::InitContainers)
+                && place.stored.clone().unwrap_or_default() != place.image
+        }
+        Event::EphemeralContainers => place.list == List::EphemeralContainers && stored.is_none(),
+    }
+}

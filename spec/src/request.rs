@@ -1,0 +1,117 @@
+//! The table *Requests*: what is examined, and what passes untouched.
+
+use serde_json::Value;
+
+use crate::at;
+use crate::pod::Event;
+use crate::settings::Settings;
+
+/// What is done with a request.
+pub(crate) enum Row {
+    /// "accepted untouched"
+    Untouched,
+    /// "Job UPDATE: apart from *re-apply* accepted untouched"
+    ReapplyOnly(&'static str),
+    /// Examined, with the place of the Pod spec in the object.
+    Examined(Event, &'static str),
+    /// "rejected, with the path"
+    Broken(String),
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Finds the row of a request.
+pub(crate) fn row(request: &Value, settings: Settings) -> Row {
+    // "The `group` decides together with the `kind`."
+    let root = match (text(request, "/kind/group"), text(request, "/kind/kind")) {
+        ("", "Pod") => "spec",
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
+        | ("batch", "Job")
+        | ("", "ReplicationController") => "spec.template.spec",
+        ("batch", "CronJob") => "spec.jobTemplate.spec.template.spec",
+        ("", "PodTemplate") => "template.spec",
+        // "any other group or kind …: accepted untouched"
+        _ => return Row::Untouched,
+    };
+    let kind = text(request, "/kind/kind");
+    let operation = text(request, "/operation");
+    let subresource = text(request, "/subResource");
+    let (object, old) = (&request["object"], &request["oldObject"]);
+    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"; "`object` can be absent"
+    let is_ephemeral =
+        kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
+    if !matches!(operation, "CREATE" | "UPDATE")
+        || !subresource.is_empty() && !is_ephemeral
+        || object.is_null()
+    {
+        return Row::Untouched;
+    }
+    if !object.is_object() {
+        return Row::Broken("object".to_owned());
+    }
+    let metadata = &object["metadata"];
+    if !(metadata.is_null() || metadata.is_object()) {
+        return Row::Broken("metadata".to_owned());
+    }
+    // "UPDATE of an object with a `deletionTimestamp`"
+    if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
+        return Row::Untouched;
+    }
+    // "mirror Pods (annotation `kubernetes.io/config.mirror`, made by a user in the group
+    // `system:nodes`)"
+    let is_node = request
+        .pointer("/userInfo/groups")
+        .and_then(Value::as_array)
+        .is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"));
+    let has_mirror_annotation = metadata["annotations"]
+        .get("kubernetes.io/config.mirror")
+        .is_some();
+    if kind == "Pod" && is_node && has_mirror_annotation {
+        return Row::Untouched;
+    }
+    if kind != "Pod" {
+        // "any of these but a Pod with a controller in `ownerReferences`: accepted untouched"
+        if has_controller(object) {
+            return Row::Untouched;
+        }
+        // "Job UPDATE: apart from *re-apply* accepted untouched (its template is immutable)"
+        if kind == "Job" && operation == "UPDATE" {
+            return Row::ReapplyOnly(root);
+        }
+        // "`templates`: `Off`: not looked at"
+        if settings.templates() == "Off" {
+            return Row::Untouched;
+        }
+        // "UPDATE of these with an unchanged pod template: accepted untouched"
+        let template = root.trim_end_matches(".spec");
+        if operation == "UPDATE"
+            && at(object, template).is_some()
+            && at(object, template) == at(old, template)
+        {
+            return Row::Untouched;
+        }
+        return Row::Examined(Event::Template, root);
+    }
+    let event = match operation {
+        "CREATE" => Event::PodCreate,
+        _ if is_ephemeral => Event::EphemeralContainers,
+        _ => Event::PodUpdate,
+    };
+    Row::Examined(event, root)
+}
+
+/// Whether a controller owns an object.
+pub(crate) fn has_controller(object: &Value) -> bool {
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    owners
+        .into_iter()
+        .flatten()
+        .any(|owner| owner["controller"] == true)
+}

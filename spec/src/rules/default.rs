@@ -1,0 +1,128 @@
+//! **default**: "the policy of a container whose author chose none becomes the configured default,
+//! in `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`. Every container,
+//! not some of them."
+
+use crate::image::Reference;
+use crate::pod::Pod;
+use crate::policy::{Policy, server_default};
+use crate::settings::Settings;
+
+pub(crate) fn apply(pod: &mut Pod) {
+    let wanted: Vec<(usize, Policy)> = pod
+        .examined()
+        .into_iter()
+        .filter(|&place| !is_chosen(pod, place) && !has_no_repair(pod, place))
+        .filter_map(|place| {
+            let default = configured(pod.settings, &pod.places[place].image, pod.is_check(place))?;
+            if is_told_by_disallowed_policy(pod, place, default) {
+                return None;
+            }
+            (!stands(pod, place, default)).then_some((place, default))
+        })
+        .collect();
+    for (place, default) in wanted {
+        // "a default that is forbidden is clamped": by *disallowed-policy*.
+        let written = pod.settings.default_policy(pod.is_check(place));
+        let is_clamped = pod.reference(place).is_some_and(|image| {
+            let written = written.and_then(Policy::read).unwrap_or(Policy::Always);
+            default == Policy::IfNotPresent && is_forbidden(pod.settings, &image, written)
+        });
+        let rule = if is_clamped {
+            "disallowed-policy"
+        } else {
+            "default"
+        };
+        pod.set_policy(rule, place, default, true);
+    }
+}
+
+/// Where the default is not the reason for what comes out: an image that `requireAlways` names, or a
+/// policy that a forbid takes away.
+fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: Policy) -> bool {
+    pod.reference(place).is_some_and(|image| {
+        default != Policy::Always && pod.settings.requires_always(&image)
+            || is_forbidden(pod.settings, &image, pod.places[place].policy)
+    })
+}
+
+/// Whether `images.forbidAlways` or `images.forbidNever` takes a policy away.
+pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy) -> bool {
+    policy == Policy::Always && settings.forbids_always(image)
+        || policy == Policy::Never && settings.forbids_never(image)
+}
+
+/// What is to be said of such a place, *invalid-image* says.
+fn has_no_repair(pod: &Pod, place: usize) -> bool {
+    pod.reference(place).is_none()
+}
+
+/// Whether an author chose the policy, as far as anybody can tell.
+fn is_chosen(pod: &Pod, place: usize) -> bool {
+    let policy = pod.places[place].policy;
+    // "a policy equal to the server default counts as not chosen"
+    let is_server_default = pod.settings.replace_server_defaults()
+        && policy == server_default(&pod.places[place].image);
+    pod.places[place].is_policy_written() && !is_server_default
+}
+
+/// The configured default of an image, after everything that bounds a default; `None` where there
+/// is none.
+pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<Policy> {
+    let reference = Reference::parse(image);
+    let digest = reference
+        .as_ref()
+        .is_some_and(|image| image.digest.is_some());
+    let default = match settings.default_policy(is_check)? {
+        // "Always for a tag, IfNotPresent for a digest"
+        "AlwaysUnlessDigest" if digest => Policy::IfNotPresent,
+        "AlwaysUnlessDigest" => Policy::Always,
+        name => Policy::read(name)?,
+    };
+    let Some(image) = reference else {
+        return Some(default);
+    };
+    let lookup = settings.lookup(&image);
+    match default {
+        // "A default `Never` doesn't reach looked-up images"
+        Policy::Never if lookup != "Off" => None,
+        // "a default that is forbidden is clamped to `IfNotPresent`"
+        Policy::Never if settings.forbids_never(&image) => Some(Policy::IfNotPresent),
+        Policy::Always if settings.forbids_always(&image) && !settings.requires_always(&image) => {
+            Some(Policy::IfNotPresent)
+        }
+        // "under `Pin` a default `Always` is `IfNotPresent` for digests"
+        Policy::Always if lookup == "Pin" && digest => Some(Policy::IfNotPresent),
+        default => Some(default),
+    }
+}
+
+/// Whether a policy stays although the default is another one, since the policy may have written
+/// it itself.
+fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
+    let policy = pod.places[place].policy;
+    // "a default weakens neither half of what *pull-once* leaves"
+    default < policy && is_half_of_pull_once(pod, place)
+        // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for
+        // *default* and *weak-check*" in the copy
+        || pod.may_be_cached(place)
+}
+
+/// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
+fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
+    let is_left = |container: usize, proof: usize| {
+        let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {
+            return false;
+        };
+        pod.guarded().contains(&container)
+            && pod.places[container].policy == Policy::IfNotPresent
+            && !pod.settings.requires_always(&pulled)
+            && pod.places[proof].policy == Policy::Always
+            && !pod.settings.forbids_always(&proved)
+            && pod.proves(proof, container)
+    };
+    pod.settings.pull_once()
+        && pod
+            .examined()
+            .into_iter()
+            .any(|other| is_left(place, other) || is_left(other, place))
+}

@@ -1,0 +1,55 @@
+//! **disallowed-policy**: `images.requireAlways`, `images.forbidAlways`, `images.forbidNever`.
+
+use serde_json::Value;
+
+use crate::pod::{Event, Pod};
+use crate::policy::Policy;
+use crate::rules::default;
+use crate::verdict::{Repair, Weight};
+
+pub(crate) fn apply(pod: &mut Pod) {
+    for place in pod.examined() {
+        let Some(image) = pod.reference(place) else {
+            continue;
+        };
+        let policy = pod.places[place].policy;
+        let required = pod.settings.requires_always(&image);
+        let forbidden = pod.settings.forbids_always(&image);
+        let wanted = if required && forbidden {
+            // "An image that both match is a finding without a repair that names both patterns."
+            None
+        } else if required && policy != Policy::Always {
+            // "containers of these images pull with `Always`"
+            Some(Policy::Always)
+        } else if !required && default::is_forbidden(pod.settings, &image, policy) {
+            // "containers of these images never pull with `Always` (`Never`) …; `Fix` sets
+            // `IfNotPresent`"; "what a forbid takes away counts as not chosen, so *default* comes
+            // first"
+            let text = &pod.places[place].image;
+            let default = default::configured(pod.settings, text, pod.is_check(place))
+                .filter(|_| pod.event != Event::PodUpdate);
+            Some(default.unwrap_or(Policy::IfNotPresent))
+        } else {
+            continue;
+        };
+        match wanted {
+            Some(wanted) if pod.event != Event::PodUpdate => {
+                pod.set_policy("disallowed-policy", place, wanted, true);
+            }
+            // "At UPDATE of a Pod a finding without repair."
+            wanted => {
+                let path = pod.policy_path(place);
+                let expected = wanted.map_or(Value::Null, |policy| policy.name().into());
+                pod.find(
+                    "disallowed-policy",
+                    place,
+                    path,
+                    policy.name().into(),
+                    expected,
+                    Repair::None,
+                    Weight::Rejects,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The rules, in their order: "Each works on what the one before left."
+
+mod default;
+mod disallowed_policy;
+mod invalid_image;
+mod missing_check;
+mod platform;
+mod pull_once;
+mod registry;
+mod replace_check;
+mod stuck_pull;
+mod weak_check;
+
+use serde_json::Value;
+
+use crate::Registry;
+use crate::pod::{Event, Pod};
+
+/// Runs the rules that an event has; without a registry where none is to be asked.
+pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Registry>) {
+    invalid_image::apply(pod);
+    if pod.event != Event::PodUpdate {
+        default::apply(pod);
+    }
+    disallowed_policy::apply(pod);
+    if let Some(registry) = registry {
+        registry::apply(pod, registry);
+    }
+    if matches!(pod.event, Event::PodUpdate | Event::EphemeralContainers) {
+        return;
+    }
+    weak_check::apply(pod);
+    pull_once::apply(pod);
+    missing_check::apply(pod);
+    // "Then pull-once applies to it as well."
+    pull_once::apply(pod);
+    replace_check::apply(pod);
+    stuck_pull::apply(pod, status);
+}

@@ -1,0 +1,35 @@
+//! **pull-once**: "once an init container has pulled an image with `Always`, the containers that it
+//! covers need not pull it again, so their `Always` becomes `IfNotPresent`". "Never reported as a
+//! finding."
+
+use crate::pod::{List, Pod};
+use crate::policy::Policy;
+
+pub(crate) fn apply(pod: &mut Pod) {
+    // "in a Pod with image checks"
+    if !pod.settings.pull_once() || !pod.has_checks() {
+        return;
+    }
+    for container in pod.examined() {
+        // "*pull-once* leaves [a guarded image volume] alone"
+        if pod.places[container].list != List::Containers
+            || pod.places[container].policy != Policy::Always
+        {
+            continue;
+        }
+        let Some(image) = pod.reference(container) else {
+            continue;
+        };
+        // "Never for images that `images.requireAlways` names."
+        if pod.settings.requires_always(&image) {
+            continue;
+        }
+        let is_proved = pod.examined().into_iter().any(|proof| {
+            pod.places[proof].policy == Policy::Always && pod.proves(proof, container)
+        });
+        if is_proved {
+            // "pull-once is computed in all modes and written in `Fix`"
+            pod.set_policy("pull-once", container, Policy::IfNotPresent, false);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! **registry**: "`registry.*` with its overrides and the platform verdict, for every place an image
+//! stands: containers, init containers, new ephemeral containers, image volumes. One lookup per
+//! distinct image."
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::Registry;
+use crate::image::Reference;
+use crate::pod::{Event, Pod};
+use crate::policy::Policy;
+use crate::rules::platform;
+use crate::verdict::{FailedLookup, Failure, Repair, Weight};
+
+pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
+    // "**0** asks nothing and says nothing"
+    if pod.settings.max_lookups() == 0 {
+        return;
+    }
+    keep_digests(pod);
+    let asked_for = platform::asked_for(&pod.spec);
+    let mut host = Host {
+        registry,
+        is_refused: false,
+        silent: BTreeSet::new(),
+    };
+    for image in wanted(pod, !asked_for.is_empty()) {
+        let key = image.normalised();
+        match host.digest(pod, &image) {
+            Ok(digest) => {
+                // "`manifest_digest` first, then `oci_manifest` of `repo@digest`: two host calls, one
+                // lookup"
+                if !asked_for.is_empty() && pod.settings.platform() != "Off" {
+                    let at_digest = format!(
+                        "{}@{}",
+                        image.name(),
+                        image.digest.as_ref().unwrap_or(&digest)
+                    );
+                    match host.platforms(pod, &image, &at_digest) {
+                        Ok(there) => platform::compare(pod, &key, &asked_for, there.as_deref()),
+                        Err(failure) => {
+                            fail(pod, &image, failure, true, image.digest.is_none());
+                            continue;
+                        }
+                    }
+                }
+                if let Some(name) = image.name_and_tag().filter(|_| image.digest.is_none()) {
+                    pod.lookups.digests.insert(name, digest.clone());
+                }
+                if image.digest.is_none() {
+                    pin(pod, &key, &digest);
+                }
+            }
+            Err((failure, asked)) => fail(pod, &image, failure, asked, image.digest.is_none()),
+        }
+    }
+}
+
+/// At UPDATE of a Pod: "a tag whose stored image is that tag with a digest keeps the digest, recorded
+/// or not".
+fn keep_digests(pod: &mut Pod) {
+    if pod.event != Event::PodUpdate {
+        return;
+    }
+    for place in pod.examined() {
+        let stored = pod.places[place].stored.clone().unwrap_or_default();
+        let (Some(brought), Some(stored)) = (pod.reference(place), Reference::parse(&stored))
+        else {
+            continue;
+        };
+        let is_that_tag =
+            brought.tag == stored.tag || stored.tag.is_none() && !brought.is_tag_written;
+        if brought.name() == stored.name() && is_that_tag {
+            if let Some(digest) = stored.digest {
+                pin_place(pod, place, &digest);
+            }
+        }
+    }
+}
+
+/// The distinct images that are looked up: "images of containers first, then init, ephemeral,
+/// volumes".
+fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
+    let mut images: Vec<Reference> = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut places = pod.examined();
+    places.sort_by_key(|&place| (pod.places[place].list, pod.places[place].index));
+    for place in places {
+        let Some(image) = pod.reference(place) else {
+            continue;
+        };
+        // "References that carry a digest are never looked up for pinning"; "Digests are looked up
+        // for [platform] too".
+        let is_digest_wanted = pod.settings.platform() != "Off" && asks_for_platform;
+        if pod.settings.lookup(&image) == "Off"
+            || image.digest.is_some() && !is_digest_wanted
+            // "Images that everybody pulls with `Never` are not looked up"
+            || pullers(pod, &image.normalised()).is_empty()
+        {
+            continue;
+        }
+        if known.insert(image.normalised()) {
+            images.push(image);
+        }
+    }
+    images
+}
+
+/// The places that pull an image, and ask somebody for it.
+pub(crate) fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
+    let places = places_of(pod, normalised).into_iter();
+    places
+        .filter(|&place| pod.places[place].policy != Policy::Never)
+        .collect()
+}
+
+fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
+    let is_it = |place: &usize| {
+        pod.reference(*place)
+            .is_some_and(|image| image.normalised() == normalised)
+    };
+    pod.examined().into_iter().filter(is_it).collect()
+}
+
+struct Host<'r> {
+    registry: &'r mut dyn Registry,
+    is_refused: bool,
+    silent: BTreeSet<String>,
+}
+
+impl Host<'_> {
+    /// The digest, or why there is none and whether anybody was asked.
+    fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, bool)> {
+        // "A host that refuses is class `notGranted`, …, asked once."
+        if self.is_refused {
+            return Err((Failure::NotGranted, false));
+        }
+        // "After the first unreachable answer from a registry, its other images are not asked for in
+        // this request."
+        if self.silent.contains(&image.registry) {
+            return Err((Failure::Unreachable, false));
+        }
+        // "lookups in one request; the rest counts as unreachable"; "Only lookups that are made
+        // count."
+        if pod.lookups.asked.len() as u64 >= pod.settings.max_lookups() {
+            return Err((Failure::Unreachable, false));
+        }
+        pod.lookups.asked.push(image.normalised());
+        let answer = self.registry.manifest_digest(&image.normalised());
+        answer.map_err(|failure| (self.note(image, failure), true))
+    }
+
+    fn platforms(
+        &mut self,
+        pod: &mut Pod,
+        image: &Reference,
+        at_digest: &str,
+    ) -> Result<Option<Vec<(String, String)>>, Failure> {
+        if self.is_refused {
+            return Err(Failure::NotGranted);
+        }
+        pod.lookups.manifests.push(at_digest.to_owned());
+        let answer = self.registry.platforms(at_digest);
+        answer.map_err(|failure| self.note(image, failure))
+    }
+
+    fn note(&mut self, image: &Reference, failure: Failure) -> Failure {
+        match failure {
+            Failure::Unreachable => {
+                self.silent.insert(image.registry.clone());
+            }
+            Failure::NotGranted => self.is_refused = true,
+            _ => {}
+        }
+        failure
+    }
+}
+
+/// "`Pin` also rewrites `repo:tag` to `repo:tag@sha256:…` with `IfNotPresent` (`Always` where
+/// `images.requireAlways` says so)".
+fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
+    for place in places_of(pod, normalised) {
+        pin_place(pod, place, digest);
+    }
+}
+
+/// Pins one place, where its effective lookup says so; "every rule but *registry*'s `Pin`, on the pod
+/// template".
+fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
+    let Some(image) = pod.reference(place) else {
+        return;
+    };
+    if pod.settings.lookup(&image) != "Pin"
+        || pod.event == Event::Template
+        || image.digest.is_some()
+    {
+        return;
+    }
+    let from = pod.places[place].image.clone();
+    let tag = image.tag.unwrap_or_default();
+    let to = format!("{}:{tag}@{digest}", image.spelling);
+    pod.places[place].image.clone_from(&to);
+    pod.places[place].image_rule = "registry";
+    // "never a change of `imagePullPolicy`" at UPDATE of a Pod; "`Pin` leaves `Never`"
+    if pod.event != Event::PodUpdate && pod.places[place].policy != Policy::Never {
+        let is_required = pod
+            .reference(place)
+            .is_some_and(|image| pod.settings.requires_always(&image));
+        let policy = if is_required {
+            Policy::Always
+        } else {
+            Policy::IfNotPresent
+        };
+        pod.set_policy("registry", place, policy, false);
+    }
+    // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"; in `Fix` one that
+    // is repaired.
+    let path = pod.image_path(place);
+    pod.find(
+        "registry",
+        place,
+        path,
+        from.into(),
+        to.into(),
+        Repair::Image(place),
+        Weight::Rejects,
+    );
+}
+
+/// `Reject`, `KeepTag` or `UseCached`.
+fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag: bool) {
+    let (key, default) = match failure {
+        Failure::NotFound => ("onNotFound", "Reject"),
+        Failure::Denied => ("onDenied", "KeepTag"),
+        Failure::RateLimited => ("onRateLimited", "KeepTag"),
+        Failure::Unreachable => ("onUnreachable", "KeepTag"),
+        // "class `notGranted`, action `onUnknown`"
+        Failure::Unknown | Failure::NotGranted => ("onUnknown", "KeepTag"),
+    };
+    let normalised = image.normalised();
+    let action = match pod.settings.registry(image, key, default) {
+        // "`UseCached` acts as `KeepTag` on a template"; "at UPDATE of a Pod it acts as `KeepTag`"
+        "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
+        // What is asked for the platform alone leaves nothing to cache, and "`Warn` never rejects".
+        "UseCached" if !is_tag => "KeepTag",
+        "Reject" if !is_tag && pod.settings.platform() == "Warn" => "KeepTag",
+        action => action,
+    };
+    for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
+        match action {
+            // One sentence for an image, at the first place that pulls it.
+            "Reject" if index == 0 => {
+                let path = pod.image_path(place);
+                let found = Value::from(pod.places[place].image.as_str());
+                pod.find(
+                    "registry",
+                    place,
+                    path,
+                    found,
+                    Value::Null,
+                    Repair::None,
+                    Weight::Rejects,
+                );
+            }
+            // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
+            // `Always` only"
+            "UseCached"
+                if pod.places[place].policy == Policy::Always
+                    && !pod.settings.requires_always(image) =>
+            {
+                pod.set_policy("registry", place, Policy::IfNotPresent, true);
+            }
+            _ => {}
+        }
+    }
+    if action == "UseCached" {
+        pod.lookups.cached.insert(normalised.clone());
+    }
+    pod.lookups.failed.push(FailedLookup {
+        image: normalised,
+        failure,
+        asked,
+        action: action.to_owned(),
+    });
+}

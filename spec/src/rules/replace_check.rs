@@ -1,0 +1,99 @@
+//! **replace-check**: "the checks that are init containers become image volumes too, last of all
+//! rules … A saving, never a finding".
+
+use serde_json::Value;
+
+use crate::pod::{Event, List, Pod};
+use crate::rules::missing_check::mount_of;
+
+pub(crate) fn apply(pod: &mut Pod) {
+    // "with `as: ImageVolume`, in mode `Fix`, at CREATE of a Pod that has a controller"; "Windows
+    // Pods get nothing added or replaced"
+    if !pod.settings.replace_existing()
+        || pod.settings.mode() != "Fix"
+        || pod.event != Event::PodCreate
+        || !pod.has_controller
+        || pod.is_windows()
+    {
+        return;
+    }
+    let (names, paths) = (volume_names(pod), pod.mount_paths());
+    let init = pod.list(List::InitContainers);
+    let mut going: Vec<usize> = init
+        .iter()
+        .copied()
+        .filter(|&place| pod.is_check(place))
+        .filter(|&place| {
+            let name = &pod.places[place].name;
+            // "A name that a volume has already: that check stays" (issue 11), and so does one whose
+            // volume could have no such name or no mount of its own.
+            !names.contains(name)
+                && name.len() <= 63
+                && !paths.contains(&format!("/.imagecheck/{name}"))
+        })
+        .collect();
+    // "Where no init container would remain, the first check stays and carries the volumes."
+    if going.len() == init.len() && !going.is_empty() {
+        going.remove(0);
+    }
+    let checks = pod.checks();
+    let removed: Vec<(usize, Value)> = going
+        .into_iter()
+        .map(|place| (place, take_out(pod, place)))
+        .collect();
+    let mut moved: Vec<String> = Vec::new();
+    for (place, container) in removed {
+        let (name, image, policy) = {
+            let place = &pod.places[place];
+            (place.name.clone(), place.image.clone(), place.policy)
+        };
+        pod.push_volume("replace-check", &name, &image, policy);
+        let mounts = container.get("volumeMounts").and_then(Value::as_array);
+        for mount in mounts.into_iter().flatten() {
+            let volume = mount
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let is_check_volume = checks.iter().any(|&check| {
+                pod.places[check].list == List::Volumes && pod.places[check].name == volume
+            });
+            if is_check_volume && !moved.iter().any(|name| name == volume) {
+                moved.push(volume.to_owned());
+            }
+        }
+        for carrier in pod.carriers() {
+            pod.mount(carrier, mount_of(&name));
+        }
+    }
+    // "Mounts of a removed check that carried volumes move to the carrier."
+    for volume in moved {
+        for carrier in pod.carriers() {
+            if !pod.places[carrier].mounts.contains(&volume) {
+                pod.mount(carrier, mount_of(&volume));
+            }
+        }
+    }
+}
+
+fn volume_names(pod: &Pod) -> Vec<String> {
+    let volumes = pod.spec.get("volumes").and_then(Value::as_array);
+    let names = volumes
+        .into_iter()
+        .flatten()
+        .filter_map(|volume| volume.get("name")?.as_str());
+    names.map(str::to_owned).collect()
+}
+
+fn take_out(pod: &mut Pod, place: usize) -> Value {
+    let index = pod.places[place].index;
+    pod.places[place].is_gone = true;
+    for other in &mut pod.places {
+        if other.list == List::InitContainers && other.index > index {
+            other.index -= 1;
+        }
+    }
+    match &mut pod.spec["initContainers"] {
+        Value::Array(list) => list.remove(index),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,151 @@
+//! **weak-check**: "The strongest of [a container's checks] is at least as strong as the container.
+//! Repair: raise the first of them, init containers in their order, then volumes."
+
+use serde_json::Value;
+
+use crate::pod::Pod;
+use crate::policy::{Policy, server_default};
+use crate::rules::{default, missing_check};
+use crate::verdict::{Repair, Weight};
+
+pub(crate) fn apply(pod: &mut Pod) {
+    let came_with: Vec<Policy> = pod.places.iter().map(|place| place.policy).collect();
+    let mut refused = Vec::new();
+    // Those with checks of their own spelling first: what is raised for them may serve the others.
+    for is_written_alike in [true, false] {
+        for container in pod.guarded() {
+            let (alike, checks) = checks_of(pod, container);
+            if alike == is_written_alike {
+                raise(pod, container, &checks, &came_with, &mut refused);
+            }
+        }
+    }
+    stay_in_the_copy(pod);
+    for (check, &from) in came_with.iter().enumerate() {
+        let to = pod.places[check].policy;
+        let path = pod.policy_path(check);
+        if refused.contains(&check) {
+            // docs/rules.md, *weak-check*, "No repair"
+            let (found, expected) = (from.name().into(), Policy::Always.name().into());
+            pod.find(
+                "weak-check",
+                check,
+                path,
+                found,
+                expected,
+                Repair::None,
+                Weight::Rejects,
+            );
+        } else if from != to {
+            pod.findings
+                .retain(|finding| finding.repair != Repair::Policy(check));
+            let (found, expected): (Value, Value) = (from.name().into(), to.name().into());
+            pod.find(
+                "weak-check",
+                check,
+                path,
+                found,
+                expected,
+                Repair::Policy(check),
+                Weight::Rejects,
+            );
+        }
+    }
+}
+
+/// "The checks of a container are those of the same image whose repository is written the same way;
+/// where there are none, and none will be added for that spelling, those of the same image written
+/// otherwise." Whether they are written alike, and which they are.
+fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
+    let same: Vec<usize> = pod
+        .checks()
+        .into_iter()
+        .filter(|&check| pod.is_same_image(check, container))
+        .collect();
+    let alike: Vec<usize> = same
+        .iter()
+        .copied()
+        .filter(|&check| pod.is_written_alike(check, container))
+        .collect();
+    if !alike.is_empty() {
+        (true, alike)
+    } else if missing_check::will_be_added(pod, container) {
+        (false, Vec::new())
+    } else {
+        (false, same)
+    }
+}
+
+fn raise(
+    pod: &mut Pod,
+    container: usize,
+    checks: &[usize],
+    came_with: &[Policy],
+    refused: &mut Vec<usize>,
+) {
+    let need = pod.places[container].policy;
+    let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
+    let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
+        return;
+    };
+    if strongest >= need {
+        return;
+    }
+    // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
+    // check*" in the copy; and what a lookup would have shown to be the same image counts there.
+    if pod.may_be_cached(first)
+        || pod.checks().into_iter().any(|check| {
+            pod.is_lenient && came_with[check] >= need && pod.may_be_same_image(check, container)
+        })
+    {
+        return;
+    }
+    let image = pod.reference(first);
+    if need == Policy::Always && image.is_some_and(|image| pod.settings.forbids_always(&image)) {
+        refused.push(first);
+        return;
+    }
+    let to = as_it_would_stay(pod, &pod.places[first].image, need);
+    pod.set_policy("weak-check", first, to, false);
+}
+
+/// Where nothing is asked, a check that *default* lowered may be one that a lookup showed to be a
+/// container's, and was raised again.
+fn stay_in_the_copy(pod: &mut Pod) {
+    if !pod.is_lenient {
+        return;
+    }
+    for check in pod.checks() {
+        let Some(came_in) = pod.places[check]
+            .came_in
+            .as_ref()
+            .map(|came_in| came_in.effective)
+        else {
+            continue;
+        };
+        let policy = pod.places[check].policy;
+        let is_needed = pod.guarded().into_iter().any(|container| {
+            pod.may_be_same_image(check, container) && pod.places[container].policy > policy
+        });
+        if policy < came_in && is_needed {
+            pod.set_policy("weak-check", check, came_in, false);
+        }
+    }
+}
+
+/// The policy that a check of an image keeps when the policy looks at it again: what its containers
+/// need, or the default of a check where that is stronger.
+pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
+    // A default reaches what the API server could have written.
+    let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
+    let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
+    let policy = need.max(default.unwrap_or(need));
+    let is_cached = crate::image::Reference::parse(image)
+        .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
+    // "set `IfNotPresent` on the containers and their checks"
+    if is_cached {
+        need.max(policy.min(Policy::IfNotPresent))
+    } else {
+        policy
+    }
+}

@@ -1,0 +1,271 @@
+//! The settings, read where they are needed; and which of them are valid at all.
+
+use serde_json::Value;
+
+use crate::image::Reference;
+use crate::pattern::{glob, names_image};
+
+/// The settings of one policy, as JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a>(pub &'a Value);
+
+const NAME_PREFIXES: [&str; 2] = ["imagecheck-", "imagepullcheck-"];
+
+impl<'a> Settings<'a> {
+    /// The value under a dotted key; "`null`, `{}` and `[]` mean "not set"".
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<&'a Value> {
+        key.split('.')
+            .try_fold(self.0, |value, part| value.get(part))
+            .filter(|value| is_set(value))
+    }
+
+    fn choice(self, key: &str, default: &'a str) -> &'a str {
+        match self.get(key) {
+            // YAML reads a bare `off` as false.
+            Some(Value::Bool(false)) => "Off",
+            Some(value) => value.as_str().unwrap_or(default),
+            None => default,
+        }
+    }
+
+    fn flag(self, key: &str, default: bool) -> bool {
+        self.get(key).and_then(Value::as_bool).unwrap_or(default)
+    }
+
+    /// A list of strings, empty where it is not set.
+    #[must_use]
+    pub fn list(self, key: &str) -> Vec<&'a str> {
+        self.get(key).map(strings).unwrap_or_default()
+    }
+
+    /// `Fix`, `Reject` or `Warn`.
+    #[must_use]
+    pub fn mode(self) -> &'a str {
+        self.choice("mode", "Fix")
+    }
+
+    /// `Off`, `Warn` or `Enforce`.
+    #[must_use]
+    pub fn templates(self) -> &'a str {
+        self.choice("templates", "Warn")
+    }
+
+    /// "how an image check is recognised"
+    #[must_use]
+    pub fn name_prefixes(self) -> Vec<&'a str> {
+        match self.list("imageChecks.namePrefixes") {
+            list if list.is_empty() => NAME_PREFIXES.to_vec(),
+            list => list,
+        }
+    }
+
+    /// `Off`, `Warn`, `Reject` or `Fix`.
+    #[must_use]
+    pub fn coverage(self) -> &'a str {
+        self.choice("imageChecks.coverage", "Warn")
+    }
+
+    /// "coverage for Pods without any image check too"
+    #[must_use]
+    pub fn every_pod(self) -> bool {
+        self.flag("imageChecks.everyPod", false)
+    }
+
+    /// Whether an added check is an image volume.
+    #[must_use]
+    pub fn as_image_volume(self) -> bool {
+        self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
+    }
+
+    /// "the checks that are init containers become image volumes too"
+    #[must_use]
+    pub fn replace_existing(self) -> bool {
+        self.flag("imageChecks.replaceExisting", false)
+    }
+
+    /// "what an added check looks like in a Pod that has none to copy"
+    #[must_use]
+    pub fn template(self) -> Option<&'a Value> {
+        self.get("imageChecks.template")
+    }
+
+    /// "init containers that have to run before an added check"
+    #[must_use]
+    pub fn is_before_checks(self, container: &str) -> bool {
+        self.list("imageChecks.after")
+            .iter()
+            .any(|pattern| glob(pattern, container))
+    }
+
+    /// Whether *pull-once* acts.
+    #[must_use]
+    pub fn pull_once(self) -> bool {
+        self.flag("pullOnce", true)
+    }
+
+    /// The configured default, as it is written.
+    #[must_use]
+    pub fn default_policy(self, is_check: bool) -> Option<&'a str> {
+        let any = self.get("defaults.imagePullPolicy").and_then(Value::as_str);
+        let check = self
+            .get("defaults.imageCheckPullPolicy")
+            .and_then(Value::as_str);
+        if is_check { check.or(any) } else { any }
+    }
+
+    /// "a policy equal to the server default counts as not chosen"
+    #[must_use]
+    pub fn replace_server_defaults(self) -> bool {
+        self.flag("defaults.replaceServerDefaults", true)
+    }
+
+    /// Whether a list of patterns names the image.
+    #[must_use]
+    pub fn names(self, key: &str, image: &Reference) -> bool {
+        self.list(key)
+            .iter()
+            .any(|pattern| names_image(pattern, image))
+    }
+
+    /// `images.requireAlways`
+    #[must_use]
+    pub fn requires_always(self, image: &Reference) -> bool {
+        self.names("images.requireAlways", image)
+    }
+
+    /// `images.forbidAlways`
+    #[must_use]
+    pub fn forbids_always(self, image: &Reference) -> bool {
+        self.names("images.forbidAlways", image)
+    }
+
+    /// `images.forbidNever`
+    #[must_use]
+    pub fn forbids_never(self, image: &Reference) -> bool {
+        self.names("images.forbidNever", image)
+    }
+
+    /// "never examined and never changed"
+    #[must_use]
+    pub fn is_exempt(self, container: &str, image: Option<&Reference>) -> bool {
+        self.list("exempt.containers")
+            .iter()
+            .any(|pattern| glob(pattern, container))
+            || image.is_some_and(|image| self.names("exempt.images", image))
+    }
+
+    /// A key of `registry`: "the first [override] whose `images` name the image decides, key by
+    /// key; what it leaves out comes from `registry`".
+    #[must_use]
+    pub fn registry(self, image: &Reference, key: &str, default: &'a str) -> &'a str {
+        self.overrides()
+            .into_iter()
+            .find(|over| Settings(over).names("images", image))
+            .filter(|over| Settings(over).get(key).is_some())
+            .map_or_else(
+                || self.choice(&format!("registry.{key}"), default),
+                |over| Settings(over).choice(key, default),
+            )
+    }
+
+    /// Which lookup an image gets: "`registry.images` and `skipImages` decide first whether an
+    /// image is looked up at all; the effective `lookup` counts image by image in every rule".
+    #[must_use]
+    pub fn lookup(self, image: &Reference) -> &'a str {
+        let chosen = self.get("registry.images").is_none() || self.names("registry.images", image);
+        if chosen && !self.names("registry.skipImages", image) {
+            self.registry(image, "lookup", "Off")
+        } else {
+            "Off"
+        }
+    }
+
+    /// "lookups in one request"
+    #[must_use]
+    pub fn max_lookups(self) -> u64 {
+        self.get("registry.maxLookups")
+            .and_then(Value::as_u64)
+            .unwrap_or(10)
+    }
+
+    /// `Off`, `Warn` or `Reject`.
+    #[must_use]
+    pub fn platform(self) -> &'a str {
+        self.choice("registry.platform", "Off")
+    }
+
+    /// "a repaired Pod carries the annotation"
+    #[must_use]
+    pub fn record_changes(self) -> bool {
+        self.flag("recordChanges", true)
+    }
+
+    fn overrides(self) -> Vec<&'a Value> {
+        self.get("registry.overrides")
+            .and_then(Value::as_array)
+            .map(|list| list.iter().collect())
+            .unwrap_or_default()
+    }
+
+    /// Why the settings as a whole are refused although each value is one of those allowed.
+    #[must_use]
+    pub fn contradictions(self) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        let mut when = |refused: bool, why| {
+            if refused {
+                found.push(why);
+            }
+        };
+        when(
+            self.max_lookups() == 0 && self.mode() == "Fix",
+            "maxLookups: 0 only with Reject or Warn",
+        );
+        when(self.max_lookups() > 100, "maxLookups: 0 to 100");
+        when(
+            self.replace_existing() && !self.as_image_volume(),
+            "replaceExisting needs as: ImageVolume",
+        );
+        when(
+            self.coverage() == "Fix"
+                && self.every_pod()
+                && !self.as_image_volume()
+                && self.template().is_none(),
+            "coverage: Fix with everyPod needs a template, unless checks are image volumes",
+        );
+        let looks_up = self.choice("registry.lookup", "Off") != "Off"
+            || self
+                .overrides()
+                .into_iter()
+                .any(|over| Settings(over).choice("lookup", "Off") != "Off");
+        when(
+            self.platform() != "Off" && !looks_up,
+            "platform is an error where nothing can be looked up",
+        );
+        when(
+            self.overrides()
+                .into_iter()
+                .any(|over| Settings(over).list("images").is_empty()),
+            "an override's images are required",
+        );
+        found
+    }
+}
+
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        _ => true,
+    }
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}

@@ -1,0 +1,120 @@
+//! Small spaces, whole: cases that are enumerated, not sampled.
+
+use serde_json::{Value, json};
+
+use crate::generate::{Answers, Case};
+use crate::pattern::glob;
+
+const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
+const POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+const ROLES: [&str; 4] = ["app", "check", "init", "sidecar"];
+
+fn pod(spec: &Value, settings: &Value) -> Case {
+    let request = json!({
+        "uid": "u",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "namespace": "default",
+        "operation": "CREATE",
+        "userInfo": {"username": "a", "groups": ["system:authenticated"]},
+        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec},
+    });
+    Case {
+        request,
+        settings: settings.clone(),
+        answers: Answers::default(),
+    }
+}
+
+/// All texts up to a length over an alphabet, the empty one excepted.
+#[must_use]
+pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut last = vec![String::new()];
+    for _ in 0..length {
+        last = last
+            .iter()
+            .flat_map(|text| alphabet.iter().map(move |c| format!("{text}{c}")))
+            .collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+/// *weak-check*, *pull-once* and *missing-check*: every Pod of so many containers × roles × policies ×
+/// same, other or otherwise written image × tag, digest, latest.
+pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + use<> {
+    let settings = settings.clone();
+    let images = [
+        "a:v1".to_owned(),
+        "a".to_owned(),
+        format!("a:v1@{DIGEST}"),
+        format!("a@{DIGEST}"),
+        "docker.io/library/a:v1".to_owned(),
+        "b:v1".to_owned(),
+    ];
+    let options = ROLES.len() * POLICIES.len() * images.len();
+    (0..options.pow(containers)).map(move |number| {
+        let mut spec = json!({"containers": [], "initContainers": []});
+        let mut rest = number;
+        for index in 0..containers {
+            let option = rest % options;
+            rest /= options;
+            let role = ROLES[option % ROLES.len()];
+            let policy = POLICIES[option / ROLES.len() % POLICIES.len()];
+            let image = &images[option / ROLES.len() / POLICIES.len()];
+            let name = if role == "check" { "imagecheck" } else { role };
+            let mut container =
+                json!({"name": format!("{name}-{index}"), "image": image, "imagePullPolicy": policy});
+            if role == "sidecar" {
+                container["restartPolicy"] = "Always".into();
+            }
+            let list = if role == "app" { "containers" } else { "initContainers" };
+            if let Some(list) = spec[list].as_array_mut() {
+                list.push(container);
+            }
+        }
+        pod(&spec, &settings)
+    })
+}
+
+/// References and the server default: every text up to a length, a few hundred to a Pod. With the
+/// default `Never` exactly what equals the server default is a finding of *default*.
+pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
+    let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
+    let texts = texts(alphabet, length);
+    let chunks: Vec<Vec<String>> = texts.chunks(250).map(<[String]>::to_vec).collect();
+    chunks.into_iter().map(move |texts| {
+        let containers: Vec<Value> = texts
+            .iter()
+            .flat_map(|text| POLICIES[..2].iter().map(move |policy| (text, policy)))
+            .enumerate()
+            .map(|(index, (text, policy))| {
+                json!({"name": format!("c{index}"), "image": text, "imagePullPolicy": policy})
+            })
+            .collect();
+        pod(&json!({"containers": containers}), &settings)
+    })
+}
+
+/// Globs: every pattern up to a length, as the exemption of containers with every name up to a length.
+/// Each container that is not exempt is a finding.
+///
+/// Patterns that may match the name of an added check are left out: they are no valid exemption.
+pub fn globs(length: usize) -> impl Iterator<Item = Case> {
+    let containers: Vec<Value> = texts(&['a', 'b'], length)
+        .iter()
+        .map(|name| json!({"name": name, "image": "NOT/VALID", "imagePullPolicy": "Never"}))
+        .collect();
+    texts(&['a', 'b', '*', '?'], length)
+        .into_iter()
+        .filter(|pattern| !glob(pattern, "imagecheck-0") && !glob(pattern, "imagecheck-00"))
+        .map(move |pattern| {
+            let settings = json!({
+                "mode": "Warn",
+                "imageChecks": {"coverage": "Off"},
+                "exempt": {"containers": [pattern]},
+            });
+            pod(&json!({"containers": containers}), &settings)
+        })
+}

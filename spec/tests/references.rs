@@ -1,0 +1,58 @@
+//! The reference parser against `oci-spec`'s, on all strings up to a length over the characters that
+//! matter.
+
+use consistent_pull_policy_spec::image::Reference;
+
+const ALPHABET: [char; 12] = ['a', 'F', '0', '.', ':', '/', '@', '-', '_', '[', ']', ' '];
+const LENGTH: usize = 5;
+
+fn each(length: usize, text: &mut String, visit: &mut impl FnMut(&str)) {
+    visit(text);
+    if length > 0 {
+        for c in ALPHABET {
+            text.push(c);
+            each(length - 1, text, visit);
+            text.pop();
+        }
+    }
+}
+
+/// Why the two may differ; each is deliberate.
+fn deliberate(text: &str) -> Option<&'static str> {
+    let first = text.split_once('/').map(|(first, _)| first);
+    match first {
+        // `distribution/reference`, which nodes use, takes a first part with an upper-case letter for a
+        // host; `oci-spec` wants a dot, a colon or `localhost`.
+        Some(first) if first.chars().any(char::is_uppercase) => Some("upper-case host"),
+        // `oci-spec` knows no addresses of IPv6.
+        Some(first) if first.starts_with('[') => Some("IPv6"),
+        _ => None,
+    }
+}
+
+#[test]
+fn oci_spec_reads_the_same_references() {
+    let mut compared = 0_u32;
+    let mut differ = Vec::new();
+    each(LENGTH, &mut String::new(), &mut |text| {
+        if deliberate(text).is_some() {
+            return;
+        }
+        compared += 1;
+        let ours = Reference::parse(text).map(|image| image.normalised());
+        let theirs = text
+            .parse::<oci_spec::distribution::Reference>()
+            .ok()
+            .map(|image| image.whole());
+        if ours != theirs {
+            differ.push(format!("{text:?}: {ours:?}, oci-spec {theirs:?}"));
+        }
+    });
+    assert!(compared > 200_000);
+    assert!(
+        differ.is_empty(),
+        "{} differ, e.g. {:#?}",
+        differ.len(),
+        &differ[..differ.len().min(20)]
+    );
+}
