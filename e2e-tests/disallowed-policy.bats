@@ -6,17 +6,17 @@ load lib
   pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
-  warned 'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
-    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
-    'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+  warned 'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
     'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
+    'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
     'v now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","from":null,"to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.ephemeralContainers[0].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.initContainers[1].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.volumes[0].image.pullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"}]'
+    {"path":"spec.containers[0].imagePullPolicy","container":"a","from":null,"to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.ephemeralContainers[0].imagePullPolicy","container":"e","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[0].imagePullPolicy","container":"i","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[1].imagePullPolicy","container":"s","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.volumes[0].image.pullPolicy","container":"v","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"}]'
 }
 
 @test "forbidAlways: Always becomes IfNotPresent, Never stays" {

@@ -296,7 +296,7 @@ ROWS
 @test "pod templates: UseCached where they are repaired, a warning else" {
   image=$GONE/app:1
   workload Deployment "$(places_of "$image")"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"Fix\"")"
+  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"Enforce\"")"
   repaired "$(places_of "$image" IfNotPresent)"
   consult "$(with '"onUnreachable":"UseCached"' "$alone")"
   kept

@@ -40,10 +40,10 @@ update() {
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/0/image\",\"value\":\"$APP@$APP_DIGEST\"},
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/1/image\",\"value\":\"$OTHER@$OTHER_DIGEST\"}]"
   changed "[
-    {\"path\":\"spec.containers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.containers[0].imagePullPolicy\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
-    {\"path\":\"spec.initContainers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.initContainers[1].image\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
+    {\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
   # skopeo finds the image under the reference that was written.
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
 }
@@ -356,7 +356,7 @@ ROWS
     asked_for "$APP" "$MULTI"
   done
   row=
-  for others in '' '"templates":"Fix"' '"mode":"Warn"'; do
+  for others in '' '"templates":"Enforce"' '"mode":"Warn"'; do
     consult "$(with '' "$others")"
     untouched
     asked_for "$APP" "$MULTI"
@@ -374,7 +374,7 @@ ROWS
   kept
   [[ $warnings == *"${told[notFound]}" ]] || fail "$warnings"
   failed "$missing" notFound true Reject
-  for others in '"templates":"Fix"' '"mode":"Reject"'; do
+  for others in '"templates":"Enforce"' '"mode":"Reject"'; do
     consult "$(with '' "$others")"
     rejected "$why"
   done

@@ -218,6 +218,7 @@ consult() {
   local answer=$BATS_TEST_TMPDIR/answer.json raw
   rm -f "$answer".*session
   evaluate "$@"
+  [[ ! -e $answer.copy.session || -z $(images_of "$answer.copy.session") ]] || fail "the copy asks a registry"
   asked=
   [[ -n $replay ]] || asked=$(images_of "$answer.session")
   { read -r lookups && read -r raw; } < <(jq -r '
@@ -234,8 +235,7 @@ asked_for() {
   same lookups "$*" "$asked"
 }
 
-# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation, in any
-# order.
+# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation.
 failed() {
   local expected=()
   while (($# > 0)); do
