@@ -256,5 +256,5 @@ def summary_of_changed($request; $settings):
     @sh "places=\($after | getpath($request.kind.kind | spec_path) | places_of_spec | lines)",
     @sh "second=\($request | .object = $after | tojson)",
     @sh "rejecting=\($settings // {} | .mode = "Reject" | tojson)",
-    @sh "stable=\($settings | if within_limit($after; $request.kind.kind) then "yes" else "" end)",
+    @sh "stable=\($settings | if within_limit($after; $request.kind.kind) and ($request.object | has("status") | not) then "yes" else "" end)",
     copying($after; $request; $settings);
