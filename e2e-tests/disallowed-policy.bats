@@ -1,4 +1,4 @@
-# disallowed-policy: images.requireAlways and images.forbidAlways.
+# disallowed-policy: images.requireAlways, images.forbidAlways and images.forbidNever.
 
 load lib
 
@@ -80,4 +80,37 @@ ROWS
   pod 'app a app:1 Never, app b app:2 Never, app c app:3 Never'
   evaluate '{"images":{"requireAlways":["app"]},"exempt":{"containers":["a"],"images":["app:2"]}}'
   repaired 'app a app:1 Never, app b app:2 Never, app c app:3 Always'
+}
+
+@test "forbidNever: Never becomes IfNotPresent, everywhere" {
+  pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
+  evaluate '{"images":{"forbidNever":["app"]}}'
+  repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
+  warned 'a now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
+    'e now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
+    'i now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+    's now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+    'v now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)'
+}
+
+@test "forbidNever: its message, and beside the other settings" {
+  pod 'app a app:1 Never'
+  evaluate '{"mode":"Reject","images":{"forbidNever":["other","ap*"]}}'
+  rejected 'a pulls app:1 with Never but images.forbidNever has ap*: set a to IfNotPresent'
+  while fields settings_row after; do
+    evaluate "$settings_row"
+    repaired "$after"
+  done <<'ROWS'
+    {"images":{"forbidNever":["app"],"requireAlways":["app"]}}                                 | app a app:1 Always
+    {"images":{"forbidNever":["app"],"forbidAlways":["app"]}}                                  | app a app:1 IfNotPresent
+    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Always"}}                 | app a app:1 Always
+    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Never"}}                  | app a app:1 IfNotPresent
+    {"images":{"forbidNever":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}} | app a app:1 IfNotPresent
+ROWS
+}
+
+@test "forbidNever at UPDATE of a Pod: a finding without a repair" {
+  pod 'app a app:2 Never' '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers[0].image = "app:1"'
+  evaluate '{"images":{"forbidNever":["app"]}}'
+  rejected "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, recreate it with IfNotPresent"
 }

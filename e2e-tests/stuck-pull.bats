@@ -25,7 +25,7 @@ waits() {
   jq -e --argjson stuck "$stuck_finding" '.[-1] == $stuck' <<<"$findings" >/dev/null || fail "$findings"
   evaluate '{"mode":"Warn"}'
   [[ $allowed == true && -z $patch ]] || fail "not only warned"
-  [[ $warnings == 'cont'*' waits for '*'(ImagePullBackOff), imag'*' passed with IfNotPresent: set imag'*' to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"
+  [[ $warnings == 'container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff), yet imagecheck-0 passed: set imagecheck-0 to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"
   # Fix knows nothing of a status.
   evaluate
   [[ $allowed == true && $findings != *stuck-pull* ]] || fail "Fix looks at the status"
