@@ -12,15 +12,18 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   # As the controller's users do it: checks are made first, then the image is replaced.
   review agent-stack-pod-create '.object.spec.containers[0].image = "override:9"'
   evaluate "$fix"
-  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
-  warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does'
+  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
+  warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does' \
+    'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
   # Command, mounts, resources and all the rest are its neighbour's.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
-  found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"}]'
+  found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
+    {"rule":"missing-check","path":"spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"imagecheck-3 with IfNotPresent"}]'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-    {"path":"spec.initContainers[3]","from":null,"to":{"name":"imagecheck-2","image":"override:9","imagePullPolicy":"Always"},"rule":"missing-check"}]'
+    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.initContainers[3]","container":"imagecheck-2","from":null,"to":{"name":"imagecheck-2","image":"override:9","imagePullPolicy":"Always"},"rule":"missing-check"},
+    {"path":"spec.initContainers[4]","container":"imagecheck-3","from":null,"to":{"name":"imagecheck-3","image":"postgres:16","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"}]'
 }
 
 @test "coverage Off, Warn, Reject and Fix, in each mode" {
@@ -70,7 +73,8 @@ ROWS
   done <<'ROWS'
     init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
     init imagecheck-0 app:1 Never, app a app:1 Never
-    init imagecheck-0 nginx, app a docker.io/library/nginx:latest
+    init imagecheck-0 nginx, app a nginx:latest
+    init imagecheck-0 docker.io/nginx:1, init copy nginx:1, app a nginx:1
     init imagecheck-0 app:1, init copy tool:1 Always, app a app:1, app t tool:1 Always
     init imagecheck-0 app:1, init copy tool:1 Always, app a app:1, app t tool:1 IfNotPresent
     init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app a app:1, app t tool:1 IfNotPresent
@@ -99,6 +103,8 @@ ROWS
     init imagecheck-0 app:1, app a app:1, app t tool:1, volume v tool:1 Always           | t
     init imagecheck-0 app:1, app t tool:1 IfNotPresent, app u tool:1 Always, app w tool:1 Always  | u
     init imagecheck-0 app:1, app b b:1, app c c:1, app d b:1                             | b c
+    init imagecheck-0 docker.io/library/app:1, app a app:1                               | a
+    init imagecheck-0 app:1, app a index.docker.io/library/app:1, app b docker.io/app:1  | a b
 ROWS
 }
 
@@ -114,7 +120,7 @@ ROWS
     init imagecheck-0 app:1, app b b:1                             | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app b b:1
     init imagecheck-0 app:1, app b b:1 Never                       | init imagecheck-0 app:1, init imagecheck-1 b:1 Never, app b b:1 Never
     init imagecheck-0 app:1, app b b:1 Never, app c b:1 Always, app d b:1 | init imagecheck-0 app:1, init imagecheck-1 b:1 Always, app b b:1 Never, app c b:1 Always, app d b:1
-    init imagecheck-0 app:1, app b b:1, app c c:1, app d docker.io/library/b:1 | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, init imagecheck-2 c:1 IfNotPresent, app b b:1, app c c:1, app d docker.io/library/b:1
+    init imagecheck-0 app:1, app b b:1, app c c:1, app d docker.io/library/b:1 | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, init imagecheck-2 c:1 IfNotPresent, init imagecheck-3 docker.io/library/b:1 IfNotPresent, app b b:1, app c c:1, app d docker.io/library/b:1
     init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app t tool:1 Always | init imagecheck-0 app:1, init imagecheck-1 tool:1 Always, init copy tool:1 IfNotPresent, app t tool:1 Always
     init imagecheck-0 app:1, app a app:1                           | same
     init prepare app:1, app a app:1, app b b:1                     | same

@@ -1,4 +1,4 @@
-# disallowed-policy: images.requireAlways and images.forbidAlways.
+# disallowed-policy: images.requireAlways, images.forbidAlways and images.forbidNever.
 
 load lib
 
@@ -6,17 +6,17 @@ load lib
   pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
-  warned 'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
-    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
-    'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+  warned 'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
     'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
+    'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
     'v now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","from":null,"to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.ephemeralContainers[0].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.initContainers[1].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"},
-    {"path":"spec.volumes[0].image.pullPolicy","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"}]'
+    {"path":"spec.containers[0].imagePullPolicy","container":"a","from":null,"to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.ephemeralContainers[0].imagePullPolicy","container":"e","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[0].imagePullPolicy","container":"i","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.initContainers[1].imagePullPolicy","container":"s","from":"Never","to":"Always","rule":"disallowed-policy"},
+    {"path":"spec.volumes[0].image.pullPolicy","container":"v","from":"IfNotPresent","to":"Always","rule":"disallowed-policy"}]'
 }
 
 @test "forbidAlways: Always becomes IfNotPresent, Never stays" {
@@ -80,4 +80,37 @@ ROWS
   pod 'app a app:1 Never, app b app:2 Never, app c app:3 Never'
   evaluate '{"images":{"requireAlways":["app"]},"exempt":{"containers":["a"],"images":["app:2"]}}'
   repaired 'app a app:1 Never, app b app:2 Never, app c app:3 Always'
+}
+
+@test "forbidNever: Never becomes IfNotPresent, everywhere" {
+  pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
+  evaluate '{"images":{"forbidNever":["app"]}}'
+  repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
+  warned 'a now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
+    'e now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
+    'i now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+    's now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+    'v now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)'
+}
+
+@test "forbidNever: its message, and beside the other settings" {
+  pod 'app a app:1 Never'
+  evaluate '{"mode":"Reject","images":{"forbidNever":["other","ap*"]}}'
+  rejected 'a pulls app:1 with Never but images.forbidNever has ap*: set a to IfNotPresent'
+  while fields settings_row after; do
+    evaluate "$settings_row"
+    repaired "$after"
+  done <<'ROWS'
+    {"images":{"forbidNever":["app"],"requireAlways":["app"]}}                                 | app a app:1 Always
+    {"images":{"forbidNever":["app"],"forbidAlways":["app"]}}                                  | app a app:1 IfNotPresent
+    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Always"}}                 | app a app:1 Always
+    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Never"}}                  | app a app:1 IfNotPresent
+    {"images":{"forbidNever":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}} | app a app:1 IfNotPresent
+ROWS
+}
+
+@test "forbidNever at UPDATE of a Pod: a finding without a repair" {
+  pod 'app a app:2 Never' '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers[0].image = "app:1"'
+  evaluate '{"images":{"forbidNever":["app"]}}'
+  rejected "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, recreate it with IfNotPresent"
 }

@@ -42,7 +42,10 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     reg:port/nginx           | its registry is not host[:port]
     reg..io/nginx            | its registry is not host[:port]
     ngi nx                   | it has white space
-    $hex                     | 64 hexadecimal digits alone are an image ID
+    sha256:$hex | it is an image ID, which no registry is asked for
+    sha256:${hex:0:12}      | it is an image ID, which no registry is asked for
+    sha256:abc               | it is an image ID, which no registry is asked for
+    $hex                     | it is an image ID, which no registry is asked for
 ROWS
 }
 
@@ -103,8 +106,10 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
   done
   row=
   workload Deployment 'app a NGINX'
-  evaluate '{"templates":"Fix"}'
+  evaluate '{"templates":"Enforce"}'
   rejected 'a has no valid image in spec.template.spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
+  evaluate
+  accepted 'a has no valid image in spec.template....ners[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
 }
 
 @test "references that look odd but are right pass" {
@@ -125,6 +130,10 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
     nginx:_1.2-3
     ${hex}a
     $hex:latest
+    sha256:latest
+    x/sha256:$hex
+    sha256/x:${hex:0:12}
+    sha256
     x/$hex
     nginx@sha512:$hex$hex
     nginx:1@sha256:$hex
@@ -140,4 +149,19 @@ ROWS
     [[ $warnings == 'a has no valid image'*'"NGINX" can'"'"'t be pulled, its repository has upper-case letters' ]] ||
       fail "$warnings"
   done
+}
+
+@test "an image ID walks around no rule, whatever the container's policy is" {
+  for policy in Always IfNotPresent Never; do
+    for mode in Fix Reject; do
+      row="$policy $mode"
+      pod "app a sha256:$hex $policy"
+      evaluate "{\"mode\":\"$mode\",\"images\":{\"requireAlways\":[\"*\"]}}"
+      rejected "a has no valid image in spec.containers[0].image: \"sha256:$hex\" can't be pulled, it is an image ID, which no registry is asked for"
+    done
+  done
+  # Of a digest the repository is asked.
+  pod "app a nginx@sha256:$hex"
+  evaluate
+  untouched
 }

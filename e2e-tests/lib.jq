@@ -82,25 +82,32 @@ def field_path:
 
 def record: "consistent-pull-policy/changes";
 
-# What no repair may touch: all of an object but its pull policies, its record of changes and the
-# checks that were added.
-def rest($kind; $added; $pinned):
+# What no repair may touch: all of an object but its pull policies, its record of changes, the
+# checks that were added or taken out, and the mounts of those that are volumes.
+def rest($kind; $names; $pinned):
+  def without($list): if has($list) and .[$list] then .[$list] |= map(select(.name as $name | $names | index($name) | not)) else . end
+    | if (.[$list] // []) == [] then del(.[$list]) else . end;
+  def unmounted: if .volumeMounts then .volumeMounts |= map(select(.mountPath != "/.imagecheck/" + .name)) else . end
+    | if (.volumeMounts // []) == [] then del(.volumeMounts) else . end;
   ($kind | spec_path) as $spec
-  | if getpath($spec + ["initContainers"]) then
-      setpath($spec + ["initContainers"];
-        getpath($spec + ["initContainers"]) | map(select(.name as $name | $added | index($name) | not)))
-    else . end
+  | setpath($spec; getpath($spec) | without("initContainers") | without("volumes")
+      | (.initContainers, .containers | arrays) |= map(unmounted))
   | delpaths([paths | select(.[:($spec | length)] == $spec)
       | select((length == ($spec | length) + 3 and .[-1] == "imagePullPolicy")
         or .[-2:] == ["image", "pullPolicy"]
         or ($pinned and (.[-2:] == ["image", "reference"]
           or (length == ($spec | length) + 3 and .[-1] == "image" and .[-3] != "volumes"))))])
-  | if (getpath($spec + ["initContainers"]) // []) == [] then delpaths([$spec + ["initContainers"]]) else . end
   | if .metadata.annotations then del(.metadata.annotations[record]) else . end
   | if (.metadata.annotations // {}) == {} then del(.metadata.annotations) else . end
   | if (.metadata // {}) == {} then del(.metadata) else . end;
 
+# What is said of a record that did not fit.
+def audit_note: .auditAnnotations.record;
 def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson;
+# Whether the settings let the policy ask a registry.
+def looks_up:
+  [(try .registry.lookup catch null), ((try .registry.overrides catch null) // [] | .[].lookup)]
+  | any(. != null and . != "Off");
 def advice: select(.rule == "missing-check" and .expected == "an image check");
 
 # What is wrong with any answer, whatever the request: one line a promise that is not kept.
@@ -117,28 +124,61 @@ def broken_promises($request; $settings):
          (if (.status.message // "") == "" then "a rejection has no message" else empty end),
          (if .patch then "a rejected request is changed" else empty end)
        else empty end),
-      ((.auditAnnotations // {}) | to_entries[] | (.value | fromjson) as $list
+      ((.auditAnnotations // {}) | to_entries[] | select(.key != "record") | (.value | fromjson) as $list
         | (if $list == [] then .key + " is an empty annotation" else empty end),
-          (if .key == "lookups" then empty elif ($list | map(.path | field_path) | . != sort) then .key + " is not sorted" else empty end)),
-      (if (.patch != null) != ((.auditAnnotations.changes) != null) then "patch and audit annotation differ" else empty end),
+          (if .key == "lookups" then (if $list | map(.image) | . != sort then "lookups is not sorted" else empty end) elif ($list | map(.path | field_path) | . != sort) then .key + " is not sorted" else empty end)),
+      (if (.patch == null) and ((.auditAnnotations.changes) != null) then "changes without a patch" else empty end),
       (if del(.patch) | tostring | contains("s3cr3t") then "a secret of the Pod is in the answer" else empty end)
     ];
+
+# The object of a request as *re-apply* leaves it: at UPDATE of a Pod or a Job, what is stored may
+# come back, in a list under its name. It is silent, so what the changes tell is no part of it.
+def restored($request; $after; $changes):
+  if $request.operation != "UPDATE" or ($request.kind.kind | IN("Pod", "Job") | not) then $request.object
+  else
+    ($request.kind.kind | spec_path) as $spec
+    | ($changes | map(.path)) as $told
+    | reduce ("initContainers", "containers", "ephemeralContainers", "volumes") as $list ($request.object;
+        reduce range(getpath($spec + [$list]) // [] | length) as $index (.;
+          getpath($spec + [$list, $index]).name as $name
+          | reduce (if $list == "volumes" then ["image", "reference"], ["image", "pullPolicy"]
+              else ["image"], ["imagePullPolicy"] end) as $field (.;
+              ($spec + [$list, $index] + $field) as $path
+              | (($request.oldObject | getpath($spec + [$list])) // [] | map(select(.name == $name)) | first) as $stored
+              | ($after | getpath($path)) as $new
+              | if getpath($path) != $new and ($stored | getpath($field)) == $new
+                  and ("\($spec | join(".")).\($list)[\($index)].\($field | join("."))" | IN($told[]) | not)
+                then setpath($path; $new) else . end)))
+  end;
 
 # What is wrong with the object that a patch makes.
 def broken_repair($request; $settings; $after):
   (.auditAnnotations.changes) as $audited |
   ($request.kind.kind) as $kind
   | audit("changes") as $changes
+  | restored($request; $after; $changes) as $object
   | ($changes | map(select(.to | type == "object"))) as $added
-  | ($added | map(.to.name)) as $names
+  | ($changes | map(select(.to == null))) as $gone
+  | ($added + $gone | map(.container)) as $names
   | ($changes | any(.path | endswith(".image") or endswith(".reference"))) as $pinned
-  | ($request.object | getpath($kind | spec_path) | places_of_spec) as $before_places
-  | ($after | getpath($kind | spec_path) | places_of_spec | map(select(.[1] as $name | .[0] != "init" or ($names | index($name) | not)))) as $after_places
-  | [ (if ($request.object | rest($kind; []; $pinned)) != ($after | rest($kind; $names; $pinned))
+  | def staying: getpath($kind | spec_path) | places_of_spec
+      | map(select((.[0] | IN("init", "volume") | not) or (.[1] | IN($names[]) | not)));
+  ($object | staying) as $before_places
+  | ($after | staying) as $after_places
+  | [ (if ($object | rest($kind; $names; $pinned)) != ($after | rest($kind; $names; $pinned))
        then "the repair changed something else" else empty end),
-      ($changes[] | . as $change | ($after | getpath($change.path | field_path)) as $value
-        | if ($change.to | type) == "object" then $value | {name, image, imagePullPolicy} else $value end
-        | select(. != $change.to) | "the record says \($change | tojson), but it is \(tojson)"),
+      (if $audited == null and $object != $after then "a change is not in the audit annotation" else empty end),
+      ($changes[] | . as $change
+        | (if .to == null then $request.object else $after end | getpath($change.path | field_path)) as $value
+        | if .to == null then {value: ($value | {name, image, imagePullPolicy}), told: .from}
+          elif (.to | type) == "object" then
+            {value: ($value | if .image | type == "object" then . else {name, image, imagePullPolicy} end), told: .to}
+          else {$value, told: .to} end
+        | select(.value != .told) | "the record says \($change | tojson), but it is \(.value | tojson)"),
+      ($changes[] | select(.container == null) | "a change has no container: \(tojson)"),
+      ($changes[] | select(.to | type == "string") | . as $change
+        | ($after | getpath($change.path | field_path[:-1] | if .[-1] == "image" then .[:-1] else . end).name) as $name
+        | select($name != $change.container) | "\($change.path) is no field of \($change.container)"),
       ([$before_places, $after_places] | transpose | map(select(.[0][3] != .[1][3]))) as $changed
         | (if ($changed | length) != ($changes | map(select(.path | endswith("ullPolicy"))) | length)
            then "not every change is recorded, or more than there are" else empty end),
@@ -147,9 +187,10 @@ def broken_repair($request; $settings; $after):
            then "the record tells other values" else empty end),
       (($after.metadata.annotations // {})[record]) as $record
         | (($request.object.metadata.annotations // {})[record]) as $earlier
+        | (audit_note != null) as $noted
         | if $request.operation != "CREATE" or $settings.recordChanges == false then
             if $record != $earlier then "there is a record where none belongs" else empty end
-          elif $record == null then "there is no record"
+          elif $record == null then if $noted then empty else "there is no record" end
           elif $earlier == null and $record != $audited
             and ($record | fromjson | .[-1] | has("more") | not) then "record and audit annotation differ"
           elif ($record | utf8bytelength) > 16384 then "the record is longer than 16 KiB"
@@ -160,7 +201,7 @@ def broken_repair($request; $settings; $after):
 def broken_stability($first; $again; $rejecting; $settings):
   # An image may have been pinned in between.
   ($first | audit("findings") | map(advice | del(.image))) as $advice
-  | ((try $settings.registry.lookup catch null) // "Off" | . == "Off") as $offline
+  | ($settings | looks_up | not) as $offline
   | [ ({"its own output": $again, "its own output in mode Reject": $rejecting} | to_entries[]
         | .key as $which | .value
         | (if .allowed | not then "\($which) is rejected: \(.status.message)" else empty end),
@@ -170,6 +211,25 @@ def broken_stability($first; $again; $rejecting; $settings):
            then "\($which) has warnings: \(.warnings)" else empty end))
     ];
 
+# Whether the policy may promise to find nothing more on its own output: with at most
+# registry.maxLookups distinct images.
+def within_limit($object; $kind):
+  (looks_up | not)
+  or (((try .registry.maxLookups catch null) // 10) as $limit
+    | ($object | getpath($kind | spec_path) | places_of_spec | map(.[2]) | unique | length) <= $limit);
+
+# The settings of the validating copy, and what is wrong with its answer.
+def of_copy: (. // {}) | .mode = "Reject" | .registry = ((.registry // {}) + {maxLookups: 0});
+def broken_copy($first; $copying):
+  # It may tell less: who asks no registry can't tell all images apart. Where a template is only
+  # warned of it may say the same.
+  ($first | audit("findings") | map(if $copying.kind.kind == "Pod" then advice else . end | del(.image))) as $advice
+  | [ (if .allowed | not then "the copy rejects: \(.status.message)" else empty end),
+      (if .patch then "the copy changes: \(.patch | @base64d)" else empty end),
+      (if .auditAnnotations.lookups then "the copy tells of lookups: \(.auditAnnotations.lookups)" else empty end),
+      (audit("findings") | map(del(.image)) - $advice
+        | if . != [] then "the copy has findings: \(tojson)" else empty end) ];
+
 # An answer -> what lib.bash has to know of it, as assignments of the shell.
 def assignments($broken):
   @sh "broken=\($broken | join("\n"))",
@@ -178,9 +238,16 @@ def assignments($broken):
   @sh "warnings=\(.warnings // [] | join("\n"))",
   @sh "findings=\(audit("findings") | tojson)",
   @sh "changes=\(audit("changes") | tojson)";
+# The request and the settings of the copy: where something was accepted that it may see, and no
+# audit, which shows more to it.
+def copying($object; $request; $settings):
+  if .allowed and (($settings // {}).mode // "Fix") == "Fix" and ($object | has("status") | not)
+  then @sh "copied=\($request | .object = $object | tojson)", @sh "copying=\($settings | of_copy | tojson)"
+  else "copied= copying=" end;
 # Two, since jq takes its time to compile what the second one needs.
 def summary_of_unchanged($request; $settings):
-  assignments(broken_promises($request; $settings)), "patch= places= second= rejecting=";
+  assignments(broken_promises($request; $settings)), "patch= places= second= rejecting= stable=",
+  copying($request.object; $request; $settings);
 def summary_of_changed($request; $settings):
   (.patch | @base64d | fromjson) as $patch
   | ($request.object | apply_patch($patch)) as $after
@@ -188,4 +255,6 @@ def summary_of_changed($request; $settings):
     @sh "patch=\($patch | tojson)",
     @sh "places=\($after | getpath($request.kind.kind | spec_path) | places_of_spec | lines)",
     @sh "second=\($request | .object = $after | tojson)",
-    @sh "rejecting=\($settings // {} | .mode = "Reject" | tojson)";
+    @sh "rejecting=\($settings // {} | .mode = "Reject" | tojson)",
+    @sh "stable=\($settings | if within_limit($after; $request.kind.kind) and ($request.object | has("status") | not) then "yes" else "" end)",
+    copying($after; $request; $settings);

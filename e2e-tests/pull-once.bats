@@ -21,6 +21,8 @@ load lib
     init imagecheck-0 app:1 Always, app a other:1 Always, volume v app:1 Always     | same
     init imagecheck-0 app:1 Always, app a other:1 Always, sidecar s app:1 Always    | same
     init imagecheck-0 app:1 Always, app a other:1 Always, init later app:1 Always   | same
+    init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always              | same
+    init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 IfNotPresent
     init copy app:1 Always, app a app:1 Always                                      | same
     sidecar imagecheck-0 app:1 Always, app a app:1 Always                           | same
 ROWS
@@ -36,7 +38,7 @@ ROWS
   repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
   warned
   found '[]'
-  changed '[{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
+  changed '[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
 }
 
 @test "pullOnce false leaves the containers at Always" {
@@ -64,12 +66,12 @@ ROWS
 
 @test "alone it never changes a pod template, which would roll its Pods" {
   workload Deployment 'init imagecheck-0 app:1 Always, app a app:1 Always'
-  for templates in Off Warn Fix; do
+  for templates in Off Warn Enforce; do
     row=$templates
     evaluate "{\"templates\":\"$templates\"}"
     untouched
   done
   workload Deployment 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
-  evaluate '{"templates":"Fix"}'
+  evaluate '{"templates":"Enforce"}'
   repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 }

@@ -4,7 +4,7 @@ load lib
 
 annotation=consistent-pull-policy/changes
 weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
-weak_record='[{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+weak_record='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
 # records JSON: the annotation is exactly this text.
 records() {
@@ -23,13 +23,13 @@ earlier() {
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"forbidAlways":["free"]},"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 b Always, init imagecheck-2 free:1 IfNotPresent, app a app:1 IfNotPresent, app b b IfNotPresent, app c free:1 IfNotPresent, volume v vol:1 Always'
   records "$(jq -c . <<'JSON'
-    [{"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-     {"path":"spec.containers[1].imagePullPolicy","from":null,"to":"IfNotPresent","rule":"pull-once"},
-     {"path":"spec.containers[2].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
-     {"path":"spec.initContainers[0].imagePullPolicy","from":"Never","to":"Always","rule":"weak-check"},
-     {"path":"spec.initContainers[1]","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"},
-     {"path":"spec.initContainers[2]","from":null,"to":{"name":"imagecheck-2","image":"free:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
-     {"path":"spec.volumes[0].image.pullPolicy","from":"IfNotPresent","to":"Always","rule":"default"}]
+    [{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+     {"path":"spec.containers[1].imagePullPolicy","container":"b","from":null,"to":"IfNotPresent","rule":"pull-once"},
+     {"path":"spec.containers[2].imagePullPolicy","container":"c","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
+     {"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"Never","to":"Always","rule":"weak-check"},
+     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"},
+     {"path":"spec.initContainers[2]","container":"imagecheck-2","from":null,"to":{"name":"imagecheck-2","image":"free:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+     {"path":"spec.volumes[0].image.pullPolicy","container":"v","from":"IfNotPresent","to":"Always","rule":"default"}]
 JSON
 )"
 }
@@ -39,8 +39,8 @@ JSON
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["z"]}}'
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, init later z:1 Always, app b b:1'
   changed '[
-    {"path":"spec.initContainers[1]","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
-    {"path":"spec.initContainers[2].imagePullPolicy","from":"Never","to":"Always","rule":"disallowed-policy"}]'
+    {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+    {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
   # Those of findings are of the object that came in.
   [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
 }
@@ -69,13 +69,17 @@ ROWS
   after '.metadata.annotations | del(.[$key]) == {a: "b", "consistent-pull-policy/other": "c", "": "d"}' --arg key "$annotation"
 }
 
-@test "an earlier record stays in front" {
-  first='{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}'
-  earlier "[$first]"
-  records "[$first,${weak_record#[}"
-  # The form of each entry is kept, spaces are not.
-  earlier " [ $first ] "
-  records "[$first,${weak_record#[}"
+@test "an earlier record stays, behind the new changes" {
+  # One of version 0.1, without a name, and one with it.
+  for first in '{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}' \
+    '{"path":"spec.containers[1].image","container":"b","from":"a","to":"b","rule":"registry"}'; do
+    row=$first
+    earlier "[$first]"
+    records "${weak_record%]},$first]"
+    # The form of each entry is kept, spaces are not.
+    earlier " [ $first ] "
+    records "${weak_record%]},$first]"
+  done
   earlier '[]'
   records "$weak_record"
 }
@@ -103,9 +107,41 @@ ROWS
   full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
   evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
   after '.metadata.annotations[$key] | fromjson | .[-1] == {more: ($full + 2)}' --arg key "$annotation" --argjson full "$full"
-  # A forged one that is too long doesn't stay that long.
-  earlier "$(jq -c -n '[range(2000) | {path: "x", rule: "forged"}]')"
-  after '.metadata.annotations[$key] | utf8bytelength <= 16384 and (fromjson | .[-1].more > 0)' --arg key "$annotation"
+}
+
+@test "a forged record doesn't push the true changes out" {
+  # As long as a record may be, and longer.
+  for entries in 300 2000; do
+    row="$entries entries"
+    forged=$(jq -c -n --argjson entries $entries '[range($entries) | {path: "spec.containers[0].imagePullPolicy", rule: "forged"}]')
+    earlier "$forged"
+    after '.metadata.annotations[$key] | utf8bytelength <= 16384
+      and (fromjson | .[:2] == $true and .[2].rule == "forged" and .[-1] == {more: ($entries - (length - 3))})' \
+      --arg key "$annotation" --argjson true "$weak_record" --argjson entries $entries
+  done
+}
+
+@test "annotations near 262,144 bytes: the record is shortened or left out, which the audit annotation says" {
+  # The API server counts keys and values: of the other annotation, its key is 5 bytes.
+  while fields left whole told; do
+    pod "$weak" '.object.metadata.annotations = {other: ("x" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
+    evaluate
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
+    changed "$weak_record"
+    same note "$told" "$(jq -r '.auditAnnotations.record // "" | sub(":.*"; "")' "$BATS_TEST_TMPDIR/answer.json")"
+    after '.metadata.annotations | [to_entries[] | .key, .value | utf8bytelength] | add <= 262144'
+    case $whole in
+      yes) records "$weak_record" ;;
+      no) after '.metadata.annotations[$key] | fromjson == [{more: 2}]' --arg key "$annotation" ;;
+      none) after '.metadata.annotations | has($key) | not' --arg key "$annotation" ;;
+    esac
+  done <<'ROWS'
+    20000 | yes  |
+    1000  | yes  | shortened
+    100   | no   | shortened
+    20    | none | left out
+    0     | none | left out
+ROWS
 }
 
 @test "recordChanges false: no annotation, but the audit annotation is there" {
@@ -134,7 +170,7 @@ ROWS
   patched '[{"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"IfNotPresent"}]'
   workload Deployment "$weak" '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.template.spec.containers[0].image = "app:0"
     | .object.metadata.annotations = {($key): "kept"}' --arg key "$annotation"
-  evaluate '{"templates":"Fix"}'
+  evaluate '{"templates":"Enforce"}'
   records kept
 }
 
@@ -142,7 +178,7 @@ ROWS
   for kind in Deployment CronJob PodTemplate; do
     row=$kind
     workload $kind "$weak"
-    evaluate '{"templates":"Fix"}'
+    evaluate '{"templates":"Enforce"}'
     after '(.metadata.annotations | keys == [$key]) and ([paths | select(.[-1] == "annotations")] | length == 1)' --arg key "$annotation"
   done
 }

@@ -221,14 +221,27 @@ ROWS
   done
 }
 
-# `evaluate` runs the policy on its own output, in mode Reject too.
-@test "maxLookups: what was not pinned for it is not pinned, or missed, the next time" {
+# Beyond registry.maxLookups only the copy accepts, which `evaluate` sends it to.
+@test "maxLookups: what it left is pinned at the next look, and the copy accepts both" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b
   publish "$APP-c" c
   consult "$(with '"maxLookups":2')"
   repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c Always"
   told_of "$APP-c" "${told[limit]} (kept as it is)"
+  cp "$request.second" "$request"
+  consult "$(with '"maxLookups":2')"
+  asked_for "$APP-c"
+  repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c@$(digest_of "$APP-c") IfNotPresent"
+  warned
+}
+
+@test "maxLookups: only lookups that are made count" {
+  pinned=@sha256:$(printf '%064d' 1)
+  pod "init i $APP Always, $(series 12 "app c# $REGISTRY/x#:1$pinned IfNotPresent"), app never $FAULTY/429/app:1 Never"
+  consult "$(with '"maxLookups":1,"onUnreachable":"Reject"')"
+  asked_for "$APP"
+  [[ $allowed == true && $lookups == '[]' ]] || fail "not accepted"
 }
 
 @test "without a setting ten are looked up; at most ten warnings, and the audit annotation has all" {
@@ -275,7 +288,7 @@ ROWS
   accepted "main's image $image ${told[unreachable]}"
   failed "$image" unreachable true Reject
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Reject\"")"
-  rejected "imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent; main pulls $image with Always but its registry gives no digest: set main to IfNotPresent"
+  rejected "main pulls $image with Always but its registry gives no digest: set main to IfNotPresent; imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent"
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
   kept
   same 'number of warnings' 3 "$(wc -l <<<"$warnings")"
@@ -293,15 +306,16 @@ ROWS
   rejected "main's image $GONE/app:1 ${told[unreachable]}"
 }
 
-@test "pod templates: UseCached where they are repaired, a warning else" {
+@test "pod templates: UseCached acts as KeepTag, an outage doesn't belong into them" {
   image=$GONE/app:1
   workload Deployment "$(places_of "$image")"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"Fix\"")"
-  repaired "$(places_of "$image" IfNotPresent)"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
-  kept
-  [[ -n $warnings ]] || fail "not warned"
-  failed "$image" unreachable true UseCached
+  for templates in Enforce Warn; do
+    row=$templates
+    consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"$templates\"")"
+    kept
+    told_of "$image" "${told[unreachable]} (kept as it is)"
+    failed "$image" unreachable true KeepTag
+  done
 }
 
 @test "what else is repaired goes with a failed lookup" {

@@ -40,10 +40,10 @@ update() {
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/0/image\",\"value\":\"$APP@$APP_DIGEST\"},
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/1/image\",\"value\":\"$OTHER@$OTHER_DIGEST\"}]"
   changed "[
-    {\"path\":\"spec.containers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.containers[0].imagePullPolicy\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
-    {\"path\":\"spec.initContainers[0].image\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.initContainers[1].image\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
+    {\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
   # skopeo finds the image under the reference that was written.
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
 }
@@ -98,6 +98,14 @@ update() {
   # Applied again with its tag, as kubectl does it: not restarted because the tag has moved.
   jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
     "$request.first" >"$request"
+  cp "$request" "$request.again"
+  consult "$pin"
+  repaired "init imagecheck-0 $moving@$first IfNotPresent, app main $moving@$first IfNotPresent"
+  warned
+  changed '[]'
+  asked_for
+  # Without a record the pins stay, but not the policies.
+  jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
   consult "$pin"
   repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
   asked_for
@@ -255,7 +263,7 @@ ROWS
 @test "Reject tells the whole digest to write" {
   pod "init imagecheck-0 $APP Always, app main $APP Always"
   consult "$(with '' '"mode":"Reject"')"
-  rejected "imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
+  rejected "main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
   asked_for "$APP"
   found "[
     {\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"},
@@ -356,7 +364,7 @@ ROWS
     asked_for "$APP" "$MULTI"
   done
   row=
-  for others in '' '"templates":"Fix"' '"mode":"Warn"'; do
+  for others in '' '"templates":"Enforce"' '"mode":"Warn"'; do
     consult "$(with '' "$others")"
     untouched
     asked_for "$APP" "$MULTI"
@@ -366,7 +374,7 @@ ROWS
   asked_for
 }
 
-@test "pod templates: a missing tag is a warning, or a rejection where templates are repaired" {
+@test "pod templates: a missing tag is a warning, or a rejection under Enforce" {
   missing=$REGISTRY/app:none
   workload Deployment "app a $missing Always"
   why="a's image $missing ${told[notFound]}"
@@ -374,9 +382,13 @@ ROWS
   kept
   [[ $warnings == *"${told[notFound]}" ]] || fail "$warnings"
   failed "$missing" notFound true Reject
-  for others in '"templates":"Fix"' '"mode":"Reject"'; do
-    consult "$(with '' "$others")"
+  for mode in Fix Reject; do
+    row=$mode
+    consult "$(with '' "\"mode\":\"$mode\",\"templates\":\"Enforce\"")"
     rejected "$why"
+    consult "$(with '' "\"mode\":\"$mode\"")"
+    kept
+    failed "$missing" notFound true Reject
   done
 }
 

@@ -3,8 +3,8 @@
 load lib
 
 # With these nearly everything that is examined has a finding.
-strict='{"mode":"Reject","images":{"requireAlways":["*"]}}'
-lenient='{"images":{"requireAlways":["*"]}}'
+strict='{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]}}'
+lenient='{"templates":"Enforce","images":{"requireAlways":["*"]}}'
 update='.operation = "UPDATE" | .oldObject = .object'
 
 passes() {
@@ -12,7 +12,7 @@ passes() {
   untouched
   evaluate "$lenient"
   untouched
-  evaluate '{"mode":"Warn","images":{"requireAlways":["*"]}}'
+  evaluate '{"mode":"Warn","templates":"Enforce","images":{"requireAlways":["*"]}}'
   untouched
 }
 
@@ -300,7 +300,7 @@ ROWS
 }
 
 @test "without an object there is nothing to accept at CREATE and UPDATE" {
-  for kind in Pod Deployment CronJob PodTemplate; do
+  for kind in Pod Deployment Job CronJob PodTemplate; do
     for filter in 'del(.object)' '.object = null' '.operation = "UPDATE" | del(.object)'; do
       row="$kind $filter"
       workload $kind 'app a app:1' "$filter"
@@ -310,9 +310,9 @@ ROWS
       done
     done
   done
-  row=Job
-  workload Job 'app a app:1' '.operation = "UPDATE" | del(.object)'
-  evaluate
+  row=
+  workload Deployment 'app a app:1' 'del(.object)'
+  evaluate '{"templates":"Off"}'
   untouched
 }
 

@@ -1,4 +1,5 @@
-# Every captured review in test_data/reviews, with the answers that a user gets without settings
+# Every captured review in test_data/reviews (those that are applied again: reapply.bats; those of
+# audits: stuck-pull.bats), with the answers that a user gets without settings
 # and in the modes Reject and Warn.
 
 load lib
@@ -6,6 +7,7 @@ load lib
 weak_app='imagecheck-0 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
 weak_postgres='imagecheck-0 pulls postgres:16 with IfNotPresent but postgres pulls it with Always: set imagecheck-0 to Always'
 exporter=quay.io/prometheuscommunity/postgres-exporter@sha256:8c10f21bec412f08f73aa7b97ca5ac5f28a39d8a88030ad8a339fd0a781d72b4
+otherwise_postgres='postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
 unchecked_exporter='metrics pulls quay.io/prometheu...a339fd0a781d72b4 but no image check pulls it first: add one with IfNotPresent'
 
 # Nothing is wrong with these, or they are not the policy's business.
@@ -32,6 +34,8 @@ inconspicuous='
 @test "every captured review has its test here" {
   for file in "$REVIEWS"/*.json; do
     name=$(basename "$file" .json)
+    [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats || fail "no test for $name"; continue; }
+    [[ $name != audit-* ]] || { grep -q "review $name\\b" e2e-tests/stuck-pull.bats || fail "no test for $name"; continue; }
     # A table's row, or a test's name: a comment alone would not do.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
   done
@@ -55,27 +59,34 @@ inconspicuous='
     {"op":"replace","path":"/spec/initContainers/1/imagePullPolicy","value":"Always"},
     {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"}]'
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
-  warned 'imagecheck-0 now pulls my-app:v1.2.3 with Always instead of IfNotPresent, as container-0 needs'
-  found '[{"rule":"weak-check","path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  warned 'imagecheck-0 now pulls my-app:v1.2.3 with Always instead of IfNotPresent, as container-0 needs' "$otherwise_postgres"
+  found '[{"rule":"missing-check","path":"spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"},
+    {"rule":"weak-check","path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-    {"path":"spec.initContainers[1].imagePullPolicy","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
   evaluate '{"mode":"Reject"}'
   rejected "$weak_app"
-  warned
+  warned "$otherwise_postgres"
   evaluate '{"mode":"Warn"}'
-  accepted "$weak_app"
+  accepted "$weak_app" "$otherwise_postgres"
 }
 
 @test "agent-stack-job-create: a warning, since its Pods are repaired when they are created" {
   review agent-stack-job-create
   evaluate
-  accepted "$weak_app"
-  found '[{"rule":"weak-check","path":"spec.template.spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
-  evaluate '{"mode":"Reject"}'
+  accepted "$weak_app" "$otherwise_postgres"
+  found '[{"rule":"missing-check","path":"spec.template.spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"},
+    {"rule":"weak-check","path":"spec.template.spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  for mode in Reject Warn; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\"}"
+    accepted "$weak_app" "$otherwise_postgres"
+  done
+  row=
+  evaluate '{"mode":"Reject","templates":"Enforce"}'
   rejected "$weak_app"
-  evaluate '{"mode":"Warn"}'
-  accepted "$weak_app"
+  warned "$otherwise_postgres"
 }
 
 @test "pod-create-new-fields: every field that is no pull policy survives" {
@@ -102,20 +113,22 @@ inconspicuous='
 
 @test "statefulset-create: the same as warnings" {
   review statefulset-create
-  evaluate
-  accepted "$weak_postgres" "$unchecked_exporter"
-  evaluate '{"mode":"Reject"}'
+  for mode in Fix Reject Warn; do
+    row=$mode
+    evaluate "{\"mode\":\"$mode\"}"
+    accepted "$weak_postgres" "$unchecked_exporter"
+  done
+  row=
+  evaluate '{"mode":"Reject","templates":"Enforce"}'
   rejected "$weak_postgres"
   warned "$unchecked_exporter"
-  evaluate '{"mode":"Warn"}'
-  accepted "$weak_postgres" "$unchecked_exporter"
 }
 
 # A setting that nearly every container breaks shows what is examined at all.
 @test "what is examined is rejected for a broken rule, what is not passes" {
   while fields name expected; do
     review "$name"
-    evaluate '{"mode":"Reject","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
+    evaluate '{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
     if [[ $expected == none ]]; then
       untouched
     else
@@ -153,7 +166,7 @@ ROWS
 @test "what brings a new image or container with Always is examined, and only that" {
   while fields name expected; do
     review "$name"
-    evaluate '{"mode":"Reject","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
+    evaluate '{"mode":"Reject","templates":"Enforce","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
     [[ $allowed == false ]] || fail "accepted"
     same paths "$expected" "$(jq -r '.[].path' <<<"$findings")"
   done <<'ROWS'

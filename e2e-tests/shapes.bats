@@ -13,11 +13,18 @@ broken() {
 }
 
 @test "in every mode, and whatever becomes of templates" {
-  for given in '{"mode":"Fix"}' '{"mode":"Reject"}' '{"mode":"Warn"}' '{"templates":"Off"}' '{"templates":"Fix"}'; do
+  for given in '{"mode":"Fix"}' '{"mode":"Reject"}' '{"mode":"Warn"}' '{"templates":"Warn"}' '{"templates":"Enforce"}'; do
     broken Pod 'del(.object.spec)' 'spec is missing' "$given"
     broken Deployment '.object.spec.template.spec.containers = {}' 'spec.template.spec.containers must be a list, not an object' "$given"
     broken CronJob '.object.metadata.annotations = "x"' 'metadata.annotations must be an object, not a string' "$given"
   done
+}
+
+@test "templates Off: a broken template passes, a broken Pod does not" {
+  workload Deployment 'app a app:1' '.object.spec.template.spec.containers = {}'
+  evaluate '{"templates":"Off"}'
+  untouched
+  broken Pod 'del(.object.spec)' 'spec is missing' '{"templates":"Off"}'
 }
 
 @test "a Pod: the spec and its lists" {

@@ -1,4 +1,4 @@
-# templates: in mode Fix, what happens to a pod template with a finding; and where it stands in
+# templates: in every mode, what happens to a pod template with a finding; and where it stands in
 # each kind.
 
 load lib
@@ -28,11 +28,11 @@ path_of() {
   done
 }
 
-@test "Fix: repaired, and recorded on the object's own metadata" {
+@test "Enforce with mode Fix: repaired, and recorded on the object's own metadata" {
   for kind in $kinds; do
     row=$kind
     workload $kind "$before"
-    evaluate '{"templates":"Fix"}'
+    evaluate '{"templates":"Enforce"}'
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
     path=$(path_of $kind)
@@ -41,8 +41,8 @@ path_of() {
       {\"op\":\"replace\",\"path\":\"$pointer/containers/0/imagePullPolicy\",\"value\":\"IfNotPresent\"},
       {\"op\":\"replace\",\"path\":\"$pointer/initContainers/0/imagePullPolicy\",\"value\":\"Always\"}]"
     changed "[
-      {\"path\":\"$path.containers[0].imagePullPolicy\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"},
-      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"}]"
+      {\"path\":\"$path.containers[0].imagePullPolicy\",\"container\":\"a\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"},
+      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"}]"
     after '.metadata.annotations[record] | fromjson | length == 2'
   done
 }
@@ -56,22 +56,70 @@ path_of() {
   done
 }
 
-@test "the modes Reject and Warn don't ask templates" {
-  for kind in $kinds; do
-    for templates in Off Warn Fix; do
-      row="$kind $templates"
-      workload $kind "$before"
-      evaluate "{\"mode\":\"Reject\",\"templates\":\"$templates\"}"
-      rejected "$weak"
-    done
-    evaluate '{"mode":"Warn","templates":"Off"}'
-    accepted "$weak"
+@test "each of them in each mode" {
+  for kind in Deployment Job CronJob; do
+    workload $kind "$before"
+    while fields templates mode answer; do
+      row="$kind $row"
+      evaluate "{\"mode\":\"$mode\",\"templates\":\"$templates\"}"
+      case $answer in
+        untouched) untouched ;;
+        warned) accepted "$weak" ;;
+        rejected) rejected "$weak" ;;
+        repaired) repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent' ;;
+        *) fail "no such answer" ;;
+      esac
+    done <<'ROWS'
+    Off     | Fix    | untouched
+    Off     | Reject | untouched
+    Off     | Warn   | untouched
+    Warn    | Fix    | warned
+    Warn    | Reject | warned
+    Warn    | Warn   | warned
+    Enforce | Fix    | repaired
+    Enforce | Reject | rejected
+    Enforce | Warn   | warned
+ROWS
   done
+}
+
+@test "a missing check is told, never added: nobody would take it out again" {
+  missing='b pulls b:1 but no image check pulls it first: add one with IfNotPresent'
+  workload Deployment 'init imagecheck-0 app:1, app b b:1'
+  while fields coverage mode answer; do
+    evaluate "{\"mode\":\"$mode\",\"templates\":\"Enforce\",\"imageChecks\":{\"coverage\":\"$coverage\"}}"
+    if [[ $answer == warned ]]; then accepted "$missing"; else rejected "$missing"; fi
+  done <<'ROWS'
+    Warn   | Fix    | warned
+    Fix    | Fix    | warned
+    Fix    | Reject | warned
+    Fix    | Warn   | warned
+    Reject | Fix    | rejected
+    Reject | Reject | rejected
+    Reject | Warn   | warned
+ROWS
+  row=
+  # Neither as a volume nor from a template, nor in place of what is repaired beside it.
+  workload CronJob 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b b:1'
+  for as in InitContainer ImageVolume; do
+    row=$as
+    evaluate "{\"templates\":\"Enforce\",\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"as\":\"$as\",\"template\":{\"command\":[\"/x\"]}}}"
+    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b b:1'
+    warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs' "$missing"
+  done
+}
+
+@test "captured: an image changed by kubectl apply brings no check more" {
+  review reapply-deployment-image-changed
+  evaluate '{"templates":"Enforce","imageChecks":{"coverage":"Fix"}}'
+  accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
+  evaluate
+  accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
 }
 
 @test "a Pod is no template: it is repaired whatever templates says" {
   pod "$before"
-  for templates in Off Warn Fix; do
+  for templates in Off Warn Enforce; do
     row=$templates
     evaluate "{\"templates\":\"$templates\"}"
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
@@ -82,7 +130,7 @@ path_of() {
   while fields settings_row places_before after_places; do
     for kind in Deployment CronJob PodTemplate; do
       workload $kind "$places_before"
-      evaluate "$(jq -c '.templates = "Fix"' <<<"$settings_row")"
+      evaluate "$(jq -c '.templates = "Enforce"' <<<"$settings_row")"
       repaired "$after_places"
       evaluate "$settings_row"
       [[ $allowed == true && -z $patch && -n $warnings ]] || fail "no warning alone"
@@ -91,47 +139,49 @@ path_of() {
     {"defaults":{"imagePullPolicy":"Always"}}  | init i app:1, app a app:1, volume v data:1 | init i app:1 Always, app a app:1 Always, volume v data:1 Always
     {"images":{"requireAlways":["app"]}}       | app a app:1                                | app a app:1 Always
     {"images":{"forbidAlways":["app"]}}        | app a app                                  | app a app IfNotPresent
-    {"imageChecks":{"coverage":"Fix"}}         | init imagecheck-0 app:1, app b b:1         | init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app b b:1
-    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | app b b | init imagecheck-0 b Always, app b b IfNotPresent
+    {"images":{"forbidNever":["app"]}}         | app a app:1 Never                          | app a app:1 IfNotPresent
+    {}                                         | init imagecheck-0 a:1 Never, app a a:1     | init imagecheck-0 a:1 IfNotPresent, app a a:1
 ROWS
 }
 
-@test "what can't be repaired: a warning under Warn, a rejection under Fix" {
+@test "what can't be repaired: a warning under Warn, a rejection under Enforce" {
   workload StatefulSet 'app a NGINX, app b app:1 Always'
   settings_row='{"images":{"requireAlways":["app"],"forbidAlways":["app"]}}'
   evaluate "$settings_row"
   [[ $allowed == true && $(wc -l <<<"$warnings") == 2 ]] || fail "not two warnings"
-  evaluate "$(jq -c '.templates = "Fix"' <<<"$settings_row")"
+  evaluate "$(jq -c '.templates = "Enforce"' <<<"$settings_row")"
   [[ $allowed == false && $message == 'a has no valid image'*'; b pulls app:1, but '* ]] || fail "$message"
   evaluate "$(jq -c '.templates = "Off"' <<<"$settings_row")"
   untouched
 }
 
-@test "an UPDATE of the template is repaired under Fix, and not recorded" {
+@test "an UPDATE of the template is repaired under Enforce, and not recorded" {
   for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController CronJob PodTemplate; do
     row=$kind
     workload $kind "$before" '.operation = "UPDATE" | .oldObject = .object
       | .kind.kind as $kind | .oldObject |= setpath($kind | spec_path + ["containers", 0, "image"]; "app:0")'
-    evaluate '{"templates":"Fix"}'
+    evaluate '{"templates":"Enforce"}'
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     after '.metadata | has("annotations") | not'
     evaluate
     accepted "$weak"
     evaluate '{"mode":"Reject"}'
+    accepted "$weak"
+    evaluate '{"mode":"Reject","templates":"Enforce"}'
     rejected "$weak"
   done
 }
 
-@test "captured reviews under Fix: only the template's pull policies change" {
+@test "captured reviews under Enforce: only the template's pull policies change" {
   for name in agent-stack-job-create statefulset-create; do
     row=$name
     review $name
-    evaluate '{"templates":"Fix"}'
+    evaluate '{"templates":"Enforce"}'
     [[ -n $patch ]] || fail "not changed"
     jq -e 'map(.path | select(endswith("/imagePullPolicy") or startswith("/metadata/annotations") | not)) == []
       and length == 3' <<<"$patch" >/dev/null || fail "$patch"
   done
   review cronjob-create
-  evaluate '{"templates":"Fix","defaults":{"imagePullPolicy":"Always"}}'
+  evaluate '{"templates":"Enforce","defaults":{"imagePullPolicy":"Always"}}'
   patched '[{"op":"replace","path":"/spec/jobTemplate/spec/template/spec/containers/1/imagePullPolicy","value":"Always"}]'
 }

@@ -152,3 +152,27 @@ ROWS
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with Never but b pulls it with Always: set imagecheck-0 to Always'
 }
+
+@test "the written spelling: checks that are written alike come first, others only where there are none" {
+  # Without pull-once, to see the checks alone.
+  while fields coverage before after; do
+    pod "$before"
+    evaluate "{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"$coverage\"}}"
+    repaired "$after"
+  done <<'ROWS'
+    Warn | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+    Warn | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
+    Warn | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    Off  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    Fix  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+ROWS
+}
+
+@test "the written spelling: the default tag counts as written, and the warning says why" {
+  pod 'init imagecheck-0 docker.io/library/postgres:16, app a postgres:16'
+  evaluate
+  accepted 'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
+  pod 'init imagecheck-0 postgres:latest, app a postgres'
+  evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
+  untouched
+}

@@ -132,21 +132,23 @@ descriptor() {
   mv "$content" "$1/blobs/sha256/$digest"
 }
 
-# image DIR ARCHITECTURE CONTENT: an image with one empty layer, and a label. Prints its descriptor.
+# image DIR PLATFORM CONTENT: an image with one empty layer, and a label. The platform is an
+# architecture of Linux, or OS/ARCHITECTURE. Prints its descriptor.
 image() {
-  local config layer diff_id
+  local config layer diff_id os=linux arch=${2#*/}
+  [[ $2 != */* ]] || os=${2%/*}
   layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
   diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
-  config=$(jq -nc --arg arch "$2" --arg content "$3" --arg diff_id "$diff_id" '
-    {architecture: $arch, os: "linux", config: {Labels: {content: $content}},
+  config=$(jq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
+    {architecture: $arch, os: $os, config: {Labels: {content: $content}},
      rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
   jq -nc --argjson config "$config" --argjson layer "$layer" '
     {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
      config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
-    jq -c --arg arch "$2" '.platform = {architecture: $arch, os: "linux"}'
+    jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
-# publish IMAGE CONTENT [ARCHITECTURE...]: pushes an image; more than one architecture make an index.
+# publish IMAGE CONTENT [PLATFORM...]: pushes an image; more than one platform make an index.
 publish() {
   local dir root architectures=("${@:3}")
   dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
@@ -219,6 +221,7 @@ consult() {
   local answer=$BATS_TEST_TMPDIR/answer.json raw
   rm -f "$answer".*session
   evaluate "$@"
+  [[ ! -e $answer.copy.session || -z $(images_of "$answer.copy.session") ]] || fail "the copy asks a registry"
   asked=
   [[ -n $replay ]] || asked=$(images_of "$answer.session")
   { read -r lookups && read -r raw; } < <(jq -r '
@@ -235,8 +238,7 @@ asked_for() {
   same lookups "$*" "$asked"
 }
 
-# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation, in any
-# order.
+# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation.
 failed() {
   local expected=()
   while (($# > 0)); do
@@ -251,9 +253,18 @@ kept() {
   [[ $allowed == true && -z $patch ]] || fail "not kept"
 }
 
-# told_of [IMAGE TEXT]...: exactly these warnings, in which the images may be cut in the middle.
+# told_of [IMAGE TEXT]...: exactly these warnings, in which the images may be cut in the middle. Those
+# of lookups come last, sorted by image.
 told_of() {
-  local line lines=()
+  local line lines=() first=() sorted=()
+  while (($# > 0)); do
+    if [[ $1 == */* ]]; then sorted+=("$1"$'\t'"$2"); else first+=("$1" "$2"); fi
+    shift 2
+  done
+  ((${#sorted[@]} == 0)) || while IFS=$'\t' read -r line text; do
+    first+=("$line" "$text")
+  done < <(printf '%s\n' "${sorted[@]}" | LC_ALL=C sort)
+  set -- "${first[@]}"
   [[ -z $warnings ]] || mapfile -t lines <<<"$warnings"
   ((${#lines[@]} * 2 == $#)) || fail "${#lines[@]} warnings: $warnings"
   for line in "${lines[@]}"; do

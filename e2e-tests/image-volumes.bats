@@ -1,0 +1,172 @@
+# imageChecks.as: ImageVolume: checks without containers, and image volumes that need one.
+
+load lib
+
+as='{"imageChecks":{"as":"ImageVolume","coverage":"Fix"}}'
+every='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
+every_alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
+
+# mounts CONTAINERS VOLUMES: exactly these mount them, read-only, where checks are mounted.
+mounts() {
+  after '[.spec.initContainers[]?, .spec.containers[] | select(any(.volumeMounts[]?; .mountPath | startswith("/.imagecheck/"))) | .name] == $containers
+    and ([.spec.initContainers[]?, .spec.containers[] | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))] | unique
+      == [$volumes[] | {name: ., mountPath: "/.imagecheck/\(.)", readOnly: true}])' \
+    --argjson containers "$1" --argjson volumes "$2"
+}
+
+@test "an added check is an image volume, mounted on the first init container" {
+  pod 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 Always' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'
+  evaluate "$as"
+  repaired 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 IfNotPresent, volume imagecheck-1 b:1 Always'
+  mounts '["imagecheck-0"]' '["imagecheck-1"]'
+  after '.spec.volumes == [{name: "v", emptyDir: {}}, {name: "imagecheck-1", image: {reference: "b:1", pullPolicy: "Always"}}]'
+  warned 'imagecheck-1 was added: it pulls b:1 with Always before b does'
+  changed '[
+    {"path":"spec.containers[1].imagePullPolicy","container":"b","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.volumes[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":{"reference":"b:1","pullPolicy":"Always"}},"rule":"missing-check"}]'
+}
+
+@test "who carries it: the first init container that is no sidecar and not exempt, else the first, else every container" {
+  while fields exempt before carriers; do
+    pod "$before"
+    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$every")"
+    mounts "$carriers" "$(jq -c '[.object.spec.volumes[].name]' "$request.second")"
+  done <<'ROWS'
+    []      | init i x:1, init j y:1, app a app:1                  | ["i"]
+    []      | sidecar s x:1, sidecar t x:1, init i x:1, app a app:1 | ["i"]
+    []      | sidecar s x:1, sidecar t y:1, app a app:1            | ["s"]
+    ["i"]   | init i x:1, init j y:1, app a app:1                  | ["j"]
+    ["i"]   | init i x:1, app a app:1                              | ["i"]
+    ["i"]   | sidecar s x:1, init i x:1, app a app:1               | ["s"]
+    []      | app a app:1, app b b:1, app c app:1                  | ["a","b","c"]
+    ["b"]   | app a app:1, app b b:1                               | ["a","b"]
+ROWS
+}
+
+@test "without init containers each container asks for itself, so pull-once leaves Always" {
+  pod 'app a app:1 Always, app b b:1'
+  evaluate "$every"
+  repaired 'app a app:1 Always, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
+  pod 'init i x:1, app a app:1 Always, app b b:1'
+  evaluate "$every"
+  repaired 'init i x:1, app a app:1 IfNotPresent, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+@test "mounts and volumes that are missing, null or empty" {
+  for mounts in 'del(.object.spec.initContainers[0].volumeMounts)' '.object.spec.initContainers[0].volumeMounts = null' \
+    '.object.spec.initContainers[0].volumeMounts = [ ]' '.object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/v"}]'; do
+    for volumes in 'del(.object.spec.volumes)' '.object.spec.volumes = null' '.object.spec.volumes = [ ]' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'; do
+      row="$mounts | $volumes"
+      pod 'init i x:1, app a app:1' "$row"
+      evaluate "$every"
+      repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+      mounts '["i"]' '["imagecheck-0"]'
+    done
+  done
+}
+
+@test "its number is free among containers, volumes and mount paths" {
+  while IFS='|' read -r name filter; do
+    row=$filter
+    pod 'init i x:1, app a app:1' "$filter"
+    evaluate "$every"
+    same names "$name" "$(jq -r '[.[].container] | join(" ")' <<<"$changes")"
+  done <<'ROWS'
+imagecheck-0|.
+imagecheck-1|.object.spec.volumes = [{name: "imagecheck-0", emptyDir: {}}]
+imagecheck-0|.object.spec.volumes = [{name: "imagecheck-1", emptyDir: {}}]
+imagecheck-1|.object.spec.containers[0].name = "imagecheck-0"
+imagecheck-1|.object.spec.ephemeralContainers = [{name: "imagecheck-0", image: "y:1"}]
+imagecheck-1|.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/.imagecheck/imagecheck-0"}]
+ROWS
+}
+
+@test "Windows Pods get nothing added, and a warning, in every mode" {
+  pod 'init i x:1, app a app:1' '.object.spec.os.name = "windows"'
+  for settings_row in "$every" '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'; do
+    for mode in Fix Reject Warn; do
+      row=$mode
+      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
+    done
+  done
+  row=linux
+  edit '.object.spec.os.name = "linux"'
+  evaluate "$every"
+  repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+}
+
+# A Pod with an image volume, named imagecheck-0 or else, mounted as FILTER says.
+on_init='.object.spec.initContainers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
+on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
+
+@test "a volume with such a name is a check in all rules" {
+  # weak-check raises it, and pull-once relies on it.
+  pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
+  evaluate
+  repaired 'init i x:1, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
+  warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
+  evaluate '{"mode":"Reject"}'
+  rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
+  # Coverage counts it.
+  pod 'init i x:1, app a app:1, volume imagecheck-0 app:1' "$on_init"
+  evaluate '{"imageChecks":{"coverage":"Reject"}}'
+  untouched
+  # Init containers are raised before volumes.
+  pod 'init imagecheck-1 app:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
+  evaluate
+  repaired 'init imagecheck-1 app:1 Always, app a app:1 IfNotPresent, volume imagecheck-0 app:1 IfNotPresent'
+}
+
+@test "who mounts the check itself pulls again: pull-once leaves it alone" {
+  pod 'init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always' "$on_init | $on_app"
+  evaluate
+  repaired 'init i x:1, app a app:1 Always, app b app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
+}
+
+@test "a volume that nobody mounts, or only a container beside an init container, is no check" {
+  for filter in . "$on_app"; do
+    row=$filter
+    pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$filter"
+    evaluate '{"imageChecks":{"coverage":"Off"}}'
+    untouched
+  done
+}
+
+@test "image volumes that only containers mount get a check volume; pull-once leaves them alone" {
+  pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_app"
+  evaluate "$every"
+  repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent, volume imagecheck-1 data:1 Always'
+  mounts '["i"]' '["imagecheck-0","imagecheck-1"]'
+  # One that an init container mounts fails early by itself.
+  pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_init"
+  evaluate "$every"
+  repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent'
+  # With InitContainer they are nobody's business.
+  pod 'init imagecheck-0 app:1, app a app:1, volume data data:1 Always' "$on_app"
+  evaluate '{"imageChecks":{"coverage":"Fix"}}'
+  untouched
+}
+
+@test "a Pod with volume checks only gets a volume under InitContainer too, unless there is a template" {
+  pod 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
+  evaluate '{"imageChecks":{"coverage":"Fix"}}'
+  repaired 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-1 b:1 IfNotPresent'
+  evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
+  repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
+}
+
+@test "captured: an overridden image of an agent-stack Pod" {
+  review agent-stack-pod-create '.object.spec.containers[0].image = "override:9"'
+  evaluate "$as"
+  after '[.spec.volumes[1:][] | [.name, .image.reference, .image.pullPolicy]] == [["imagecheck-2", "override:9", "Always"], ["imagecheck-3", "postgres:16", "IfNotPresent"]]
+    and (.spec.initContainers | map(.name)) == ["copy-agent", "imagecheck-0", "imagecheck-1"]'
+  mounts '["copy-agent"]' '["imagecheck-2","imagecheck-3"]'
+}
+
+@test "100 containers" {
+  pod "init i x:1, $(series 100 'app c# c:#')"
+  evaluate "$every_alone"
+  [[ $(jq '[.[].to.image.reference] | unique | length' <<<"$changes") == 100 ]] || fail "not 100 checks"
+  mounts '["i"]' "$(jq -c '[.object.spec.volumes[].name] | sort' "$request.second")"
+}

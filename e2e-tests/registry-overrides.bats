@@ -1,0 +1,127 @@
+# registry.overrides: the first entry whose images name the image decides, key by key; and the copy,
+# which asks nothing and accepts what lookups may have left.
+
+load lib
+load registry/lib
+
+setup_file() {
+  export REGISTRY FAULTY GONE APP DIGEST
+  REGISTRY=$(start_registry registry)
+  FAULTY=$(start_faulty_registry)
+  GONE=$(start_registry gone)
+  stop gone
+  APP=$REGISTRY/app:1
+  publish "$APP" app
+  DIGEST=$(digest_of "$APP")
+}
+
+teardown_file() {
+  stop_servers
+}
+
+alone='"pullOnce":false'
+
+# overriding ENTRIES: settings with these overrides.
+overriding() {
+  with "\"overrides\":[$1]" "$alone"
+}
+
+@test "the first entry that names the image decides, key by key; the rest comes from registry" {
+  while fields entries action; do
+    pod "app a $FAULTY/429/app:1 Always"
+    consult "$(overriding "${entries//HOST/$FAULTY}")"
+    failed "$FAULTY/429/app:1" rateLimited true "$action"
+    case $action in
+      Reject) rejected "a's image $FAULTY/429/app:1 ${told[rateLimited]}" ;;
+      KeepTag) kept ;;
+      UseCached) repaired "app a $FAULTY/429/app:1 IfNotPresent" ;;
+    esac
+  done <<'ROWS'
+    {"images":["HOST/*"],"onRateLimited":"Reject"}                                                      | Reject
+    {"images":["HOST/*"],"onRateLimited":"UseCached"}                                                   | UseCached
+    {"images":["HOST/*"],"onDenied":"Reject"}                                                           | KeepTag
+    {"images":["other"],"onRateLimited":"Reject"}                                                       | KeepTag
+    {"images":["HOST/429/app"],"onRateLimited":"UseCached"},{"images":["HOST/*"],"onRateLimited":"Reject"} | UseCached
+    {"images":["HOST/429/app"],"onDenied":"UseCached"},{"images":["HOST/*"],"onRateLimited":"Reject"}   | KeepTag
+    {"images":["other","HOST/429/*"],"onRateLimited":"Reject"}                                          | Reject
+ROWS
+}
+
+@test "lookup counts image by image: Off, Verify and Pin beside each other" {
+  pod "app a $APP Always, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
+  consult "$(overriding "{\"images\":[\"$FAULTY/works/*\"],\"lookup\":\"Verify\"},{\"images\":[\"$FAULTY/429/*\"],\"lookup\":\"Off\"}")"
+  repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
+  asked_for "$APP" "$FAULTY/works/b:1"
+  warned
+  # The other way round: none but what an entry names.
+  lookup=Off
+  consult "$(overriding "{\"images\":[\"$REGISTRY/*\"],\"lookup\":\"Pin\"}")"
+  repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
+  asked_for "$APP"
+}
+
+@test "registry.images and skipImages decide first whether an image is looked up at all" {
+  pod "app a $APP Always"
+  for key in images skipImages; do
+    row=$key
+    patterns='"other"'
+    [[ $key != skipImages ]] || patterns="\"$REGISTRY/*\""
+    consult "$(with "\"$key\":[$patterns],\"overrides\":[{\"images\":[\"$REGISTRY/*\"],\"lookup\":\"Pin\"}]" "$alone")"
+    untouched
+    asked_for
+  done
+}
+
+@test "entries that can't work are settings errors" {
+  invalid_like '{"registry":{"overrides":[{"lookup":"Pin"}]}}' 'registry.overrides[0].images'
+  invalid_like '{"registry":{"overrides":[{"images":["a*"],"lookup":"Pin"},{"images":["b","ab"],"onDenied":"Reject"}]}}' \
+    'registry.overrides[1].images "ab" never decides: "a*" of registry.overrides[0] matches all that it does'
+  invalid_like '{"registry":{"overrides":[{"images":["a"],"onGone":"Reject"}]}}' 'registry.overrides[0].onGone'
+  invalid_like '{"registry":{"overrides":[{"images":["a"],"onDenied":"Pin"}]}}' 'registry.overrides[0].onDenied'
+  invalid_like '{"registry":{"overrides":{"images":["a"]}}}' 'registry.overrides must be a list'
+}
+
+# ---- the copy: `consult` sends it whatever was accepted -----------------------------------------
+
+@test "the copy accepts what Pin, KeepTag and UseCached left, beside defaults" {
+  while fields others registry before; do
+    before=${before//APP/$APP}
+    pod "${before//GONE/$GONE/app:1}"
+    consult "$(with "$registry" "$others")"
+    [[ $allowed == true ]] || fail "rejected"
+  done <<'ROWS'
+    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"KeepTag"   | init imagecheck-0 APP IfNotPresent, app a APP Always
+    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"UseCached" | init imagecheck-0 GONE Always, app a GONE Always
+    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"UseCached" | init imagecheck-0 GONE, app a GONE, app b APP
+    "defaults":{"imagePullPolicy":"AlwaysUnlessDigest"} | "onUnreachable":"KeepTag"   | init imagecheck-0 GONE Never, app a GONE Always, app b APP
+    "defaults":{"imageCheckPullPolicy":"Always"}        | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
+    "images":{"requireAlways":["*"]}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE
+    "imageChecks":{"coverage":"Fix"}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
+ROWS
+}
+
+@test "the copy rejects what no first copy would have left" {
+  copy='"maxLookups":0'
+  pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always"
+  consult "$(with "$copy" '"mode":"Reject"')"
+  rejected "imagecheck-0 pulls $APP with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always"
+  asked_for
+  pod "app a $GONE/app:1 IfNotPresent"
+  consult "$(with "$copy,\"onUnreachable\":\"KeepTag\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
+  rejected "a pulls $GONE/app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy)"
+  consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
+  untouched
+  consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","images":{"requireAlways":["*"]}')"
+  rejected "a pulls $GONE/app:1 with IfNotPresent but images.requireAlways has *: set a to Always"
+}
+
+@test "maxLookups 0 asks nothing and says nothing; in mode Fix it is an error" {
+  pod "app a $APP Always, app b $GONE/b:1 Always"
+  for mode in Reject Warn; do
+    row=$mode
+    consult "$(with '"maxLookups":0,"onUnreachable":"Reject","onNotFound":"Reject"' "\"mode\":\"$mode\"")"
+    untouched
+    asked_for
+  done
+  invalid "$(with '"maxLookups":0')" 'registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either'
+}

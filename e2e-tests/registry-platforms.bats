@@ -1,0 +1,139 @@
+# registry.platform: the platforms that an image has, against those that its Pod asks for, with a
+# real registry.
+
+load lib
+load registry/lib
+
+setup_file() {
+  export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
+  REGISTRY=$(start_registry registry)
+  FAULTY=$(start_faulty_registry)
+  # amd64 alone, with an attestation; an index of three platforms; a manifest without an index.
+  AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
+  publish "$AMD" amd amd64 unknown/unknown
+  publish "$BOTH" both amd64 arm64 windows/amd64
+  publish "$SINGLE" single
+  BOTH_DIGEST=$(digest_of "$BOTH")
+}
+
+teardown_file() {
+  stop_servers
+}
+
+lookup=Verify
+reject=$(with '"platform":"Reject"')
+
+# terms ALTERNATIVE...: a filter that sets a required affinity, each alternative a list of values of
+# kubernetes.io/arch.
+required() {
+  local terms
+  terms=$(printf '%s\n' "$@" | jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
+  echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
+}
+
+@test "the sentence names both sides, and the field that a person would change" {
+  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$reject"
+  rejected "app's image $AMD has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
+  found "[{\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"app\",\"image\":\"$AMD\",\"found\":\"$AMD\",\"expected\":null}]"
+  asked_for "$AMD" "${AMD%:*}@$(digest_of "$AMD")"
+  same 'host calls' '!OciManifestDigest !OciManifest' "$(grep -o '!Oci.*' "$BATS_TEST_TMPDIR/answer.json.session" | paste -sd ' ')"
+}
+
+@test "Off, Warn and Reject in each mode" {
+  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  while fields platform mode answer; do
+    consult "$(with "\"platform\":\"$platform\"" "\"mode\":\"$mode\"")"
+    case $answer in
+      untouched) untouched ;;
+      warned)
+        kept
+        [[ $warnings == *' has '*'but the Pod asks for arm64'* && $(wc -l <<<"$warnings") == 1 ]] || fail "$warnings"
+        ;;
+      rejected) [[ $allowed == false && $message == "app's image "* ]] || fail "not rejected" ;;
+      *) fail "no such answer" ;;
+    esac
+  done <<'ROWS'
+    Off    | Fix    | untouched
+    Off    | Reject | untouched
+    Warn   | Fix    | warned
+    Warn   | Reject | warned
+    Warn   | Warn   | warned
+    Reject | Fix    | rejected
+    Reject | Reject | rejected
+    Reject | Warn   | warned
+ROWS
+}
+
+@test "what a Pod asks for: nodeSelector, required affinity, os.name" {
+  while IFS='^' read -r image told filter; do
+    row="$image $told $filter"
+    pod "app app ${!image}" "$filter"
+    consult "$reject"
+    if [[ $told == '-' ]]; then
+      untouched
+    else
+      [[ $allowed == false && $message == *"but the Pod asks for $told: "* ]] || fail "$message"
+    fi
+  done <<ROWS
+AMD^-^.
+AMD^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "amd64"
+AMD^-^.object.spec.nodeSelector.disk = "ssd"
+AMD^-^$(required '["amd64"]')
+AMD^-^.object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = [{matchExpressions: [{key: "kubernetes.io/arch", operator: "NotIn", values: ["amd64"]}]}]
+AMD^-^.object.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution = [{weight: 1, preference: {matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: ["arm64"]}]}}]
+AMD^arm64^$(required '["arm64"]')
+AMD^arm64^$(required '["amd64","arm64"]')
+AMD^arm64^$(required '["amd64"]' '["arm64"]')
+AMD^windows^.object.spec.os.name = "windows"
+AMD^-^.object.spec.os.name = "linux"
+AMD^windows/amd64^.object.spec.nodeSelector = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
+BOTH^-^.object.spec.nodeSelector = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
+BOTH^windows/arm64^.object.spec.nodeSelector = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "arm64"}
+BOTH^-^$(required '["amd64","arm64"]')
+BOTH^s390x^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
+SINGLE^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
+ROWS
+}
+
+@test "a Pod that asks for nothing costs one call, as ever" {
+  pod "app app $AMD"
+  consult "$reject"
+  untouched
+  asked_for "$AMD"
+  same 'host calls' '!OciManifestDigest' "$(grep -o '!Oci.*' "$BATS_TEST_TMPDIR/answer.json.session" | paste -sd ' ')"
+}
+
+@test "Pin writes the digest of the index, never that of one platform" {
+  lookup=Pin
+  pod "init imagecheck-0 $BOTH Always, app app $BOTH Always" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$(with '"platform":"Reject"')"
+  repaired "init imagecheck-0 $BOTH@$BOTH_DIGEST IfNotPresent, app app $BOTH@$BOTH_DIGEST IfNotPresent"
+}
+
+@test "what carries a digest is looked up for its platforms" {
+  pod "app app $AMD@$(digest_of "$AMD")" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$reject"
+  rejected "app's image $AMD@$(digest_of "$AMD") has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
+}
+
+@test "pod templates are asked for as Pods are" {
+  workload Deployment "app app $AMD" '.object.spec.template.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$(with '"platform":"Reject"' '"templates":"Enforce"')"
+  rejected "app's image $AMD has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.template.spec.nodeSelector"
+  consult "$reject"
+  kept
+  [[ -n $warnings ]] || fail "no warning"
+}
+
+@test "the manifest's capability is not granted: the message names it" {
+  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  host_flags=(--allowed-host-capabilities oci/v1/manifest_digest)
+  consult "$(with '"platform":"Reject","onUnknown":"Reject"')"
+  rejected "app's image $AMD can't be looked up: grant oci/v1/oci_manifest in hostCapabilities of its policy server"
+}
+
+@test "where nothing can be looked up it is a settings error" {
+  invalid_like '{"registry":{"platform":"Warn"}}' 'registry.platform needs lookups, and none is made'
+  invalid_like '{"registry":{"platform":"arm64","lookup":"Pin"}}' 'registry.platform must be one of Off, Warn, Reject'
+}

@@ -1,0 +1,145 @@
+# imageChecks.replaceExisting: the checks that a controller made become image volumes.
+
+load lib
+
+replace='{"imageChecks":{"as":"ImageVolume","replaceExisting":true}}'
+alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","replaceExisting":true,"coverage":"Off"}}'
+owner='.object.metadata.ownerReferences = [{apiVersion: "batch/v1", kind: "Job", name: "x", uid: "1", controller: true}]'
+
+# of_a_job PLACES [FILTER...]
+of_a_job() {
+  pod "$1" "$owner | ${2:-.}" "${@:3}"
+}
+
+# mounted CONTAINER VOLUMES: it alone mounts these checks, in this order.
+mounted() {
+  after '[.spec.initContainers[]?, .spec.containers[] | .name as $name | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))
+      | . + {in: $name}] == [$volumes[] | {name: ., mountPath: "/.imagecheck/\(.)", readOnly: true, in: $container}]' \
+    --arg container "$1" --argjson volumes "$2"
+}
+
+@test "captured: agent-stack's checks become volumes on copy-agent" {
+  review agent-stack-pod-create "$owner"
+  evaluate "$replace"
+  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
+  mounted copy-agent '["imagecheck-0","imagecheck-1"]'
+  after '.spec.initContainers[0].volumeMounts[0] == {name: "workspace", mountPath: "/workspace"} and .spec.volumes[0].name == "workspace"'
+  changed '[
+    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"},
+    {"path":"spec.initContainers[1]","container":"imagecheck-0","from":{"name":"imagecheck-0","image":"my-app:v1.2.3","imagePullPolicy":"IfNotPresent"},"to":null,"rule":"replace-check"},
+    {"path":"spec.initContainers[2]","container":"imagecheck-1","from":{"name":"imagecheck-1","image":"docker.io/library/postgres:16","imagePullPolicy":"IfNotPresent"},"to":null,"rule":"replace-check"},
+    {"path":"spec.volumes[1]","container":"imagecheck-0","from":null,"to":{"name":"imagecheck-0","image":{"reference":"my-app:v1.2.3","pullPolicy":"Always"}},"rule":"replace-check"},
+    {"path":"spec.volumes[2]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":{"reference":"docker.io/library/postgres:16","pullPolicy":"IfNotPresent"}},"rule":"replace-check"}]'
+  after '.metadata.annotations[record] | fromjson | length == 5'
+}
+
+@test "it is a saving, not a finding: no mode reports it, and it gives no warning" {
+  of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1'
+  for mode in Reject Warn; do
+    evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$replace")"
+    untouched
+  done
+  evaluate "$replace"
+  repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+  warned
+  found '[]'
+}
+
+@test "only Pods that have a controller, at CREATE, not on Windows; and no templates" {
+  pod 'init i x:1, init imagecheck-0 app:1, app a app:1'
+  evaluate "$replace"
+  untouched
+  edit '.object.metadata.ownerReferences = [{kind: "Job", name: "x", uid: "1", controller: false}, {kind: "Y", name: "y", uid: "2"}]'
+  evaluate "$replace"
+  untouched
+  of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' '.object.spec.os.name = "windows"'
+  evaluate "$replace"
+  untouched
+  of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' '.operation = "UPDATE" | .oldObject = .object'
+  evaluate "$replace"
+  untouched
+  workload Job 'init i x:1, init imagecheck-0 app:1, app a app:1'
+  evaluate "$(jq -c '.templates = "Enforce"' <<<"$replace")"
+  untouched
+}
+
+@test "what goes, what stays, and who carries the volumes" {
+  while fields before carrier volumes after; do
+    of_a_job "$before"
+    evaluate "$alone"
+    if [[ $after == same ]]; then untouched; continue; fi
+    repaired "$after"
+    mounted "$carrier" "$volumes"
+  done <<'ROWS'
+    init imagecheck-0 a:1, init i x:1, init imagecheck-1 b:1, app a a:1 | i | ["imagecheck-0","imagecheck-1"] | init i x:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent, volume imagecheck-1 b:1 IfNotPresent
+    init imagecheck-0 a:1, init imagecheck-1 b, app a a:1              | imagecheck-0 | ["imagecheck-1"]      | init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b Always
+    init imagecheck-0 a:1, app a a:1                                   | | | same
+    sidecar s x:1, init imagecheck-0 a:1, init i y:1, app a a:1        | i | ["imagecheck-0"]                 | sidecar s x:1, init i y:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent
+    sidecar s x:1, init imagecheck-0 a:1, app a a:1                    | s | ["imagecheck-0"]                 | sidecar s x:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent
+    init i x:1, sidecar imagecheck-0 a:1, app a a:1                    | | | same
+    init i x:1, init imagecheck-0 a:1 Never, app a a:1 Never           | i | ["imagecheck-0"]                 | init i x:1, app a a:1 Never, volume imagecheck-0 a:1 Never
+ROWS
+}
+
+@test "a name that a volume has already: that check stays" {
+  of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' '.object.spec.volumes = [{name: "imagecheck-0", emptyDir: {}}]'
+  evaluate "$alone"
+  repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+@test "a mount path in use on the carrier: that check stays" {
+  of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' \
+    '.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/.imagecheck/imagecheck-0"}]'
+  evaluate "$alone"
+  repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+@test "names of 63 characters, and longer ones, which no volume may have" {
+  for length in 63 64; do
+    row=$length
+    name=imagecheck-$(printf "%$((length - 11))s" | tr ' ' x)
+    of_a_job "init i x:1, init $name a:1, app a a:1"
+    evaluate "$alone"
+    if ((length == 63)); then
+      repaired "init i x:1, app a a:1, volume $name a:1 IfNotPresent"
+      mounted i "[\"$name\"]"
+    else
+      untouched
+    fi
+  done
+}
+
+@test "volumeMounts and volumes that are missing, null or empty" {
+  for mounts in 'del(.object.spec.initContainers[0].volumeMounts)' '.object.spec.initContainers[0].volumeMounts = null' '.object.spec.initContainers[0].volumeMounts = [ ]'; do
+    for volumes in 'del(.object.spec.volumes)' '.object.spec.volumes = null' '.object.spec.volumes = [ ]'; do
+      row="$mounts | $volumes"
+      of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' "$row"
+      evaluate "$alone"
+      repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+      mounted i '["imagecheck-0"]'
+    done
+  done
+}
+
+@test "mounts of a removed check that carried volumes move to the carrier" {
+  of_a_job 'init imagecheck-0 a:1, init i x:1, app a a:1, app b b:1, volume imagecheck-1 b:1' \
+    '.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-1", mountPath: "/.imagecheck/imagecheck-1", readOnly: true}]'
+  evaluate "$alone"
+  repaired 'init i x:1, app a a:1, app b b:1, volume imagecheck-1 b:1, volume imagecheck-0 a:1 IfNotPresent'
+  after '[.spec.initContainers[0].volumeMounts[].name] | sort == ["imagecheck-0", "imagecheck-1"]'
+}
+
+@test "with the other rules: a weak check is raised first, a missing one is a volume beside it" {
+  of_a_job 'init i x:1, init imagecheck-0 a:1 IfNotPresent, app a a:1 Always, app b b:1'
+  evaluate '{"imageChecks":{"as":"ImageVolume","replaceExisting":true,"coverage":"Fix"}}'
+  repaired 'init i x:1, app a a:1 IfNotPresent, app b b:1, volume imagecheck-1 b:1 IfNotPresent, volume imagecheck-0 a:1 Always'
+  mounted i '["imagecheck-1","imagecheck-0"]'
+  evaluate '{"imageChecks":{"as":"ImageVolume","replaceExisting":true},"exempt":{"containers":["imagecheck-0"]}}'
+  [[ -z $patch ]] || fail "an exempt check is changed"
+}
+
+@test "100 checks" {
+  of_a_job "init i x:1, $(series 100 'init imagecheck-# c:# Always'), $(series 100 'app c# c:# Always')"
+  evaluate "$replace"
+  repaired "init i x:1, $(series 100 'app c# c:# IfNotPresent'), $(series 100 'volume imagecheck-# c:# Always')"
+}
