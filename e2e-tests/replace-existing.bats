@@ -19,7 +19,7 @@ mounted() {
 }
 
 @test "captured: agent-stack's checks become volumes on copy-agent" {
-  review agent-stack-pod-create "$owner"
+  review agent-stack-pod-create
   evaluate "$replace"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
   mounted copy-agent '["imagecheck-0","imagecheck-1"]'
