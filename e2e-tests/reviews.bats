@@ -1,4 +1,4 @@
-# Every captured review in test_data/reviews (those that are applied again: reapply.bats; those of
+# Every captured review in test_data/reviews (those that are applied again: reapply.bats and templates.bats; those of
 # audits: stuck-pull.bats), with the answers that a user gets without settings
 # and in the modes Reject and Warn.
 
@@ -34,7 +34,7 @@ inconspicuous='
 @test "every captured review has its test here" {
   for file in "$REVIEWS"/*.json; do
     name=$(basename "$file" .json)
-    [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats || fail "no test for $name"; continue; }
+    [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats e2e-tests/templates.bats || fail "no test for $name"; continue; }
     [[ $name != audit-* ]] || { grep -q "review $name\\b" e2e-tests/stuck-pull.bats || fail "no test for $name"; continue; }
     # A table's row, or a test's name: a comment alone would not do.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
