@@ -170,13 +170,6 @@ impl<'a> Reference<'a> {
         self.registry
     }
 
-    /// The normalised repository in two parts, for comparing: registry, and path without Docker
-    /// Hub's `library/`, which no other path of Docker Hub is like.
-    #[must_use]
-    pub const fn registry_and_path(&self) -> (&'a str, &'a str) {
-        (self.registry, self.path)
-    }
-
     /// The tag as it is written.
     #[must_use]
     pub const fn tag(&self) -> Option<&'a str> {

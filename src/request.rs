@@ -6,6 +6,7 @@ mod reapply;
 mod status;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::de::{Error, MapAccess};
 use serde_json::value::RawValue;
@@ -116,13 +117,12 @@ impl<'a> Review<'a> {
             Event::JobUpdate => &[],
             Event::PodCreate | Event::TemplateCreate | Event::TemplateUpdate => return,
         };
-        let stored = self.stored.as_ref().map(|stored| &stored.pod);
+        let mut stored = BTreeMap::new();
+        for place in self.stored.iter().flat_map(|stored| &stored.pod.places) {
+            stored.insert((place.slot, &*place.name.value), place);
+        }
         self.pod.places.retain_mut(|place| {
-            // Containers can't be added, removed or moved in a Pod that exists; ephemeral
-            // containers are only ever appended. So the same one stands at the same index.
-            let before = stored
-                .and_then(|pod| pod.place(place.slot, place.index))
-                .filter(|before| before.name.value == place.name.value);
+            let before = stored.get(&(place.slot, &*place.name.value));
             place.previous_image = before.map(|before| before.image_text().to_owned());
             let is_new = match before {
                 None => true,
@@ -367,6 +367,9 @@ impl<'a> Request<'a> {
             self.object = Some(object);
         }
         let (Some(object), Some(object_key)) = (self.object.take(), self.object_key) else {
+            if event == Event::JobUpdate {
+                return Scope::Untouched;
+            }
             return Scope::Broken(kind, "object is missing".to_owned());
         };
         if self.passes(kind, event, &object.metadata) {
@@ -417,6 +420,10 @@ impl<'a> Request<'a> {
         let Some((kind, event)) = self.event() else {
             return Scope::Untouched;
         };
+        // Nothing of it would be examined.
+        if event == Event::JobUpdate {
+            return Scope::Untouched;
+        }
         let Some(raw) = self.raw_object else {
             return Scope::Broken(kind, "object is missing".to_owned());
         };

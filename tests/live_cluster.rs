@@ -304,7 +304,7 @@ fn the_record_leaves_room_for_the_other_annotations() {
     for (free, note) in [
         (20_000, None),
         (
-            400,
+            250,
             Some("shortened: the annotations would be larger than 262144 bytes"),
         ),
         (

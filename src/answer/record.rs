@@ -43,7 +43,7 @@ impl Record {
         let value = list(items, more, room.min(RECORD_MAX));
         let note = match &value {
             None => Some("left out: the annotations would be larger than 262144 bytes"),
-            Some(_) if room < RECORD_MAX => {
+            Some(value) if room < RECORD_MAX && value.contains("{\"more\":") => {
                 Some("shortened: the annotations would be larger than 262144 bytes")
             }
             Some(_) => None,

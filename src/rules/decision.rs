@@ -53,7 +53,8 @@ impl Decision {
         }
         let asked = RegistryAsked::of(&without_registry.entries);
         let stays = |rule: Rule, reference: &Reference<'_>| match rule {
-            Rule::Default | Rule::WeakCheck | Rule::MissingCheck => !asked.concerns(reference),
+            Rule::Default | Rule::WeakCheck => !asked.concerns(reference),
+            Rule::MissingCheck => !asked.may_join(reference),
             _ => true,
         };
         let problem_stays = |problem: &Problem<'_>| {

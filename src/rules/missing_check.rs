@@ -67,7 +67,7 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         let Some(entry) = work.entries.get(guarded) else {
             continue;
         };
-        if cannot_tell.may_join(&entry.reference) {
+        if cannot_tell.may_be_covered(&entry.reference, policy) {
             continue;
         }
         let written_otherwise = by_image

@@ -247,6 +247,11 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer)
     if action == OnFailure::UseCached && (!event.may_change_policy() || event.is_template()) {
         action = OnFailure::KeepTag;
     }
+    // A digest was looked up for its platforms only, and a warning never rejects.
+    let for_a_warning = work.settings.registry.platform == Platform::Warn;
+    if action == OnFailure::Reject && first.has_digest() && for_a_warning {
+        action = OnFailure::KeepTag;
+    }
     let mut kept_always = false;
     let mut lowered = false;
     match action {

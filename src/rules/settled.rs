@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use super::default::Setting;
 use super::same_image::SameImage;
 use super::{Entry, Role, Work};
-use crate::image::Reference;
+use crate::image::{Identity, Reference};
+use crate::pod::Slot;
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
 use crate::settings::{DefaultPolicy, LookupMode, Settings};
@@ -105,9 +106,12 @@ struct Halves {
 #[must_use]
 pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     let images = SameImage::of(&work.entries);
+    let has_init_containers = work.review.pod.list(Slot::InitContainer).next().is_some();
     let halves = |entry: &Entry<'_>| {
         let policy = entry.policy_before();
-        let proves = matches!(entry.role, Role::Check | Role::Init);
+        // Volumes that only containers mount are pulled again with each of them.
+        let proves = matches!(entry.role, Role::Check | Role::Init)
+            && (entry.place.slot != Slot::ImageVolume || has_init_containers);
         Halves {
             pulled: proves && policy == PullPolicy::Always && entry.forbid_always.is_none(),
             spared: entry.role == Role::Guarded
@@ -131,18 +135,22 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     entries.map(is_left).collect()
 }
 
-/// Repositories of which a registry may be asked in this request, or was asked in that of another
-/// copy: its answer can make several references to the repository one image, pin a tag, or have
-/// `UseCached` take what the node has.
+/// Repositories, as they are written, of which a registry may be asked in this request, or was
+/// asked in that of another copy: its answer can make several references to the repository one
+/// image, pin a tag, or have `UseCached` take what the node has.
 #[derive(Debug, Default)]
-pub struct RegistryAsked<'e>(BTreeMap<(&'e str, &'e str), Repository<'e>>);
+pub struct RegistryAsked<'e>(BTreeMap<&'e str, Repository<'e>>);
 
 #[derive(Debug, Default)]
 struct Repository<'e> {
-    /// A tag or digest of it.
-    version: Option<(Option<&'e str>, Option<&'e str>)>,
+    /// One of its images.
+    image: Option<Identity<'e>>,
     has_others: bool,
     is_asked: bool,
+    /// The strongest policy that its checks came in with.
+    by_checks: Option<PullPolicy>,
+    /// The strongest policy that other init containers came in with.
+    by_init_containers: Option<PullPolicy>,
 }
 
 impl<'e> RegistryAsked<'e> {
@@ -151,28 +159,55 @@ impl<'e> RegistryAsked<'e> {
     pub fn of(entries: &[Entry<'e>]) -> Self {
         let mut asked = Self::default();
         for entry in entries {
-            let reference = &entry.reference;
-            let repository = asked.0.entry(reference.registry_and_path()).or_default();
-            let version = (reference.tag(), reference.digest());
-            repository.has_others |= *repository.version.get_or_insert(version) != version;
+            let image = entry.reference.identity();
+            let repository = asked.0.entry(entry.reference.written()).or_default();
+            repository.has_others |= *repository.image.get_or_insert(image) != image;
             repository.is_asked |= entry.is_looked_up();
+            let policy = Some(entry.policy_before());
+            match entry.role {
+                Role::Check => repository.by_checks = repository.by_checks.max(policy),
+                Role::Init => {
+                    repository.by_init_containers = repository.by_init_containers.max(policy);
+                }
+                Role::Guarded | Role::Other => {}
+            }
         }
         asked
+    }
+
+    fn joined(&self, reference: &Reference<'_>) -> Option<&Repository<'e>> {
+        let repository = self.0.get(reference.written())?;
+        (repository.is_asked && repository.has_others).then_some(repository)
     }
 
     /// Whether an answer can concern the image.
     #[must_use]
     pub fn concerns(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(&reference.registry_and_path());
+        let repository = self.0.get(reference.written());
         repository.is_some_and(|repository| repository.is_asked)
     }
 
-    /// Whether an answer could make the image one with another. Who made no lookup finds nothing
-    /// wrong then with checks that it can't tell from those of another image.
+    /// Whether an answer could make the image one with another that is pulled first.
     #[must_use]
     pub fn may_join(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(&reference.registry_and_path());
-        repository.is_some_and(|repository| repository.is_asked && repository.has_others)
+        self.joined(reference).is_some_and(|repository| {
+            repository.by_checks.is_some() || repository.by_init_containers.is_some()
+        })
+    }
+
+    /// Whether such an answer could show that a check of the image is strong enough.
+    #[must_use]
+    pub fn may_be_checked(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+        self.joined(reference)
+            .is_some_and(|repository| repository.by_checks >= Some(needed))
+    }
+
+    /// Whether such an answer could show that the image is covered.
+    #[must_use]
+    pub fn may_be_covered(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+        self.joined(reference).is_some_and(|repository| {
+            repository.by_checks.is_some() || repository.by_init_containers >= Some(needed)
+        })
     }
 }
 

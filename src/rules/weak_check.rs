@@ -39,7 +39,7 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         };
         if checks.strongest >= Some(needed)
             || checks.use_cached
-            || cannot_tell.may_join(&guarded.reference)
+            || cannot_tell.may_be_checked(&guarded.reference, needed)
         {
             continue;
         }

@@ -130,6 +130,10 @@ impl Asked {
                 && platform.architecture().to_string() == "unknown"
         };
         let has: Vec<&Platform> = index.iter().filter(|p| !is_attestation(p)).collect();
+        // An index may name none.
+        if has.is_empty() {
+            return None;
+        }
         let missing = self
             .platforms
             .iter()
