@@ -187,7 +187,7 @@ fn free_name(pod: &Pod, as_volume: bool) -> String {
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))
         .find(|name| {
-            !names.contains(name) && !(as_volume && paths.contains(&format!("/.imagecheck/{name}")))
+            !(names.contains(name) || as_volume && paths.contains(&format!("/.imagecheck/{name}")))
         })
         .unwrap_or_default()
 }
