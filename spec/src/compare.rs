@@ -266,12 +266,12 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
     }
     if size <= room {
         let new = record.new.len();
-        let is_right = if record.earlier.is_empty() {
+        let agrees = if record.earlier.is_empty() {
             set(&entries) == set(&whole)
         } else {
             entries.len() >= new && set(&entries[..new]) == set(&whole[..new])
         };
-        return (!is_right).then(|| format!("specified {}, module {text}", Value::from(whole)));
+        return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
     }
     (!is_cut).then(|| format!("what does not fit is not counted: {text}"))
 }

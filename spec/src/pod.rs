@@ -355,15 +355,18 @@ impl<'a> Pod<'a> {
     }
 
     /// Where nothing is asked: whether two places may have been one image for the run that asked,
-    /// since one has a digest and the other a tag that is looked up.
+    /// since a tag that is looked up stands in one of them.
     pub(crate) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
-        let (Some(left), Some(right)) = (self.reference(a), self.reference(b)) else {
-            return false;
-        };
         self.is_lenient
-            && left.name() == right.name()
-            && (self.is_looked_up(a) && right.digest.is_some()
-                || self.is_looked_up(b) && left.digest.is_some())
+            && self.is_same_repository(a, b)
+            && (self.is_looked_up(a) || self.is_looked_up(b))
+    }
+
+    /// Where nothing is asked: whether a lookup may have joined the image of a place with another one.
+    pub(crate) fn may_be_joined(&self, place: usize) -> bool {
+        self.examined()
+            .into_iter()
+            .any(|other| self.may_be_same_image(other, place) && !self.is_same_image(other, place))
     }
 
     /// Whether two places pull from one repository.

@@ -686,29 +686,37 @@ fn a_running_pod_gets_only_what_can_be_changed() {
 
 #[test]
 fn a_manifest_applied_again_comes_out_as_stored() {
-    let record = json!([{"path": "spec.containers[3].imagePullPolicy", "container": "a", "from": "Always", "to": "IfNotPresent", "rule": "pull-once"}]);
-    let mut stored = pod(&[
-        "c a a:1 IfNotPresent",
-        &format!("c b b:1@{D1} Always"),
-        "c c c:1 IfNotPresent",
-    ])["object"]
-        .clone();
+    let record = json!([{
+        "path": "spec.containers[3].imagePullPolicy", "container": "a",
+        "from": "Always", "to": "IfNotPresent", "rule": "pull-once",
+    }]);
+    let mut stored = pod(&["c a a:1 IfNotPresent", "c c c:1 IfNotPresent"])["object"].clone();
     stored["metadata"]["annotations"] =
         json!({"consistent-pull-policy/changes": record.to_string()});
-    let mut request = pod(&["c a a:1 Always", "c b b:1 Always", "c c c:1 Always"]);
+    let mut request = pod(&["c a a:1 Always", "c c c:1 Always"]);
     request["operation"] = "UPDATE".into();
     request["oldObject"] = stored;
     let verdict = run(&request, &json!({}));
     assert_eq!(
         lines(&request, &verdict),
-        [
-            "c a a:1 IfNotPresent".to_owned(),
-            format!("c b b:1@{D1} Always"),
-            "c c c:1 Always".to_owned()
-        ]
+        ["c a a:1 IfNotPresent", "c c c:1 Always"]
     );
     assert!(verdict.changes.is_empty() && verdict.findings.is_empty() && !verdict.warned);
     assert!(run(&request, &json!({"mode": "Reject"})).object.is_none());
+}
+
+#[test]
+fn a_tag_keeps_the_digest_that_is_stored() {
+    let mut request = pod(&["c a a:1 Always", "c b b:2 Always"]);
+    request["operation"] = "UPDATE".into();
+    request["oldObject"] =
+        pod(&[&format!("c a a:1@{D1} Always"), "c b b:2 Always"])["object"].clone();
+    let verdict = run(&request, &json!({"registry": {"lookup": "Pin"}}));
+    assert_eq!(
+        lines(&request, &verdict),
+        [format!("c a a:1@{D1} Always"), "c b b:2 Always".to_owned()]
+    );
+    assert!(verdict.lookups.is_empty() && verdict.record.is_none());
 }
 
 #[test]

@@ -56,7 +56,8 @@ fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
         };
         let is_known = found.iter().any(|(known, _)| of_its_image(known));
-        if !is_known && !is_covered(pod, container) {
+        // The copy can't know what a lookup has shown to be covered.
+        if !is_known && !is_covered(pod, container) && !pod.may_be_joined(container) {
             let need = need(pod, container);
             let neediest = pod
                 .guarded()
@@ -66,6 +67,17 @@ fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
             found.push((neediest.unwrap_or(container), need));
         }
     }
+    // In the order in which the images come, init containers before the app.
+    found.sort_by_key(|&(container, _)| {
+        let same = pod.examined().into_iter().filter(|&other| {
+            pod.is_same_image(other, container) && pod.is_written_alike(other, container)
+        });
+        same.map(|other| {
+            let place = &pod.places[other];
+            (place.list != List::InitContainers, place.list, place.index)
+        })
+        .min()
+    });
     found
 }
 
@@ -175,7 +187,7 @@ fn free_name(pod: &Pod, as_volume: bool) -> String {
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))
         .find(|name| {
-            !names.contains(name) && !(as_volume && paths.contains(&format!("/.imagecheck/{name}")))
+            !(names.contains(name) || as_volume && paths.contains(&format!("/.imagecheck/{name}")))
         })
         .unwrap_or_default()
 }

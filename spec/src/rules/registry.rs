@@ -71,10 +71,9 @@ fn keep_digests(pod: &mut Pod) {
         };
         let is_that_tag =
             brought.tag == stored.tag || stored.tag.is_none() && !brought.is_tag_written;
-        if brought.name() == stored.name() && is_that_tag {
-            if let Some(digest) = stored.digest {
-                pin_place(pod, place, &digest);
-            }
+        let digest = stored.digest.clone().filter(|_| is_that_tag);
+        if let Some(digest) = digest.filter(|_| brought.name() == stored.name()) {
+            pin_place(pod, place, &digest);
         }
     }
 }

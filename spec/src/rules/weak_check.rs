@@ -16,7 +16,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         for container in pod.guarded() {
             let (alike, checks) = checks_of(pod, container);
             if alike == is_written_alike {
-                raise(pod, container, &checks, &came_with, &mut refused);
+                raise(pod, container, &checks, &mut refused);
             }
         }
     }
@@ -76,13 +76,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     }
 }
 
-fn raise(
-    pod: &mut Pod,
-    container: usize,
-    checks: &[usize],
-    came_with: &[Policy],
-    refused: &mut Vec<usize>,
-) {
+fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
     let need = pod.places[container].policy;
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
     let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
@@ -93,11 +87,7 @@ fn raise(
     }
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
     // check*" in the copy; and what a lookup would have shown to be the same image counts there.
-    if pod.may_be_cached(first)
-        || pod.checks().into_iter().any(|check| {
-            pod.is_lenient && came_with[check] >= need && pod.may_be_same_image(check, container)
-        })
-    {
+    if pod.may_be_cached(first) || pod.may_be_joined(container) {
         return;
     }
     let image = pod.reference(first);
