@@ -26,6 +26,7 @@ fn yaml(path: &Path) -> Vec<Value> {
 
 fn problems(settings: &Value) -> Option<String> {
     let answer = validate_settings(settings.to_string().as_bytes());
+    let answer = answer.expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     match answer["valid"].as_bool() {
         Some(true) => None,
