@@ -4,7 +4,7 @@ use super::settled::RegistryAsked;
 use super::{Problem, Rule, Work};
 use crate::image::Reference;
 use crate::request::Review;
-use crate::settings::{Mode, Settings, Templates};
+use crate::settings::{LookupMode, Mode, Settings, Templates};
 
 /// What becomes of the findings of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,11 @@ impl Decision {
         }
         let asked = RegistryAsked::of(&without_registry.entries);
         let stays = |rule: Rule, reference: &Reference<'_>| match rule {
-            Rule::Default | Rule::WeakCheck => !asked.concerns(reference),
+            Rule::Default | Rule::WeakCheck => {
+                let lookup = without_registry.settings.registry.for_image(reference);
+                let changes = lookup.mode == LookupMode::Pin || lookup.may_use_cached();
+                !(asked.may_join(reference) || (changes && asked.concerns(reference)))
+            }
             Rule::MissingCheck => !asked.may_join(reference),
             _ => true,
         };
