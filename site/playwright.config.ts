@@ -1,0 +1,59 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { defineConfig } from "@playwright/test";
+
+/** The browser that is installed: $CHROMIUM, else Debian's Chromium, else one of its relatives. */
+function chromium(): string {
+  const given = process.env["CHROMIUM"];
+  if (given) return given;
+  for (const name of ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]) {
+    for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
+      const path = join(directory, name);
+      try {
+        accessSync(path, constants.X_OK);
+        return path;
+      } catch {
+        // The next one.
+      }
+    }
+  }
+  throw new Error("there is no Chromium on the PATH: install one, or name it in $CHROMIUM");
+}
+
+const port = 4174;
+
+export default defineConfig({
+  testDir: "tests/browser",
+  outputDir: "test-results",
+  // The pictures are written on request only: other fonts make others of them.
+  testIgnore: process.env["PICTURES"] ? [] : ["**/pictures.spec.ts"],
+  forbidOnly: true,
+  retries: 0,
+  workers: 1,
+  reporter: [["list"]],
+  // Generous: a busy machine is no failure.
+  timeout: 180_000,
+  expect: { timeout: 30_000 },
+  use: {
+    baseURL: `http://localhost:${port}/`,
+    viewport: { width: 1280, height: 900 },
+    locale: "en",
+    launchOptions: {
+      executablePath: chromium(),
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+  webServer: {
+    command: `vite preview --port ${port}`,
+    port,
+    reuseExistingServer: false,
+  },
+});

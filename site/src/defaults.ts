@@ -1,0 +1,52 @@
+/**
+ * The defaults that the API server fills in before any webhook sees an object: `imagePullPolicy` of
+ * containers, `pullPolicy` of image volumes. Observed on kube-apiserver 1.36: `""` and `null` count
+ * as not set, and what can't be parsed gets `IfNotPresent`.
+ */
+
+import { parseReference } from "./image.ts";
+import { isObject, type JsonObject } from "./json.ts";
+
+/** A policy that was filled in. */
+export type Default = { list: string; name: string; policy: PullPolicy };
+
+export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+
+/** What the API server fills in for an image. */
+export function defaultPolicy(image: string): PullPolicy {
+  const reference = parseReference(image);
+  if (!reference) return "IfNotPresent";
+  const tag = reference.tag ?? (reference.digest ? undefined : "latest");
+  return tag === "latest" ? "Always" : "IfNotPresent";
+}
+
+/** A Pod spec with its defaults filled in; the one that came in stays as it is. */
+export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: Default[] } {
+  const defaults: Default[] = [];
+  const fill = (list: string, name: unknown, holder: JsonObject, image: string, key: string) => {
+    if (holder[key] !== undefined && holder[key] !== null && holder[key] !== "") return holder;
+    const policy = defaultPolicy(typeof holder[image] === "string" ? holder[image] : "");
+    defaults.push({ list, name: typeof name === "string" ? name : "", policy });
+    return { ...holder, [key]: policy };
+  };
+  const filled: JsonObject = { ...spec };
+  for (const list of ["initContainers", "containers", "ephemeralContainers"]) {
+    if (!Array.isArray(spec[list])) continue;
+    filled[list] = spec[list].map((container) =>
+      isObject(container)
+        ? fill(list, container["name"], container, "image", "imagePullPolicy")
+        : container,
+    );
+  }
+  if (Array.isArray(spec["volumes"])) {
+    filled["volumes"] = spec["volumes"].map((volume) =>
+      isObject(volume) && isObject(volume["image"])
+        ? {
+            ...volume,
+            image: fill("volumes", volume["name"], volume["image"], "reference", "pullPolicy"),
+          }
+        : volume,
+    );
+  }
+  return { spec: filled, defaults };
+}

@@ -1,0 +1,215 @@
+/** The editors: YAML with completion and problems at their lines, and the view of what changed. */
+
+import {
+  autocompletion,
+  type CompletionContext,
+  type CompletionResult,
+  closeBrackets,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { unifiedMergeView } from "@codemirror/merge";
+import { EditorState, type Extension } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { placeAt, type Schema, suggestions } from "./settings.ts";
+import type { Problem } from "./yaml.ts";
+
+// The colours are the page's, which know of dark and light.
+const colours = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--key)" },
+    { tag: [tags.string, tags.special(tags.string)], color: "var(--string)" },
+    { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: "var(--word)" },
+    { tag: [tags.comment, tags.lineComment], color: "var(--quiet)", fontStyle: "italic" },
+    { tag: [tags.separator, tags.punctuation, tags.meta], color: "var(--quiet)" },
+  ]),
+);
+
+const look = EditorView.theme({
+  "&": { backgroundColor: "var(--field)", color: "var(--text)", fontSize: "0.8125rem" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
+  ".cm-gutters": { backgroundColor: "transparent", color: "var(--quiet)", border: "none" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--line)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--selection) !important",
+  },
+  ".cm-tooltip": {
+    backgroundColor: "var(--panel)",
+    color: "var(--text)",
+    border: "1px solid var(--border)",
+    borderRadius: "6px",
+    maxWidth: "28rem",
+  },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--on-accent)",
+  },
+  ".cm-completionDetail": { color: "inherit", opacity: "0.75", fontStyle: "normal" },
+  ".cm-completionInfo": { padding: "0.4rem 0.6rem" },
+  ".cm-changedLine": { backgroundColor: "var(--added) !important" },
+  ".cm-deletedChunk": { backgroundColor: "var(--removed) !important" },
+  ".cm-changedText": { background: "var(--added-strong) !important" },
+  ".cm-deletedText": { background: "var(--removed-strong) !important" },
+  ".cm-insertedLine": { textDecoration: "none !important" },
+  ".cm-collapsedLines": {
+    background: "var(--line)",
+    color: "var(--quiet)",
+    fontFamily: "var(--sans)",
+    // Its own signs are in few fonts.
+    "&:before, &:after": { content: "'⋯'" },
+  },
+});
+
+const common: Extension[] = [
+  look,
+  colours,
+  yaml(),
+  EditorView.lineWrapping,
+  EditorState.tabSize.of(2),
+];
+
+export type Editor = {
+  text(): string;
+  /** Replaces the whole text, as one step that can be taken back. */
+  replace(text: string): void;
+  /** Shows problems at their places. */
+  show(problems: Problem[]): void;
+  goTo(offset: number): void;
+};
+
+/**
+ * An editor. Tab moves the focus on, as everywhere in a page.
+ *
+ * @param tooLong is asked before a text is pasted, and takes over if it answers `true`
+ */
+export function editor(
+  parent: HTMLElement,
+  options: {
+    label: string;
+    text: string;
+    schema?: Schema;
+    changed: () => void;
+    takesOver?: (text: string) => boolean;
+  },
+): Editor {
+  const { schema, takesOver } = options;
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        ...common,
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        highlightActiveLine(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        lintGutter(),
+        autocompletion(schema ? { override: [completions(schema)] } : {}),
+        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
+        EditorView.contentAttributes.of({
+          "aria-label": options.label,
+          spellcheck: "false",
+          tabindex: "0",
+        }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) options.changed();
+        }),
+        EditorView.domEventHandlers({
+          paste: (event) => {
+            const text = event.clipboardData?.getData("text/plain") ?? "";
+            if (!takesOver?.(text)) return false;
+            event.preventDefault();
+            return true;
+          },
+        }),
+      ],
+    }),
+  });
+  return {
+    text: () => view.state.doc.toString(),
+    replace: (text) =>
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
+    show(problems) {
+      const length = view.state.doc.length;
+      const diagnostics = problems.map(({ message, from, to }) => ({
+        message,
+        severity: "error" as const,
+        // What is missing at the end is shown at the last character.
+        from: Math.max(Math.min(from, length - 1), 0),
+        to: Math.min(to, length),
+      }));
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
+    goTo(offset) {
+      const anchor = Math.min(offset, view.state.doc.length);
+      view.dispatch({ selection: { anchor }, scrollIntoView: true });
+      view.focus();
+    },
+  };
+}
+
+function completions(schema: Schema) {
+  return (context: CompletionContext): CompletionResult | null => {
+    const place = placeAt(context.state.doc.toString(), context.pos);
+    const word = context.matchBefore(/[\w"-]*/);
+    if (!place || !word || (word.from === word.to && !context.explicit)) return null;
+    const column = word.from - context.state.doc.lineAt(word.from).from;
+    const options = suggestions(schema, place).map(({ label, insert, below, detail, info }) => ({
+      label,
+      detail,
+      apply: below === undefined ? insert : `${insert}\n${" ".repeat(column + 2)}${below}`,
+      ...(info ? { info } : {}),
+      type: place.what === "key" ? "property" : "enum",
+    }));
+    return options.length > 0 ? { from: word.from, options, validFor: /^[\w"-]*$/ } : null;
+  };
+}
+
+/** Shows what changed between two texts. */
+export function changedView(parent: HTMLElement, label: string, before: string, after: string) {
+  parent.replaceChildren();
+  return new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: after,
+      extensions: [
+        ...common,
+        lineNumbers(),
+        EditorState.readOnly.of(true),
+        EditorView.editable.of(false),
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          tabindex: "0",
+          role: "textbox",
+          "aria-readonly": "true",
+          "aria-multiline": "true",
+        }),
+        unifiedMergeView({
+          original: before,
+          mergeControls: false,
+          collapseUnchanged: { margin: 3, minSize: 6 },
+        }),
+      ],
+    }),
+  });
+}

@@ -1,0 +1,63 @@
+/** The policy's two operations, as a policy server calls them. */
+
+import { call, GuestError } from "./host.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { AdmissionRequest } from "./objects.ts";
+import { type Exchange, registryHost, type Table } from "./registry.ts";
+
+/** The policy's answer to a request. */
+export type Answer = {
+  accepted: boolean;
+  message?: string;
+  code?: number;
+  mutated_object?: Json;
+  warnings?: string[];
+  audit_annotations?: Record<string, string>;
+};
+
+export type Evaluation = {
+  answer: Answer;
+  /** What the policy asked of the registry, in its order. */
+  asked: Exchange[];
+};
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Evaluates a request. */
+export function evaluate(
+  module: WebAssembly.Module,
+  request: AdmissionRequest,
+  settings: JsonObject,
+  table: Table,
+): Evaluation {
+  const asked: Exchange[] = [];
+  const payload = encoder.encode(JSON.stringify({ request, settings }));
+  let answer: Answer;
+  try {
+    const bytes = call(module, "validate", payload, registryHost(table, asked));
+    // The policy SDK writes null for what an answer doesn't have.
+    const fields = Object.entries(JSON.parse(decoder.decode(bytes)) as object);
+    answer = Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
+  } catch (error) {
+    if (!(error instanceof GuestError)) throw error;
+    // In policy-server's words.
+    const message = `internal server error: Guest call failure: ${error.message}`;
+    answer = { accepted: false, message, code: 500 };
+  }
+  return { answer, asked };
+}
+
+/** Whether the policy can work with its settings, and if not, all that is wrong with them. */
+export function validateSettings(
+  module: WebAssembly.Module,
+  settings: JsonObject,
+): { valid: boolean; message?: string } {
+  const bytes = call(
+    module,
+    "validate_settings",
+    encoder.encode(JSON.stringify(settings)),
+    registryHost({}),
+  );
+  return JSON.parse(decoder.decode(bytes)) as { valid: boolean; message?: string };
+}

@@ -1,0 +1,51 @@
+/**
+ * Links that carry what a person has typed, in the URL's fragment, which browsers don't send.
+ *
+ * `#1=` and then JSON, compressed (deflate-raw) and written in base64url.
+ */
+
+import type { Table } from "./registry.ts";
+
+/** What a person has typed. */
+export type Typed = { object: string; settings: string; registry: Table };
+
+const VERSION = "1=";
+
+async function pass(bytes: Uint8Array, through: GenericTransformStream): Promise<Uint8Array> {
+  const stream = new Blob([bytes as BlobPart])
+    .stream()
+    .pipeThrough(through as ReadableWritablePair);
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The fragment, without its `#`. */
+export async function toFragment(typed: Typed): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(typed));
+  const bytes = await pass(text, new CompressionStream("deflate-raw"));
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  const base64 = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return VERSION + base64;
+}
+
+/**
+ * What a fragment carries; `undefined` if it is no link of ours.
+ *
+ * @throws if it is one, but damaged.
+ */
+export async function fromFragment(fragment: string): Promise<Typed | undefined> {
+  const text = fragment.replace(/^#/, "");
+  if (!text.startsWith(VERSION)) return undefined;
+  try {
+    const base64 = text.slice(VERSION.length).replaceAll("-", "+").replaceAll("_", "/");
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const json = new TextDecoder().decode(
+      await pass(bytes, new DecompressionStream("deflate-raw")),
+    );
+    const typed = JSON.parse(json) as Partial<Typed>;
+    if (typeof typed.object !== "string" || typeof typed.settings !== "string") throw new Error();
+    return { object: typed.object, settings: typed.settings, registry: typed.registry ?? {} };
+  } catch (cause) {
+    throw new Error("the link is damaged: ask for it again, it may have been cut", { cause });
+  }
+}

@@ -1,0 +1,440 @@
+/** The page: what is typed goes to the policy, and its answer onto the page. */
+
+import schema from "virtual:settings-schema";
+import { byId, copy, h, save } from "./dom.ts";
+import { drawing } from "./drawing.ts";
+import { changedView, editor } from "./editor.ts";
+import { type Evaluation, evaluate, validateSettings } from "./evaluate.ts";
+import { type Example, FIRST, type Group, OBJECTS, SETTINGS } from "./examples.ts";
+import { textOf } from "./files.ts";
+import { inOrderOf, type JsonObject } from "./json.ts";
+import { fromFragment, toFragment } from "./link.ts";
+import { type Item, podSpec, type Read, readValue } from "./objects.ts";
+import { showAudit, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
+import { PlanView } from "./plan-view.ts";
+import { bytes, compiled, Ended, Runner } from "./policy.ts";
+import type { Table } from "./registry.ts";
+import { title, type Verdict, verdict } from "./report.ts";
+import { RegistryView } from "./registry-view.ts";
+import { locate, readSettings } from "./settings.ts";
+import { type Registry, type Scenario, simulate } from "./start.ts";
+import { kwctlLine, metadataOf, policyYaml, requestFile } from "./takeaway.ts";
+import type { Input } from "./worker.ts";
+import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
+
+/** How long a person may pause while typing, in milliseconds. */
+const PAUSE = 150;
+/** A text longer than this is a list for the plan, not for the editor. */
+const LONG = 500_000;
+
+const runner = new Runner();
+const planner = new Runner();
+
+/** What is shown below the plan. */
+let shown: { item: Item; evaluation: Evaluation } | undefined;
+/** The list that is planned: what stands in the editor, or what was opened. */
+let list: { name: string; inputs: Input[] } | undefined;
+let settings: JsonObject | undefined = {};
+/** Counts the rounds: whoever comes back late has been overtaken. */
+let round = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+const later = () => {
+  clearTimeout(timer);
+  timer = setTimeout(() => void update(), PAUSE);
+};
+
+const registry = new RegistryView(byId("registry-images"), later);
+
+const objectEditor = editor(byId("object"), {
+  label: "What comes in, in YAML or JSON",
+  text: FIRST?.text ?? "",
+  changed: () => {
+    list = undefined;
+    byId<HTMLSelectElement>("object-example").value = "";
+    later();
+  },
+  takesOver: (text) => {
+    if (text.length <= LONG) return false;
+    open([{ name: "what was pasted", content: text }]);
+    return true;
+  },
+});
+
+const settingsEditor = editor(byId("settings"), {
+  label: "Settings, in YAML",
+  text: "",
+  schema,
+  changed: () => {
+    byId<HTMLSelectElement>("settings-example").value = "";
+    later();
+  },
+});
+
+const planView = new PlanView(byId("plan"), {
+  choose: (index) => void choose(index),
+  cancel: () => planner.end(),
+  close: () => {
+    planner.end();
+    list = undefined;
+    void update();
+  },
+});
+
+/** Shows problems at their lines, and below the editor for those who can't see marks in a margin. */
+function showProblems(id: "object" | "settings", target: typeof objectEditor, problems: Problem[]) {
+  target.show(problems);
+  const text = target.text();
+  byId(`${id}-problems`).replaceChildren(
+    ...problems.slice(0, 10).map((problem) => {
+      const go = h(
+        "button",
+        { type: "button", class: "link" },
+        `line ${lineOf(text, problem.from)}`,
+      );
+      go.addEventListener("click", () => target.goTo(problem.from));
+      return h("li", {}, go, ` ${problem.message}`);
+    }),
+  );
+}
+
+/** Reads what is typed and shows what comes of it. */
+async function update() {
+  const mine = ++round;
+  const typed = readSettings(settingsEditor.text());
+  let problems = typed.problems;
+  settings = typed.value;
+  if (settings) {
+    try {
+      const judged = await runner.settings(settings);
+      if (mine !== round) return;
+      if (!judged.valid) {
+        problems = locate(judged.message ?? "", typed.document);
+        settings = undefined;
+      }
+    } catch (error) {
+      if (mine !== round) return;
+      problems = [{ message: (error as Error).message, from: 0, to: 1 }];
+      settings = undefined;
+    }
+  }
+  showProblems("settings", settingsEditor, problems);
+
+  const text = objectEditor.text();
+  // The editor's own list is read anew each time; one that was opened stays until it is closed.
+  const { documents, problems: broken } = list ? { documents: [], problems: [] } : parseAny(text);
+  const read: Read = { items: [], others: [], problems: [] };
+  for (const { value } of documents) readValue(value, read);
+  showProblems("object", objectEditor, [
+    ...broken,
+    ...read.problems.map((message) => ({ message, from: 0, to: Math.max(text.length, 1) })),
+  ]);
+  byId("object-note").textContent = note(read);
+
+  if (!settings) {
+    planner.end();
+    byId("plan").hidden = true;
+    nothing({ words: "settings refused", style: "bad" }, "see what is wrong below them");
+    return;
+  }
+  if (list) return plan(mine, list.name, list.inputs, true);
+  if (read.items.length > 1) {
+    return plan(mine, "what comes in", [{ name: "what comes in", content: text }], false);
+  }
+  byId("plan").hidden = true;
+  const [item] = read.items;
+  if (item) return show(mine, item);
+  if (broken.length > 0 || read.problems.length > 0) {
+    nothing({ words: "not read", style: "bad" }, "see what is wrong below it");
+  } else if (read.others.length > 0) {
+    nothing({ words: "allowed", style: "good" }, "no rule of the policy names it: it is not asked");
+  } else {
+    nothing({ words: "nothing", style: "good" }, "paste an object, or choose an example");
+  }
+}
+
+/** What was done to the object before the policy sees it, and what it is not asked about. */
+function note(read: Read): string {
+  const filled = read.items.reduce((sum, item) => sum + item.defaults.length, 0);
+  const parts: string[] = [];
+  if (filled > 0) {
+    parts.push(
+      `The API server fills in imagePullPolicy where it is not set, so the page did too: ${filled} ${filled === 1 ? "place" : "places"}.`,
+    );
+  }
+  if (read.others.length > 0) {
+    const names = read.others.slice(0, 3).join(", ");
+    const more = read.others.length > 3 ? ` and ${read.others.length - 3} more` : "";
+    parts.push(`The policy is not asked about ${names}${more}.`);
+  }
+  return parts.join(" ");
+}
+
+/** No answer: only a verdict. */
+function nothing(words: Verdict, about: string) {
+  shown = undefined;
+  showVerdict(byId("verdict"), words, about);
+  byId("told").replaceChildren();
+  byId("places").replaceChildren();
+  for (const id of ["start", "diff-section", "audit-section", "away"]) byId(id).hidden = true;
+}
+
+/** Evaluates an object and shows the answer. */
+async function show(mine: number, item: Item) {
+  if (!settings) return;
+  let evaluation: Evaluation;
+  try {
+    evaluation = await runner.evaluate(item, settings, registry.table);
+  } catch (error) {
+    if (mine !== round || error instanceof Ended) return;
+    const answer = { accepted: false, code: 500, message: (error as Error).message };
+    evaluation = { answer, asked: [] };
+  }
+  if (mine !== round) return;
+  shown = { item, evaluation };
+  showVerdict(byId("verdict"), verdict(evaluation.answer), title(item));
+  showTold(byId("told"), evaluation);
+  showPlaces(byId("places"), item, evaluation);
+  const looked = evaluation.asked.filter(({ operation }) => operation === "v1/manifest_digest");
+  registry.show(looked.map(({ image }) => image));
+  byId("registry").hidden = registry.rows === 0;
+  showStart();
+  showChanged();
+  byId("audit-section").hidden = !showAudit(byId("audit"), evaluation);
+  await showAway();
+}
+
+function showStart() {
+  const before = shown && podSpec(shown.item.request["object"]);
+  // A Pod that exists has started already.
+  const starts =
+    before && (shown?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(shown?.item.kind ?? ""));
+  byId("start").hidden = !starts;
+  if (!shown || !before || !starts) return;
+  const scenario: Scenario = {
+    registry: byId<HTMLSelectElement>("scenario").value as Registry,
+    copies: byId<HTMLInputElement>("copies").checked,
+  };
+  const { answer } = shown.evaluation;
+  const after = podSpec(answer.mutated_object);
+  const drawings = byId("drawings");
+  drawings.replaceChildren(
+    drawing(after ? "Before" : "As it is", simulate(before, scenario), scenario),
+  );
+  if (after) drawings.append(drawing("After", simulate(after, scenario), scenario));
+  else if (!answer.accepted) {
+    drawings.append(h("p", { class: "note" }, "It is rejected: it never gets to a node."));
+  }
+}
+
+/** What comes out, its keys in the order of what came in. */
+function changedObject(): string | undefined {
+  const mutated = shown?.evaluation.answer.mutated_object;
+  return mutated === undefined
+    ? undefined
+    : toYaml(inOrderOf(mutated, shown?.item.request["object"]));
+}
+
+function showChanged() {
+  const after = changedObject();
+  byId("diff-section").hidden = after === undefined;
+  if (!shown || after === undefined) return;
+  const before = toYaml(shown.item.request["object"] ?? null);
+  changedView(byId("diff"), "The object that comes out, with what changed", before, after);
+}
+
+async function showAway() {
+  const metadata = metadataOf(await compiled);
+  byId("away").hidden = !shown;
+  if (!shown || !settings) return;
+  byId("kwctl").textContent = kwctlLine(metadata, shown.item, settings);
+  byId("policy").textContent = policyYaml(metadata, settings);
+}
+
+/** Plans a list, and shows its first row below. */
+async function plan(mine: number, name: string, inputs: Input[], closable: boolean) {
+  if (!settings) return;
+  planner.end();
+  planView.begin(name, closable);
+  nothing({ words: "a list", style: "good" }, "choose a row of the plan to see it here");
+  try {
+    await planner.plan(inputs, settings, registry.table, (progress) => {
+      if (mine !== round) return;
+      planView.progress(progress);
+    });
+    if (mine !== round) return;
+    planView.end("done");
+    if (planView.first !== undefined) await choose(planView.first);
+  } catch (error) {
+    if (mine !== round) return;
+    planView.end(error instanceof Ended ? "cancelled" : (error as Error).message);
+  }
+}
+
+/** Shows an object of the plan. */
+async function choose(index: number) {
+  const mine = round;
+  const item = await planner.item(index);
+  if (!item || mine !== round) return;
+  planView.chosen = index;
+  await show(mine, item);
+}
+
+/** Plans what was opened, dropped or pasted; a single small file goes into the editor. */
+function open(inputs: Input[]) {
+  if (inputs.length === 0) return;
+  const [only] = inputs;
+  if (
+    inputs.length === 1 &&
+    only &&
+    typeof only.content !== "string" &&
+    only.content.size <= LONG
+  ) {
+    void textOf(only.content).then((text) => objectEditor.replace(text));
+    return;
+  }
+  const name = inputs.length === 1 && only ? only.name : `${inputs.length} files`;
+  list = { name, inputs };
+  void update();
+}
+
+/** The files with objects in them. */
+function manifests(files: Iterable<File>): Input[] {
+  return [...files]
+    .filter((file) => /\.(?:ya?ml|json)$/i.test(file.name))
+    .map((file) => ({ name: file.webkitRelativePath || file.name, content: file }));
+}
+
+function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Example) => void) {
+  const examples: Example[] = [];
+  select.append(h("option", { value: "" }, "Choose…"));
+  for (const { label, examples: members } of groups) {
+    const group = h("optgroup", { label });
+    for (const example of members) {
+      group.append(h("option", { value: String(examples.length) }, example.label));
+      examples.push(example);
+    }
+    select.append(group);
+  }
+  select.addEventListener("change", () => {
+    const { value } = select;
+    const example = value === "" ? undefined : examples[Number(value)];
+    if (!example) return;
+    chosen(example);
+    // The editor forgets the example with each change, this one included.
+    select.value = value;
+  });
+}
+
+function listen() {
+  fill(byId("object-example"), OBJECTS, ({ text }) => objectEditor.replace(text));
+  fill(byId("settings-example"), SETTINGS, ({ text }) => settingsEditor.replace(text));
+  for (const [button, input] of [
+    ["open-files", "files"],
+    ["open-folder", "folder"],
+  ] as const) {
+    const files = byId<HTMLInputElement>(input);
+    byId(button).addEventListener("click", () => files.click());
+    files.addEventListener("change", () => {
+      open(manifests(files.files ?? []));
+      files.value = "";
+    });
+  }
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    const files = manifests(event.dataTransfer?.files ?? []);
+    if (files.length === 0) return;
+    event.preventDefault();
+    open(files);
+  });
+  byId("scenario").addEventListener("change", showStart);
+  byId("copies").addEventListener("change", showStart);
+
+  const tell = (text: string) => {
+    byId("away-note").textContent = text;
+  };
+  const copying = (id: string, text: () => string) => {
+    const button = byId(id);
+    const label = button.textContent;
+    button.addEventListener("click", async () => {
+      const done = await copy(text());
+      button.textContent = done ? "Copied" : "Copy it by hand";
+      setTimeout(() => {
+        button.textContent = label;
+      }, 2000);
+    });
+  };
+  copying("copy-kwctl", () => byId("kwctl").textContent ?? "");
+  copying("copy-policy", () => byId("policy").textContent ?? "");
+  copying("copy-object", () => changedObject() ?? "");
+  byId("copy-link").addEventListener("click", async () => {
+    // Of a list that was opened, the object that is looked at.
+    const review =
+      list && shown
+        ? {
+            apiVersion: "admission.k8s.io/v1",
+            kind: "AdmissionReview",
+            request: shown.item.request,
+          }
+        : undefined;
+    const fragment = await toFragment({
+      object: review ? toYaml(review) : objectEditor.text(),
+      settings: settingsEditor.text(),
+      registry: registry.table,
+    });
+    // The address is the link from now on, so it is there even if it can't be copied.
+    history.replaceState(null, "", `#${fragment}`);
+    const size = `${Math.ceil(location.href.length / 1000)} kB`;
+    tell((await copy(location.href)) ? `Copied (${size})` : `It is in the address bar (${size})`);
+  });
+  byId("save-request").addEventListener("click", () => {
+    if (!shown) return;
+    save(requestFile(shown.item), "application/json", JSON.stringify(shown.item.request, null, 2));
+  });
+  window.addEventListener("hashchange", () => void follow());
+}
+
+/** Takes over what the address carries, if it carries anything. */
+async function follow(): Promise<void> {
+  try {
+    const typed = await fromFragment(location.hash);
+    if (!typed) return;
+    registry.table = typed.registry;
+    settingsEditor.replace(typed.settings);
+    objectEditor.replace(typed.object);
+  } catch (error) {
+    byId("module").replaceChildren(h("strong", { class: "badge bad" }, (error as Error).message));
+  }
+}
+
+async function tellModule() {
+  const { version } = metadataOf(await compiled);
+  const digest = crypto.subtle && new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hex = [...(digest ?? [])].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  byId("module").replaceChildren(
+    `annotated-policy.wasm ${version}, ${bytes.length.toLocaleString("en")} bytes`,
+    h("br"),
+    hex && h("code", {}, `sha256:${hex}`),
+  );
+}
+
+/** The policy for scripts: what `cargo xtask run` does, in this page. */
+const forScripts = {
+  /** Reads objects or reviews as the page does. */
+  read: (text: string) => parseAny(text).documents.flatMap(({ value }) => readValue(value).items),
+  validateSettings: async (settings: JsonObject) => validateSettings(await compiled, settings),
+  evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
+    evaluate(await compiled, item.request, settings, table),
+};
+declare global {
+  interface Window {
+    consistentPullPolicy: typeof forScripts;
+  }
+}
+window.consistentPullPolicy = forScripts;
+
+listen();
+await tellModule();
+await follow();
+await update();
+document.documentElement.dataset["ready"] = "true";

@@ -1,0 +1,228 @@
+/** From what a person pastes to the requests that the API server would send to the policy. */
+
+import { type Default, withDefaults } from "./defaults.ts";
+import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
+
+/** An `AdmissionRequest` of admission/v1, as a policy server passes it on. */
+export type AdmissionRequest = JsonObject;
+
+/** A request, and where it comes from. */
+export type Item = {
+  request: AdmissionRequest;
+  kind: string;
+  namespace: string;
+  name: string;
+  operation: string;
+  /** What the API server would have filled in; empty for a captured review, which it has seen. */
+  defaults: Default[];
+};
+
+export type Read = {
+  items: Item[];
+  /** Objects that no rule of the policy names, as `kind name`. */
+  others: string[];
+  /** Why something is no object at all. */
+  problems: string[];
+};
+
+/** The kinds with a Pod spec: their group, their resource, and the way to the Pod spec. */
+export const KINDS: Record<string, { group: string; resource: string; spec: string[] }> = {
+  Pod: { group: "", resource: "pods", spec: ["spec"] },
+  PodTemplate: { group: "", resource: "podtemplates", spec: ["template", "spec"] },
+  ReplicationController: {
+    group: "",
+    resource: "replicationcontrollers",
+    spec: ["spec", "template", "spec"],
+  },
+  Deployment: { group: "apps", resource: "deployments", spec: ["spec", "template", "spec"] },
+  StatefulSet: { group: "apps", resource: "statefulsets", spec: ["spec", "template", "spec"] },
+  DaemonSet: { group: "apps", resource: "daemonsets", spec: ["spec", "template", "spec"] },
+  ReplicaSet: { group: "apps", resource: "replicasets", spec: ["spec", "template", "spec"] },
+  Job: { group: "batch", resource: "jobs", spec: ["spec", "template", "spec"] },
+  CronJob: {
+    group: "batch",
+    resource: "cronjobs",
+    spec: ["spec", "jobTemplate", "spec", "template", "spec"],
+  },
+};
+
+/** The kind's entry, if the group is the kind's: other groups have kinds of the same name. */
+export function knownKind(group: string, kind: string) {
+  const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  return known?.group === group ? known : undefined;
+}
+
+/** Takes lists apart: the objects and reviews in a document. */
+export function* members(value: Json): Generator<Json> {
+  if (Array.isArray(value)) {
+    for (const element of value) yield* members(element);
+    return;
+  }
+  const kind = isObject(value) ? textAt(value, "kind") : undefined;
+  if (!isObject(value) || !kind?.endsWith("List") || !Array.isArray(value["items"])) {
+    yield value;
+    return;
+  }
+  const own = kind.slice(0, -"List".length);
+  for (const item of value["items"]) {
+    // The API's own lists (PodList) leave out what all items have; kubectl's (List) don't.
+    const typed = isObject(item) && own !== "" && !item["kind"];
+    yield* members(typed ? { apiVersion: value["apiVersion"] ?? null, kind: own, ...item } : item);
+  }
+}
+
+/** Reads one document: an object, a review or its bare request, or a list of any of these. */
+export function readValue(value: Json, into: Read = { items: [], others: [], problems: [] }): Read {
+  for (const member of members(value)) readMember(member, into);
+  return into;
+}
+
+function readMember(value: Json, into: Read) {
+  if (!isObject(value)) {
+    into.problems.push(
+      "this is no Kubernetes object: paste a Pod, a workload, a list of them or an AdmissionReview",
+    );
+  } else if (value["kind"] === "AdmissionReview" || (!("kind" in value) && "request" in value)) {
+    // The audit scanner sends reviews without a kind.
+    const request = value["request"];
+    if (isObject(request)) readRequest(request, into);
+    else {
+      into.problems.push(
+        "the AdmissionReview has no request: paste the one that was sent, not its answer",
+      );
+    }
+  } else if (isObject(value["kind"]) && isObject(value["resource"])) {
+    readRequest(value, into);
+  } else if (typeof value["kind"] !== "string" || typeof value["apiVersion"] !== "string") {
+    into.problems.push("an object needs apiVersion and kind");
+  } else {
+    readObject(value, into);
+  }
+}
+
+/** The object with another value behind some keys, a copy as far as that goes. */
+function replaced(object: JsonObject, [key, ...rest]: string[], value: Json): JsonObject {
+  if (key === undefined) return object;
+  const inner = object[key];
+  const next = rest.length > 0 && isObject(inner) ? replaced(inner, rest, value) : value;
+  return { ...object, [key]: next };
+}
+
+function readObject(object: JsonObject, into: Read) {
+  const [version = "", group = ""] = String(object["apiVersion"]).split("/").reverse();
+  const kind = String(object["kind"]);
+  const name = textAt(object, "metadata", "name");
+  const generated = textAt(object, "metadata", "generateName");
+  const known = knownKind(group, kind);
+  if (!known) {
+    into.others.push(`${kind} ${name ?? generated ?? ""}`.trim());
+    return;
+  }
+  const found = at(object, ...known.spec);
+  const filled = isObject(found) ? withDefaults(found) : undefined;
+  const namespace = textAt(object, "metadata", "namespace") ?? "default";
+  const gvk = { group, version, kind };
+  const gvr = { group, version, resource: known.resource };
+  into.items.push({
+    request: {
+      uid: "00000000-0000-4000-8000-000000000000",
+      kind: gvk,
+      resource: gvr,
+      requestKind: gvk,
+      requestResource: gvr,
+      ...(name === undefined ? {} : { name }),
+      namespace,
+      operation: "CREATE",
+      userInfo: creator(object),
+      object: filled ? replaced(object, known.spec, filled.spec) : object,
+      dryRun: false,
+      options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
+    },
+    kind,
+    namespace,
+    name: name ?? (generated ? `${generated}*` : "(no name)"),
+    operation: "CREATE",
+    defaults: filled?.defaults ?? [],
+  });
+}
+
+/** Who created it: a mirror Pod in a list from a cluster was made by its kubelet. */
+function creator(object: JsonObject): JsonObject {
+  const mirror = at(object, "metadata", "annotations", "kubernetes.io/config.mirror");
+  const node = textAt(object, "spec", "nodeName");
+  if (mirror !== undefined && node && textAt(object, "metadata", "uid")) {
+    return { username: `system:node:${node}`, groups: ["system:nodes", "system:authenticated"] };
+  }
+  return { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+}
+
+const KIND = ["group", "version", "kind"];
+const RESOURCE = ["group", "version", "resource"];
+/** The fields that a policy server passes on, and the fields in those that have their own type. */
+const FIELDS: Record<string, string[] | undefined> = {
+  uid: undefined,
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: undefined,
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: undefined,
+  name: undefined,
+  namespace: undefined,
+  operation: undefined,
+  userInfo: ["extra", "groups", "uid", "username"],
+  object: undefined,
+  oldObject: undefined,
+  dryRun: undefined,
+  options: undefined,
+};
+
+/** A request as the policy server passes it on: what is null or unknown to admission/v1 is left out. */
+function passedOn(value: JsonObject, fields: string[]): JsonObject {
+  const out: JsonObject = {};
+  for (const field of fields) {
+    const found = value[field];
+    if (found === undefined || found === null) continue;
+    const inner = FIELDS[field];
+    out[field] = inner && isObject(found) ? passedOn(found, inner) : found;
+  }
+  return out;
+}
+
+function readRequest(value: JsonObject, into: Read) {
+  const request = passedOn(value, Object.keys(FIELDS));
+  const missing = ["uid", "kind", "resource", "operation", "userInfo"].filter(
+    (field) => !(field in request),
+  );
+  if (missing.length > 0) {
+    into.problems.push(`the AdmissionReview's request has no ${missing.join(", no ")}`);
+    return;
+  }
+  const object = request["object"] ?? request["oldObject"];
+  const generated = textAt(object, "metadata", "generateName");
+  const part = textAt(request, "subResource");
+  into.items.push({
+    request,
+    kind: `${textAt(request, "kind", "kind") ?? ""}${part ? `/${part}` : ""}`,
+    namespace: textAt(request, "namespace") ?? "",
+    name:
+      textAt(object, "metadata", "name") ??
+      textAt(request, "name") ??
+      (generated ? `${generated}*` : "(no name)"),
+    operation: textAt(request, "operation") ?? "",
+    defaults: [],
+  });
+}
+
+/** The Pod spec of an object of the kinds in `KINDS`. */
+export function podSpec(object: Json | undefined): JsonObject | undefined {
+  const kind = textAt(object, "kind");
+  const known = kind && Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  const spec = known && at(object, ...known.spec);
+  return isObject(spec) ? spec : undefined;
+}
+
+/** Whether an object has anything with an image at all. */
+export function hasImages(object: Json | undefined): boolean {
+  return listAt(podSpec(object), "containers").length > 0;
+}

@@ -1,0 +1,126 @@
+/** Shows an answer: the verdict, what was told, and the table of places. */
+
+import { h } from "./dom.ts";
+import type { Evaluation } from "./evaluate.ts";
+import type { Item } from "./objects.ts";
+import { type Row, rows, type Verdict } from "./report.ts";
+
+/** The verdict in its colour, and what it is about. One that stays is not announced again. */
+export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
+  if (target.textContent === `${words} ${about}`) return;
+  target.replaceChildren(
+    h(
+      "p",
+      { class: "verdict" },
+      h("strong", { class: `badge ${style}` }, words),
+      " ",
+      h("span", {}, about),
+    ),
+  );
+}
+
+/** Message and warnings, in the policy's words. */
+export function showTold(target: HTMLElement, { answer }: Evaluation) {
+  target.replaceChildren();
+  if (answer.message) {
+    target.append(h("h3", {}, "Message"), h("p", { class: "message" }, answer.message));
+  }
+  if (answer.warnings?.length) {
+    target.append(
+      h("h3", {}, "Warnings"),
+      h("ul", { class: "told" }, ...answer.warnings.map((line) => h("li", {}, line))),
+    );
+  }
+}
+
+/** The table that `make run` prints. */
+export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
+  const found = rows(item, answer);
+  if (found.length === 0) {
+    target.replaceChildren(h("p", { class: "note" }, "There is no image in it."));
+    return;
+  }
+  const heads = ["container", "image", "before", "after", "why"];
+  target.replaceChildren(
+    h(
+      "div",
+      {
+        class: "scroll",
+        tabindex: 0,
+        role: "group",
+        "aria-label": "Containers and their pull policies",
+      },
+      h(
+        "table",
+        { class: "places" },
+        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, ...found.map(placeRow)),
+      ),
+    ),
+  );
+  if (item.defaults.length > 0) {
+    target.append(
+      h(
+        "p",
+        { class: "note" },
+        "* filled in by the API server, before any webhook sees the object",
+      ),
+    );
+  }
+}
+
+function placeRow(row: Row): HTMLElement {
+  const changed = row.before !== row.after;
+  return h(
+    "tr",
+    { class: row.state === "same" && row.why ? "found" : row.state },
+    h("th", { scope: "row" }, row.label, row.state === "new" && h("span", { class: "tag" }, "new")),
+    h(
+      "td",
+      { title: row.image },
+      row.imageBefore !== undefined && h("del", {}, shortDigest(row.imageBefore)),
+      shortDigest(row.image),
+    ),
+    h("td", { class: "policy" }, row.before ?? "–", row.defaulted && " *"),
+    h(
+      "td",
+      { class: changed ? "policy" : "policy same" },
+      row.state === "removed"
+        ? h("strong", {}, "removed")
+        : changed
+          ? h("strong", {}, row.after ?? "–")
+          : (row.after ?? "–"),
+    ),
+    h("td", {}, row.why),
+  );
+}
+
+/** A digest is told by its first digits; the whole one is in what comes out. */
+function shortDigest(image: string): string {
+  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
+}
+
+/** The audit annotations, each a list as a table would be too much: JSON, indented. */
+export function showAudit(target: HTMLElement, { answer }: Evaluation): boolean {
+  const annotations = Object.entries(answer.audit_annotations ?? {});
+  target.replaceChildren(
+    ...annotations.map(([key, json]) => {
+      let count = 1;
+      let text = json;
+      try {
+        const value: unknown = JSON.parse(json);
+        count = Array.isArray(value) ? value.length : 1;
+        text = JSON.stringify(value, null, 2);
+      } catch {
+        // Shown as it is.
+      }
+      return h(
+        "details",
+        {},
+        h("summary", {}, h("code", {}, key), ` (${count})`),
+        h("pre", { tabindex: 0, role: "group", "aria-label": key }, text),
+      );
+    }),
+  );
+  return annotations.length > 0;
+}

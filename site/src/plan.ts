@@ -1,0 +1,117 @@
+/**
+ * The plan: what the policy would do to each object of a list.
+ *
+ * Its columns are kind, namespace, name, outcome, rules, reason.
+ */
+
+import type { Answer } from "./evaluate.ts";
+import type { Item } from "./objects.ts";
+import { changesOf, findingsOf } from "./report.ts";
+
+export type Outcome = "rejected" | "changed" | "warned" | "allowed";
+
+/** The outcomes, the gravest first. */
+export const OUTCOMES: Outcome[] = ["rejected", "changed", "warned", "allowed"];
+
+export type PlanRow = {
+  kind: string;
+  namespace: string;
+  name: string;
+  outcome: Outcome;
+  /** The rules that found or changed something, in alphabetical order. */
+  rules: string[];
+  /** The message of a rejection; else the warnings; else what was changed. */
+  reason: string;
+};
+
+export const COLUMNS = ["kind", "namespace", "name", "outcome", "rules", "reason"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+/** The row of an answer. */
+export function planRow(item: Item, answer: Answer): PlanRow {
+  const changes = changesOf(answer);
+  const rules = new Set([...changes, ...findingsOf(answer)].map((entry) => entry.rule));
+  const outcome: Outcome = !answer.accepted
+    ? "rejected"
+    : answer.mutated_object !== undefined
+      ? "changed"
+      : answer.warnings?.length
+        ? "warned"
+        : "allowed";
+  const value = (json: unknown) => (typeof json === "string" ? json : JSON.stringify(json));
+  const told = answer.accepted ? (answer.warnings ?? []) : [answer.message ?? ""];
+  const reason =
+    told.length > 0
+      ? told
+      : changes.map((change) => `${change.path}: ${value(change.from)} -> ${value(change.to)}`);
+  return {
+    kind: item.kind,
+    namespace: item.namespace,
+    name: item.name,
+    outcome,
+    rules: [...rules].sort(),
+    reason: reason.join("; "),
+  };
+}
+
+/** A cell as text. */
+export function cell(row: PlanRow, column: Column): string {
+  return column === "rules" ? row.rules.join(", ") : row[column];
+}
+
+/** How many rows have each rule, and each outcome; the most frequent first. */
+export function counts(rows: PlanRow[]) {
+  const outcomes = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
+  const rules = new Map<string, number>();
+  for (const row of rows) {
+    outcomes.set(row.outcome, (outcomes.get(row.outcome) ?? 0) + 1);
+    for (const rule of row.rules) rules.set(rule, (rules.get(rule) ?? 0) + 1);
+  }
+  return {
+    outcomes,
+    rules: [...rules].sort(([a, many], [b, more]) => more - many || (a < b ? -1 : 1)),
+  };
+}
+
+export type View = {
+  outcome: Outcome | undefined;
+  rule: string | undefined;
+  text: string;
+  sort: Column;
+  descending: boolean;
+};
+
+/** The rows that a person wants to see, in the order wanted; equal ones as they came. */
+export function select(rows: PlanRow[], view: View): PlanRow[] {
+  const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = rows.filter(
+    (row) =>
+      (!view.outcome || row.outcome === view.outcome) &&
+      (!view.rule || row.rules.includes(view.rule)) &&
+      words.every((word) =>
+        COLUMNS.some((column) => cell(row, column).toLowerCase().includes(word)),
+      ),
+  );
+  const key = (row: PlanRow): string | number =>
+    view.sort === "outcome" ? OUTCOMES.indexOf(row.outcome) : cell(row, view.sort);
+  return shown.sort((one, other) => {
+    const [a, b] = [key(one), key(other)];
+    const order = a < b ? -1 : a > b ? 1 : 0;
+    return view.descending ? -order : order;
+  });
+}
+
+/** RFC 4180. */
+export function csv(rows: PlanRow[]): string {
+  const quote = (text: string) =>
+    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const line = (cells: string[]) => `${cells.map(quote).join(",")}\r\n`;
+  return [line([...COLUMNS]), ...rows.map((row) => line(COLUMNS.map((c) => cell(row, c))))].join(
+    "",
+  );
+}
+
+/** A list of rows in JSON. */
+export function planJson(rows: PlanRow[]): string {
+  return `${JSON.stringify(rows, null, 2)}\n`;
+}

@@ -1,0 +1,114 @@
+/** The policy as the page uses it: its module, and a worker that runs it. */
+
+import base64 from "virtual:policy-module";
+import type { Evaluation } from "./evaluate.ts";
+import type { JsonObject } from "./json.ts";
+import type { Item } from "./objects.ts";
+import type { Table } from "./registry.ts";
+import type { Input, Message, Progress, Task } from "./worker.ts";
+import PolicyWorker from "./worker.ts?worker&inline";
+
+/** The module's bytes, as they were built. */
+export const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+
+/** policy-server's limit for an evaluation, in milliseconds. */
+const LIMIT = 2000;
+
+/** Compiled once. */
+export const compiled: Promise<WebAssembly.Module> = WebAssembly.compile(bytes);
+
+/** The task was ended before it had a result. */
+export class Ended extends Error {}
+
+/** A worker with the module in it, made when it is first needed. */
+export class Runner {
+  #worker: Worker | undefined;
+  #next = 0;
+  #waiting = new Map<
+    number,
+    {
+      resolve: (result: unknown) => void;
+      reject: (error: Error) => void;
+      progress?: (progress: Progress) => void;
+    }
+  >();
+
+  /** Judges settings. */
+  settings(settings: JsonObject) {
+    return this.#ask<{ valid: boolean; message?: string }>({ task: "settings", settings }, LIMIT);
+  }
+
+  /** Evaluates a request, within policy-server's time limit. */
+  async evaluate(item: Item, settings: JsonObject, table: Table): Promise<Evaluation> {
+    return this.#ask<Evaluation>({ task: "evaluate", item, settings, table }, LIMIT);
+  }
+
+  /** Evaluates a list. */
+  plan(
+    inputs: Input[],
+    settings: JsonObject,
+    table: Table,
+    progress: (progress: Progress) => void,
+  ) {
+    return this.#ask<void>({ task: "plan", inputs, settings, table }, undefined, progress);
+  }
+
+  /** An object of the last list; `undefined` if the plan was ended. */
+  async item(index: number): Promise<Item | undefined> {
+    return this.#worker && this.#ask<Item | undefined>({ task: "item", index });
+  }
+
+  /** Ends whatever runs. */
+  end(reason = new Ended("ended")) {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(reason);
+  }
+
+  async #ask<T>(task: Task, limit?: number, progress?: (progress: Progress) => void): Promise<T> {
+    if (!this.#worker) {
+      const module = await compiled;
+      if (!this.#worker) {
+        this.#worker = new PolicyWorker();
+        this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
+        this.#worker.onerror = (event) => this.end(new Error(event.message));
+        void this.#send({ task: "start", module });
+      }
+    }
+    const answer = this.#send<T>(task, progress);
+    if (limit === undefined) return answer;
+    const timer = setTimeout(() => {
+      this.end(
+        // In policy-server's words.
+        new Error("Policy execution interrupted because it exceeded the allowed execution time"),
+      );
+    }, limit);
+    return answer.finally(() => clearTimeout(timer));
+  }
+
+  #send<T>(task: Task, progress?: (progress: Progress) => void): Promise<T> {
+    const id = this.#next++;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, {
+        resolve: resolve as (result: unknown) => void,
+        reject,
+        ...(progress ? { progress } : {}),
+      });
+      this.#worker?.postMessage({ id, task });
+    });
+  }
+
+  #hear(message: Message) {
+    const waiting = this.#waiting.get(message.id);
+    if (!waiting) return;
+    if ("progress" in message) {
+      waiting.progress?.(message.progress);
+      return;
+    }
+    this.#waiting.delete(message.id);
+    if ("error" in message) waiting.reject(new Error(message.error));
+    else waiting.resolve(message.result);
+  }
+}

@@ -1,0 +1,88 @@
+/** The table in which a person says what the registry answers. */
+
+import { h } from "./dom.ts";
+import {
+  ANSWERS,
+  type Answer,
+  DEFAULT_ENTRY,
+  digestProblem,
+  type Entry,
+  madeUpDigest,
+  type Table,
+} from "./registry.ts";
+
+/** The rows: what was asked for, and what a person has changed. */
+export class RegistryView {
+  table: Table = {};
+  readonly #place: HTMLElement;
+  readonly #changed: () => void;
+  #shown = "";
+
+  constructor(place: HTMLElement, changed: () => void) {
+    this.#place = place;
+    this.#changed = changed;
+  }
+
+  /** Shows a row for each image that was asked for. Those that were changed stay. */
+  show(asked: string[]) {
+    const images = [...new Set([...asked, ...Object.keys(this.table)])].sort();
+    // The rows stay while somebody types in them.
+    if (images.join("\n") === this.#shown) return;
+    this.#shown = images.join("\n");
+    this.#place.replaceChildren(...images.map((image) => this.#row(image)));
+  }
+
+  get rows(): number {
+    return this.#place.childElementCount;
+  }
+
+  #row(image: string): HTMLElement {
+    const entry = (): Entry => this.table[image] ?? DEFAULT_ENTRY;
+    const change = (change: Partial<Entry>) => {
+      const next = { ...entry(), ...change };
+      if (JSON.stringify(next) === JSON.stringify(DEFAULT_ENTRY)) delete this.table[image];
+      else this.table[image] = next;
+      digest.disabled = platforms.disabled = next.answer !== "digest";
+      this.#changed();
+    };
+    const answer = h(
+      "select",
+      {},
+      ...Object.entries(ANSWERS).map(([value, words]) =>
+        h("option", { value, selected: value === entry().answer }, words),
+      ),
+    );
+    answer.addEventListener("change", () => change({ answer: answer.value as Answer }));
+    const digest = h("input", {
+      type: "text",
+      value: entry().digest,
+      placeholder: madeUpDigest(image),
+      spellcheck: "false",
+      autocomplete: "off",
+    });
+    digest.addEventListener("input", () => {
+      const text = digest.value.trim();
+      const problem = digestProblem(text);
+      digest.setCustomValidity(problem ?? "");
+      digest.reportValidity();
+      if (!problem) change({ digest: text });
+    });
+    const platforms = h("input", {
+      type: "text",
+      value: entry().platforms,
+      placeholder: "linux/amd64, linux/arm64",
+      spellcheck: "false",
+      autocomplete: "off",
+    });
+    platforms.addEventListener("input", () => change({ platforms: platforms.value.trim() }));
+    digest.disabled = platforms.disabled = entry().answer !== "digest";
+    return h(
+      "fieldset",
+      {},
+      h("legend", {}, image),
+      h("label", {}, "answer ", answer),
+      h("label", {}, "digest ", digest),
+      h("label", {}, "platforms ", platforms),
+    );
+  }
+}

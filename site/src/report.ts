@@ -1,0 +1,191 @@
+/** What a person reads of an answer: the verdict, and the table that `make run` prints. */
+
+import type { Answer } from "./evaluate.ts";
+import { at, isObject, type Json, listAt, textAt } from "./json.ts";
+import { type Item, podSpec } from "./objects.ts";
+
+/** A place where an image stands. */
+export type Place = {
+  list: "volumes" | "initContainers" | "containers" | "ephemeralContainers";
+  name: string;
+  image: string;
+  policy: string | undefined;
+};
+
+const LISTS = ["volumes", "initContainers", "containers", "ephemeralContainers"] as const;
+
+/** The images of a Pod or a pod template, in the order in which they are pulled. */
+export function places(object: Json | undefined): Place[] {
+  const spec = podSpec(object);
+  const found: Place[] = [];
+  for (const list of LISTS) {
+    for (const element of listAt(spec, list)) {
+      const volume = list === "volumes";
+      const holder = volume ? at(element, "image") : element;
+      if (!isObject(holder)) continue;
+      found.push({
+        list,
+        name: textAt(element, "name") ?? "",
+        image: textAt(holder, volume ? "reference" : "image") ?? "",
+        policy: textAt(holder, volume ? "pullPolicy" : "imagePullPolicy"),
+      });
+    }
+  }
+  return found;
+}
+
+/** An element of the audit annotation `changes`. */
+export type Change = {
+  path: string;
+  container?: string;
+  from: Json;
+  to: Json;
+  rule: string;
+};
+
+/** An element of the audit annotation `findings`. */
+export type Finding = {
+  rule: string;
+  path: string;
+  container?: string;
+  image?: string;
+  found?: Json;
+  expected?: Json;
+};
+
+function annotation<T>(answer: Answer, key: string): T[] {
+  try {
+    const list: unknown = JSON.parse(answer.audit_annotations?.[key] ?? "[]");
+    return Array.isArray(list) ? (list as T[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
+export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
+
+export type Verdict = { words: string; style: "good" | "notice" | "bad" };
+
+/** The verdict in the words of `make run`. */
+export function verdict(answer: Answer): Verdict {
+  if (!answer.accepted) {
+    return { words: `rejected${answer.code ? ` (${answer.code})` : ""}`, style: "bad" };
+  }
+  if (answer.mutated_object !== undefined) return { words: "allowed, repaired", style: "notice" };
+  if (answer.warnings?.length) return { words: "allowed, with warnings", style: "notice" };
+  return { words: "allowed, unchanged", style: "good" };
+}
+
+/** A row of the table. */
+export type Row = {
+  label: string;
+  image: string;
+  /** What the image was, if it is another now. */
+  imageBefore: string | undefined;
+  before: string | undefined;
+  after: string | undefined;
+  /** The API server filled the policy in. */
+  defaulted: boolean;
+  state: "same" | "changed" | "new" | "removed";
+  why: string;
+};
+
+const PREFIX = {
+  volumes: "volume ",
+  initContainers: "init ",
+  containers: "",
+  ephemeralContainers: "ephemeral ",
+};
+
+/** The list that a path such as `spec.initContainers[2].image` leads into. */
+const listOf = (path: string) => LISTS.find((list) => path.includes(`.${list}[`));
+
+/** The rows, in the order in which the images are pulled; what was removed comes last. */
+export function rows(item: Item, answer: Answer): Row[] {
+  const object = item.request["object"];
+  const before = places(object);
+  const after = answer.mutated_object === undefined ? before : places(answer.mutated_object);
+  const same = (one: Place, other: Place) => one.list === other.list && one.name === other.name;
+  const changes = changesOf(answer);
+  const findings = findingsOf(answer);
+
+  const concerns = (entry: Change | Finding, place: Place) => {
+    const list = listOf(entry.path);
+    if (list !== undefined && list !== place.list) return false;
+    const inside =
+      "from" in entry ? (textAt(entry.from, "name") ?? textAt(entry.to, "name")) : undefined;
+    const name = entry.container ?? inside;
+    if (name !== undefined) return name === place.name;
+    // An answer without names: the place's number, in the list that goes out.
+    const index = Number(/\[(\d+)\]/.exec(entry.path)?.[1] ?? Number.NaN);
+    return (
+      listAt(podSpec(answer.mutated_object ?? object), place.list)
+        .map((element) => textAt(element, "name"))
+        .at(index) === place.name
+    );
+  };
+  const reasons = (place: Place, imageChanged: boolean) => {
+    const words = new Set<string>();
+    if (imageChanged) words.add("image");
+    const changed = changes.filter((change) => concerns(change, place));
+    for (const change of changed) words.add(change.rule);
+    for (const finding of findings) {
+      if (!concerns(finding, place)) continue;
+      // What was changed needs no finding beside it.
+      if (changed.some((change) => change.rule === finding.rule)) continue;
+      // Only a pull policy says anything in a table of pull policies.
+      const expected = String(finding.expected);
+      words.add(
+        /^(?:Always|IfNotPresent|Never)$/.test(expected)
+          ? `${finding.rule}: should be ${expected}`
+          : finding.rule,
+      );
+    }
+    return [...words].join(", ");
+  };
+
+  // What an UPDATE puts back to what is stored is neither a finding nor recorded.
+  const silent = item.operation === "UPDATE" ? "re-apply" : "";
+
+  const table: Row[] = after.map((place) => {
+    const old = before.find((other) => same(other, place));
+    const imageBefore = old && old.image !== place.image ? old.image : undefined;
+    const state = !old
+      ? "new"
+      : imageBefore !== undefined || old.policy !== place.policy
+        ? "changed"
+        : "same";
+    return {
+      label: PREFIX[place.list] + place.name,
+      image: place.image,
+      imageBefore,
+      before: old?.policy,
+      after: place.policy,
+      defaulted: item.defaults.some(
+        (filled) => filled.list === place.list && filled.name === place.name,
+      ),
+      state,
+      why: reasons(place, imageBefore !== undefined) || (state === "changed" ? silent : ""),
+    };
+  });
+  for (const place of before) {
+    if (after.some((other) => same(other, place))) continue;
+    table.push({
+      label: PREFIX[place.list] + place.name,
+      image: place.image,
+      imageBefore: undefined,
+      before: place.policy,
+      after: undefined,
+      defaulted: false,
+      state: "removed",
+      why: reasons(place, false),
+    });
+  }
+  return table;
+}
+
+/** `Pod web, CREATE` */
+export function title(item: Item): string {
+  return `${item.kind} ${item.name}, ${item.operation}`;
+}

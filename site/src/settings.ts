@@ -1,0 +1,279 @@
+/** The settings while they are typed: completions from their schema, problems at their lines. */
+
+import { type Document, isMap, isPair, isScalar, isSeq, type Node, type Pair } from "yaml";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { type Problem, parseDocuments } from "./yaml.ts";
+
+/** A JSON Schema (2020-12), as far as it is used here. */
+export type Schema = {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  description?: string;
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  items?: Schema | boolean;
+  enum?: Json[];
+  const?: Json;
+  default?: Json;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  minimum?: number;
+  maximum?: number;
+};
+
+export type Settings = {
+  /** The settings as a policy server gets them, if the text is well-formed. */
+  value: JsonObject | undefined;
+  document: Document.Parsed | undefined;
+  problems: Problem[];
+};
+
+/** Reads the settings as `kwctl` does: an object, or nothing. */
+export function readSettings(text: string): Settings {
+  const { documents, problems } = parseDocuments(text);
+  if (problems.length > 0) return { value: undefined, document: undefined, problems };
+  const [first, second] = documents;
+  if (!first) return { value: {}, document: undefined, problems };
+  const { value, document } = first;
+  if (second) {
+    const from = second.document?.range?.[0] ?? 0;
+    problems.push({ message: "the settings are one document", from, to: from + 3 });
+  }
+  if (!isObject(value)) {
+    const message = "the settings have to be an object, such as `mode: Fix`";
+    problems.push({ message, from: 0, to: Math.max(text.length, 1) });
+  }
+  return { value: isObject(value) && !second ? value : undefined, document, problems };
+}
+
+/** The path at the start of one of the policy's sentences: `registry.overrides[0].images must…`. */
+function pathOf(sentence: string): (string | number)[] {
+  const [path = ""] = /^[^\s:]+/.exec(sentence) ?? [];
+  return [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) =>
+    index === undefined ? (key ?? "") : Number(index),
+  );
+}
+
+/** Puts each of the policy's sentences at the value that it is about, or as near as the text goes. */
+export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
+  // A sentence starts with a path; anything else after `; ` belongs to the one before.
+  const sentences: string[] = [];
+  for (const part of message.split("; ")) {
+    const last = sentences.length - 1;
+    if (last < 0 || /^[A-Za-z_][\w-]*(?:\.[\w-]+|\[\d+\])* (?:\S+ )?\S/.test(part))
+      sentences.push(part);
+    else sentences[last] += `; ${part}`;
+  }
+  const problems = sentences.map((sentence) => {
+    let node: unknown = document?.contents;
+    let [from, to] = [0, 1];
+    for (const key of pathOf(sentence)) {
+      let next: unknown;
+      if (isMap(node)) {
+        const pair = (node.items as Pair[]).find(
+          (item) => isPair(item) && (isScalar(item.key) ? item.key.value : item.key) === key,
+        );
+        if (!pair) break;
+        next = pair.value;
+        [from, to] = range(pair.key as Node) ?? [from, to];
+        if (isScalar(next) && range(next)) to = range(next)?.[1] ?? to;
+      } else if (isSeq(node) && typeof key === "number") {
+        next = node.items[key];
+        if (next === undefined) break;
+        [from, to] = range(next as Node) ?? [from, to];
+      } else break;
+      node = next;
+    }
+    return { message: sentence, from, to: Math.max(to, from + 1) };
+  });
+  return problems.sort((one, next) => one.from - next.from);
+}
+
+function range(node: Node | null | undefined): [number, number] | undefined {
+  return node?.range ? [node.range[0], node.range[1]] : undefined;
+}
+
+/** All that a schema says, references followed and alternatives put together. */
+function alternatives(schema: Schema | undefined, root: Schema): Schema[] {
+  if (!schema) return [];
+  const found: Schema[] = [schema];
+  if (schema.$ref?.startsWith("#/$defs/")) {
+    found.push(...alternatives(root.$defs?.[schema.$ref.slice("#/$defs/".length)], root));
+  }
+  for (const other of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) {
+    found.push(...alternatives(other, root));
+  }
+  return found;
+}
+
+/** The schema of what stands under a path of keys; indexes of lists are numbers. */
+export function schemaAt(root: Schema, path: (string | number)[]): Schema | undefined {
+  let here: Schema | undefined = root;
+  for (const key of path) {
+    const all: Schema[] = alternatives(here, root);
+    here =
+      typeof key === "number"
+        ? (all.map(({ items }) => items).find((items) => typeof items === "object") as
+            Schema | undefined)
+        : all
+            .map(({ properties }) =>
+              properties && Object.hasOwn(properties, key) ? properties[key] : undefined,
+            )
+            .find(Boolean);
+    if (!here) return undefined;
+  }
+  return here;
+}
+
+export type Suggestion = {
+  label: string;
+  /** What is written: a value, or a key with what its value begins with. */
+  insert: string;
+  /** The value stands in the next line, so much further in than the key; `- ` begins a list. */
+  below?: "" | "- ";
+  detail: string;
+  info: string;
+};
+
+/** What can be written where the cursor is. `indent` is that of the line. */
+export type Place =
+  | { what: "key"; path: (string | number)[]; taken: string[] }
+  | { what: "value"; path: (string | number)[] };
+
+const first = (text: string | undefined) =>
+  text?.split("\n\n")[0]?.replaceAll("\n", " ").replaceAll("`", "").trim() ?? "";
+
+/** Keys or values that the schema allows. */
+export function suggestions(root: Schema, place: Place): Suggestion[] {
+  const all = alternatives(schemaAt(root, place.path), root);
+  if (place.what === "key") {
+    const keys = new Map<string, Schema>();
+    for (const { properties } of all) {
+      for (const [key, schema] of Object.entries(properties ?? {})) keys.set(key, schema);
+    }
+    return [...keys]
+      .filter(([key]) => !place.taken.includes(key))
+      .map(([key, schema]) => keySuggestion(key, schema, root));
+  }
+  return values(schemaAt(root, place.path), root);
+}
+
+function keySuggestion(key: string, schema: Schema, root: Schema): Suggestion {
+  const all = alternatives(schema, root);
+  const info = [first(all.find(({ description }) => description)?.description)];
+  const standard = schema.default;
+  if (
+    typeof standard === "string" ||
+    typeof standard === "number" ||
+    typeof standard === "boolean"
+  ) {
+    info.push(`Default: ${standard}.`);
+  }
+  const isList = all.some(({ type }) => type === "array");
+  const below = isList ? "- " : all.some(({ properties }) => properties) ? "" : undefined;
+  return {
+    label: key,
+    insert: below === undefined ? `${key}: ` : `${key}:`,
+    ...(below === undefined ? {} : { below }),
+    detail: values(schema, root)
+      .map(({ label }) => label)
+      .slice(0, 4)
+      .join(", "),
+    info: info.filter(Boolean).join(" "),
+  };
+}
+
+/** The values of an enumeration or a boolean, without `null`. */
+function values(schema: Schema | undefined, root: Schema): Suggestion[] {
+  const found = new Map<string, string>();
+  for (const part of alternatives(schema, root)) {
+    const types = Array.isArray(part.type) ? part.type : [part.type];
+    const listed = part.enum ?? (part.const === undefined ? [] : [part.const]);
+    for (const value of types.includes("boolean") && listed.length === 0 ? [true, false] : listed) {
+      if (value === null) continue;
+      // YAML 1.1, which kubectl reads, takes some bare words for booleans.
+      const text =
+        typeof value === "string" && /^(?:off|on|yes|no|true|false)$/i.test(value)
+          ? JSON.stringify(value)
+          : String(value);
+      found.set(text, found.get(text) || (listed.length === 1 ? first(part.description) : ""));
+    }
+  }
+  return [...found].map(([label, info]) => ({ label, insert: label, detail: "", info }));
+}
+
+/**
+ * Where the cursor is, told by the lines above and their indentation, so that it works in a text
+ * that is not YAML yet. `undefined` in a comment, a quoted text or flow style.
+ */
+export function placeAt(text: string, offset: number): Place | undefined {
+  const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
+  const line = text.slice(start, offset);
+  if (/#|["'{]/.test(line)) return undefined;
+  const path: (string | number)[] = [];
+  let indent = line.search(/\S|$/);
+  const lines = text.slice(0, start).split("\n");
+  lines.pop();
+  // `- key` is one step further in than its dash, and the dash is a step of the path.
+  const dash = /^(\s*)(-\s+|-$)/.exec(line);
+  const parents = (from: number, limit: number, inclusive: boolean) => {
+    let depth = limit;
+    let orEqual = inclusive;
+    for (let number = from; number >= 0; number--) {
+      const above = lines[number] ?? "";
+      if (/^\s*(#|$)/.test(above)) continue;
+      const key = /^(\s*)(-\s+)?([A-Za-z_][\w.-]*)\s*:/.exec(above);
+      const column = above.search(/\S/);
+      if (!key) continue;
+      const own = column + (key[2]?.length ?? 0);
+      if (own < depth || (orEqual && own <= depth && !key[2])) {
+        path.unshift(key[3] ?? "");
+        depth = own;
+        orEqual = false;
+      }
+      if (key[2] && column < depth) {
+        path.unshift(0);
+        depth = column;
+        // A list may stand at the indentation of its key.
+        orEqual = true;
+      }
+      if (depth === 0 && !orEqual) break;
+    }
+  };
+  const body = dash ? line.slice(dash[0].length) : line.trimStart();
+  const keyed = /^([A-Za-z_][\w-]*)\s*:\s+(\S*)$/.exec(body);
+  if (dash) {
+    parents(lines.length - 1, indent, true);
+    path.push(0);
+    indent += dash[2]?.length ?? 0;
+  } else {
+    parents(lines.length - 1, indent, false);
+  }
+  if (keyed) return { what: "value", path: [...path, keyed[1] ?? ""] };
+  if (!/^[A-Za-z_]?[\w-]*$/.test(body)) return undefined;
+  if (dash && body !== "") return { what: "key", path, taken: [] };
+  return { what: "key", path, taken: siblings(text, start, indent) };
+}
+
+/** The keys of the same map, above and below. */
+function siblings(text: string, start: number, indent: number): string[] {
+  const lines = text.split("\n");
+  const here = text.slice(0, start).split("\n").length - 1;
+  const keys: string[] = [];
+  for (const step of [-1, 1]) {
+    for (let number = here + step; number >= 0 && number < lines.length; number += step) {
+      const line = lines[number] ?? "";
+      if (/^\s*(#|$)/.test(line)) continue;
+      const [, space = "", dash = "", key] =
+        /^(\s*)(-\s+)?(?:([A-Za-z_][\w.-]*)\s*:)?/.exec(line) ?? [];
+      const column = space.length + dash.length;
+      // A dash further out begins another element of the list.
+      const begins = dash !== "" && space.length < indent;
+      if (column < indent || (begins && step > 0)) break;
+      if (column === indent && key) keys.push(key);
+      if (begins) break;
+    }
+  }
+  return keys;
+}

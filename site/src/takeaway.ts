@@ -1,0 +1,94 @@
+/** What a person takes away: the policy's resource, and the same run for `kwctl`. */
+
+import { at, isObject, type Json, type JsonObject, textAt } from "./json.ts";
+import type { Item } from "./objects.ts";
+import { toYaml } from "./yaml.ts";
+
+/** What the module says of itself. */
+export type Metadata = { version: string; uri: string; title: string; rules: JsonObject[] };
+
+/** Reads the section that `kwctl annotate` writes. */
+export function metadataOf(module: WebAssembly.Module): Metadata {
+  const [section] = WebAssembly.Module.customSections(module, "io.kubewarden.metadata");
+  const metadata: Json = section ? (JSON.parse(new TextDecoder().decode(section)) as Json) : null;
+  const annotation = (key: string) =>
+    textAt(metadata, "annotations", `io.kubewarden.policy.${key}`) ?? "";
+  const rules = at(metadata, "rules");
+  return {
+    version: annotation("version"),
+    uri: annotation("ociUrl"),
+    title: annotation("title"),
+    rules: Array.isArray(rules) ? rules.filter(isObject) : [],
+  };
+}
+
+const moduleUri = (metadata: Metadata) => `registry://${metadata.uri}:v${metadata.version}`;
+
+/** The resources that only have pod templates. */
+function isTemplate(resource: Json): boolean {
+  return typeof resource === "string" && !resource.startsWith("pods");
+}
+
+/** The ClusterAdmissionPolicy for these settings, with the rules that they need. */
+export function policyYaml(metadata: Metadata, settings: JsonObject): string {
+  const mutating = (settings["mode"] ?? "Fix") === "Fix";
+  const templates = settings["templates"];
+  const ignoresTemplates = templates === "Off" || templates === false;
+  const lookup = at(settings, "registry", "lookup");
+  const overrides = at(settings, "registry", "overrides");
+  const looksUp =
+    (typeof lookup === "string" && lookup !== "Off") ||
+    (Array.isArray(overrides) &&
+      overrides.some(
+        (entry) => textAt(entry, "lookup") !== undefined && textAt(entry, "lookup") !== "Off",
+      ));
+  const asks = looksUp && at(settings, "registry", "maxLookups") !== 0;
+  const rules = metadata.rules
+    .map((rule) => ({
+      ...rule,
+      resources: (Array.isArray(rule["resources"]) ? rule["resources"] : []).filter(
+        (resource) => !ignoresTemplates || !isTemplate(resource),
+      ),
+    }))
+    .filter((rule) => rule.resources.length > 0);
+  const text = toYaml({
+    apiVersion: "policies.kubewarden.io/v1",
+    kind: "ClusterAdmissionPolicy",
+    metadata: { name: metadata.title },
+    spec: {
+      module: moduleUri(metadata),
+      // What the API server waits, and what the policy may take: 2 seconds are short for a registry.
+      ...(asks ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
+      mutating,
+      namespaceSelector: {
+        matchExpressions: [
+          { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system"] },
+        ],
+      },
+      rules,
+      settings,
+    },
+  });
+  return text.replace("mutating: true\n", "mutating: true # mode Fix changes objects\n");
+}
+
+/** Quotes a word for a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The file name of a request that is saved. */
+export function requestFile(item: Item): string {
+  const name = item.name.replaceAll(/[^A-Za-z0-9.-]/g, "").replace(/[.-]+$/, "");
+  return `${name || item.kind.toLowerCase().replaceAll("/", "-")}-request.json`;
+}
+
+/** The line that does the same on a laptop. */
+export function kwctlLine(metadata: Metadata, item: Item, settings: JsonObject): string {
+  return [
+    "kwctl run",
+    `--request-path ${quoted(requestFile(item))}`,
+    `--settings-json ${quoted(JSON.stringify(settings))}`,
+    moduleUri(metadata),
+  ].join(" \\\n  ");
+}

@@ -1,0 +1,123 @@
+/** Runs the policy beside the page, so that neither a long list nor a slow request stops typing. */
+
+import { evaluate, validateSettings } from "./evaluate.ts";
+import { textOf } from "./files.ts";
+import type { JsonObject } from "./json.ts";
+import { type Item, members, type Read, readValue } from "./objects.ts";
+import { type PlanRow, planRow } from "./plan.ts";
+import type { Table } from "./registry.ts";
+import { lineOf, parseAny } from "./yaml.ts";
+
+/** A file of a list, or a text that was pasted. */
+export type Input = { name: string; content: File | string };
+
+export type Task =
+  | { task: "start"; module: WebAssembly.Module }
+  | { task: "settings"; settings: JsonObject }
+  | { task: "evaluate"; item: Item; settings: JsonObject; table: Table }
+  | { task: "plan"; inputs: Input[]; settings: JsonObject; table: Table }
+  | { task: "item"; index: number };
+
+/** What a plan sends while it goes on. */
+export type Progress = {
+  rows: PlanRow[];
+  /** Objects that no rule of the policy names. */
+  others: number;
+  problems: string[];
+  /** Of the whole, from 0 to 1. */
+  part: number;
+};
+
+export type Message =
+  | { id: number; result: unknown }
+  | { id: number; progress: Progress }
+  | { id: number; error: string };
+
+let module: WebAssembly.Module | undefined;
+/**
+ * The objects of the last plan, as text: each instance of the module makes the browser collect its
+ * garbage, and going through thousands of parsed objects each time would take ten times as long.
+ */
+let kept: string[] = [];
+
+const scope = self as unknown as {
+  onmessage: ((event: MessageEvent<{ id: number; task: Task }>) => void) | null;
+  postMessage(message: Message): void;
+};
+
+scope.onmessage = async ({ data: { id, task } }) => {
+  try {
+    scope.postMessage({ id, result: await run(id, task) });
+  } catch (error) {
+    scope.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
+  }
+};
+
+async function run(id: number, task: Task): Promise<unknown> {
+  if (task.task === "start") {
+    module = task.module;
+    return undefined;
+  }
+  if (!module) throw new Error("the policy's module is not there yet");
+  switch (task.task) {
+    case "settings":
+      return validateSettings(module, task.settings);
+    case "evaluate":
+      return evaluate(module, task.item.request, task.settings, task.table);
+    case "item":
+      return item(kept[task.index]);
+    case "plan":
+      return plan(id, module, task.inputs, task.settings, task.table);
+  }
+}
+
+/** The request that an object was planned as. */
+function item(text: string | undefined): Item | undefined {
+  return text === undefined ? undefined : readValue(JSON.parse(text)).items[0];
+}
+
+/** How often the page hears of a plan, in milliseconds. */
+const INTERVAL = 200;
+
+async function plan(
+  id: number,
+  module: WebAssembly.Module,
+  inputs: Input[],
+  settings: JsonObject,
+  table: Table,
+) {
+  kept = [];
+  let told = performance.now();
+  let progress: Progress = { rows: [], others: 0, problems: [], part: 0 };
+  const tell = (part: number) => {
+    scope.postMessage({ id, progress: { ...progress, part } });
+    progress = { rows: [], others: 0, problems: [], part };
+    told = performance.now();
+  };
+  for (const [number, { name, content }] of inputs.entries()) {
+    const text = typeof content === "string" ? content : await textOf(content);
+    const { documents, problems } = parseAny(text);
+    const where = inputs.length > 1 || typeof content !== "string" ? `${name}: ` : "";
+    for (const problem of problems) {
+      progress.problems.push(`${where}line ${lineOf(text, problem.from)}: ${problem.message}`);
+    }
+    const texts = documents
+      .splice(0)
+      .flatMap(({ value }) => [...members(value)].map((member) => JSON.stringify(member)));
+    for (const [index, text] of texts.entries()) {
+      const read: Read = readValue(JSON.parse(text));
+      progress.others += read.others.length;
+      for (const problem of read.problems.map((words) => where + words)) {
+        if (!progress.problems.includes(problem)) progress.problems.push(problem);
+      }
+      for (const item of read.items) {
+        kept.push(text);
+        progress.rows.push(planRow(item, evaluate(module, item.request, settings, table).answer));
+      }
+      if (performance.now() - told > INTERVAL) {
+        tell((number + (index + 1) / texts.length) / inputs.length);
+      }
+    }
+  }
+  tell(1);
+}

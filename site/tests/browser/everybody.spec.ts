@@ -1,0 +1,202 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "./page.ts";
+
+const schemes = ["light", "dark"] as const;
+
+test.describe("axe finds nothing", () => {
+  for (const colorScheme of schemes) {
+    for (const width of [1280, 360]) {
+      test(`${colorScheme}, ${width} wide`, async ({ playground }) => {
+        const { page } = playground;
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        const states: [string, () => Promise<void>][] = [
+          ["repaired", async () => expect(playground.verdict).toHaveText("allowed, repaired")],
+          [
+            "opened",
+            async () => {
+              for (const summary of await page.locator("summary:visible").all())
+                await summary.click();
+            },
+          ],
+          [
+            "looked up",
+            async () => {
+              await playground.choose("settings", "pin-digests");
+              await expect(page.locator("#registry")).toBeVisible();
+            },
+          ],
+          [
+            "rejected",
+            async () => {
+              await playground.type("settings", "mode: Reject\n");
+              await expect(playground.verdict).toHaveText(/rejected/);
+            },
+          ],
+          [
+            "a plan",
+            async () => {
+              await playground.choose("object", "several-documents");
+              await expect(page.locator(".plan [aria-current]")).toBeVisible();
+            },
+          ],
+          [
+            "refused",
+            async () => {
+              await playground.type("settings", "mode: fix\n");
+              await expect(playground.problems("settings")).toHaveCount(1);
+            },
+          ],
+        ];
+        for (const [name, reach] of states) {
+          await reach();
+          expect(await playground.violations(), name).toEqual([]);
+          const overflow = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          expect(overflow, `${name}: nothing hangs over the edge`).toBeLessThanOrEqual(0);
+        }
+      });
+    }
+  }
+});
+
+test("everything can be reached and done with the keyboard", async ({ playground }) => {
+  const { page } = playground;
+  const reached = new Set<string>();
+  const focused = () =>
+    page.evaluate(() => {
+      const element = document.activeElement as HTMLElement | null;
+      return (
+        element?.id ||
+        element?.closest("[id]")?.id ||
+        element?.textContent?.trim().slice(0, 20) ||
+        "body"
+      );
+    });
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
+    "Skip to the outcome",
+  );
+  for (let press = 0; press < 60; press++) {
+    await page.keyboard.press("Tab");
+    reached.add(await focused());
+  }
+  for (const id of [
+    "object-example",
+    "object",
+    "open-files",
+    "settings-example",
+    "settings",
+    "scenario",
+    "copies",
+    "copy-object",
+    "audit",
+    "copy-link",
+    "save-request",
+    "kwctl",
+    "copy-kwctl",
+  ]) {
+    expect([...reached], id).toContain(id);
+  }
+  // Tab leaves the editor, so typing in it is no trap.
+  await page.locator("#settings .cm-content").focus();
+  await page.keyboard.type("mode: Warn");
+  await page.keyboard.press("Tab");
+  expect(await focused()).not.toBe("settings");
+  await expect(playground.verdict).toHaveText("allowed, with warnings");
+});
+
+test("nothing is asked for after the page is there, nor can it be", async ({
+  playground,
+  context,
+}) => {
+  const { page } = playground;
+  const requests: string[] = [];
+  context.on("request", (request) => {
+    // What is made in the page itself goes over no wire.
+    if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
+  });
+  await playground.choose("settings", "pin-digests");
+  await expect(page.locator("#registry")).toBeVisible();
+  await playground.choose("object", "several-documents");
+  await expect(page.locator(".plan [aria-current]")).toBeVisible();
+  await page.getByRole("button", { name: "Copy a link" }).click();
+  await expect(page.locator("#away-note")).not.toBeEmpty();
+  expect(requests).toEqual([]);
+  expect(await context.cookies()).toEqual([]);
+  expect(await page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
+});
+
+test("the page's policy forbids every connection", async ({ page }) => {
+  await page.goto("./");
+  await page.locator("html[data-ready]").waitFor();
+  const tries = await page.evaluate(async () => {
+    const blocked: string[] = [];
+    document.addEventListener("securitypolicyviolation", (event) => {
+      blocked.push(event.effectiveDirective);
+    });
+    const failed = (promise: Promise<unknown>) =>
+      promise.then(
+        () => false,
+        () => true,
+      );
+    const fetched = await failed(fetch(location.href));
+    const image = await failed(
+      new Promise((resolve, reject) => {
+        const element = new Image();
+        element.onload = resolve;
+        element.onerror = reject;
+        element.src = `${location.href}x.png`;
+      }),
+    );
+    const socket = await failed(
+      new Promise((resolve, reject) => {
+        const opened = new WebSocket(location.href.replace("http", "ws"));
+        opened.onopen = resolve;
+        opened.onerror = reject;
+      }),
+    );
+    // A worker of the page's own kind is no way out either.
+    const url = URL.createObjectURL(
+      new Blob([
+        `fetch(${JSON.stringify(location.href)}).then(() => postMessage("sent"), () => postMessage("blocked"))`,
+      ]),
+    );
+    const worker = await new Promise((resolve) => {
+      new Worker(url).onmessage = ({ data }) => resolve(data);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return { fetched, image, socket, worker, blocked: [...new Set(blocked)].sort() };
+  });
+  expect(tries).toEqual({
+    fetched: true,
+    image: true,
+    socket: true,
+    worker: "blocked",
+    blocked: ["connect-src", "img-src"],
+  });
+});
+
+test("the first load is small, beside the module", async ({ playground, page }) => {
+  const dist = new URL("../../dist/", import.meta.url);
+  const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const size = (name: RegExp, not?: RegExp) =>
+    files
+      .map((entry) => `${entry.parentPath}/${entry.name}`)
+      .filter((path) => name.test(path) && !not?.test(path))
+      .reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);
+  expect(size(/policy-module/)).toBeGreaterThan(0);
+  expect(size(/./, /policy-module/)).toBeLessThan(500_000);
+  // The module is the one that was built, byte for byte.
+  const { createHash } = await import("node:crypto");
+  const built = readFileSync(
+    process.env["POLICY_MODULE"] ?? new URL("../../../annotated-policy.wasm", import.meta.url),
+  );
+  const digest = createHash("sha256").update(built).digest("hex");
+  await expect(page.locator("#module")).toContainText(`sha256:${digest}`);
+  expect(playground.page).toBe(page);
+});

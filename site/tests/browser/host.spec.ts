@@ -1,0 +1,172 @@
+/**
+ * The page's host against the embedded one of `cargo xtask run`: every captured review with all
+ * example settings has to get the same answer from both.
+ */
+
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { applyPatch } from "rfc6902";
+import { parse, stringify } from "yaml";
+import type { Answer, Evaluation } from "../../src/evaluate.ts";
+import { at, type Json, type JsonObject } from "../../src/json.ts";
+import type { Exchange, Table } from "../../src/registry.ts";
+import { expect, test } from "./page.ts";
+
+const root = new URL("../../../", import.meta.url);
+const path = (relative: string) => fileURLToPath(new URL(relative, root));
+const xtask = process.env["XTASK"] ?? path("target/xtask/xtask");
+const module = process.env["POLICY_MODULE"] ?? path("annotated-policy.wasm");
+
+const files = (directory: string) =>
+  readdirSync(path(directory)).map((name) => ({
+    name,
+    text: readFileSync(path(`${directory}/${name}`), "utf8"),
+  }));
+const reviews = [...files("test_data/reviews"), ...files("examples/requests")];
+const settings: { name: string; value: JsonObject }[] = [
+  { name: "none", value: {} },
+  { name: "warn", value: { mode: "Warn" } },
+  ...files("examples/settings").map(({ name, text }) => ({ name, value: parse(text) ?? {} })),
+];
+
+/** The host calls in the format of `kwctl run --replay-host-capabilities-interactions`. */
+function session(asked: Exchange[]): string {
+  const names: Record<string, string> = {
+    "v1/manifest_digest": "OciManifestDigest",
+    "v1/oci_manifest": "OciManifest",
+  };
+  return stringify(
+    asked.map(({ operation, image, answer, error }) => ({
+      type: "Exchange",
+      request: `!${names[operation]}\nimage: ${image}\n`,
+      response:
+        answer === undefined
+          ? { type: "Error", message: error?.replace("Callback evaluation failure: ", "") }
+          : { type: "Success", payload: answer },
+    })),
+  );
+}
+
+type Response = {
+  allowed: boolean;
+  patch?: string;
+  status?: { message?: string; code?: number };
+  warnings?: string[] | null;
+  auditAnnotations?: Record<string, string> | null;
+};
+
+/** What the embedded host's answer means, in the module's own words. */
+function asAnswer(response: Response, object: Json | undefined): Answer {
+  const answer: Answer = { accepted: response.allowed };
+  if (response.status?.message !== undefined) answer.message = response.status.message;
+  if (response.status?.code !== undefined) answer.code = response.status.code;
+  if (response.warnings) answer.warnings = response.warnings;
+  if (response.auditAnnotations) answer.audit_annotations = response.auditAnnotations;
+  if (response.patch !== undefined) {
+    const patch = JSON.parse(Buffer.from(response.patch, "base64").toString("utf8"));
+    const mutated = structuredClone(object) ?? null;
+    expect(applyPatch(mutated, patch).filter((problem) => problem !== null)).toEqual([]);
+    answer.mutated_object = mutated;
+  }
+  return answer;
+}
+
+async function embedded(
+  directory: string,
+  review: string,
+  value: JsonObject,
+  asked: Exchange[],
+): Promise<Response> {
+  mkdirSync(directory, { recursive: true });
+  // The request alone: not every host reads the audit scanner's reviews, which have no kind.
+  const { request, ...bare } = JSON.parse(review);
+  writeFileSync(`${directory}/review.json`, JSON.stringify(request ?? bare));
+  writeFileSync(`${directory}/session.yml`, session(asked));
+  const { stdout, stderr } = await promisify(execFile)(xtask, [
+    "run",
+    "--request-path",
+    `${directory}/review.json`,
+    "--settings-json",
+    JSON.stringify(value),
+    "--replay-host-capabilities-interactions",
+    `${directory}/session.yml`,
+    module,
+  ]);
+  expect(stderr, "both hosts are asked the same").toBe("");
+  return JSON.parse(stdout) as Response;
+}
+
+for (const { name, value } of settings) {
+  test(`both hosts give the same answers with the settings ${name}`, async ({
+    playground,
+  }, info) => {
+    const { page } = playground;
+    const tables: Table[] = [{}];
+    const lookup = at(value, "registry", "lookup");
+    if (typeof lookup === "string" && lookup !== "Off") {
+      // Each way in which lookups fail, for every image that is looked up.
+      const evaluations = await page.evaluate(
+        async ({ texts, json }) => {
+          const policy = window.consistentPullPolicy;
+          const value = JSON.parse(json);
+          const all: Evaluation[] = [];
+          for (const text of texts) {
+            for (const item of policy.read(text)) all.push(await policy.evaluate(item, value));
+          }
+          return all;
+        },
+        { texts: reviews.map(({ text }) => text), json: JSON.stringify(value) },
+      );
+      const images = new Set(evaluations.flatMap(({ asked }) => asked.map(({ image }) => image)));
+      expect(images.size).toBeGreaterThan(0);
+      for (const answer of ["notFound", "denied", "rateLimited", "unreachable"] as const) {
+        tables.push(
+          Object.fromEntries(
+            [...images].map((image) => [image, { answer, digest: "", platforms: "" }]),
+          ),
+        );
+      }
+    }
+    for (const table of tables) {
+      for (const { name: file, text } of reviews) {
+        const got = await page.evaluate(
+          async ({ text, json }) => {
+            const policy = window.consistentPullPolicy;
+            const [item] = policy.read(text);
+            if (!item) throw new Error("no request");
+            const { value, table } = JSON.parse(json);
+            const { answer, asked } = await policy.evaluate(item, value, table);
+            return JSON.stringify({ answer, asked, object: item.request["object"] });
+          },
+          { text, json: JSON.stringify({ value, table }) },
+        );
+        const { answer, asked, object } = JSON.parse(got);
+        const response = await embedded(info.outputPath("host"), text, value, asked);
+        expect(answer, file).toEqual(asAnswer(response, object));
+      }
+    }
+  });
+}
+
+test("both hosts refuse the same settings, in the same words", async ({ playground }, info) => {
+  const { page } = playground;
+  const wrong: JsonObject[] = [
+    { mode: "fix" },
+    { mode: 1, pullonce: true, registry: { maxLookups: -1 } },
+    { imageChecks: { coverage: "Fix", everyPod: true } },
+  ];
+  for (const value of wrong) {
+    const judged = await page.evaluate(
+      (json) => window.consistentPullPolicy.validateSettings(JSON.parse(json)),
+      JSON.stringify(value),
+    );
+    expect(judged.valid).toBe(false);
+    const failed = await embedded(info.outputPath("host"), reviews[0]?.text ?? "", value, []).then(
+      () => "",
+      (error: { stderr?: string }) => error.stderr ?? "",
+    );
+    expect(failed.trim()).toBe(`Error: Provided settings are not valid: ${judged.message}`);
+  }
+});

@@ -1,0 +1,424 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { guest } from "../guest.ts";
+import { expect, Playground, podList, test } from "./page.ts";
+
+test("the first example shows the inconsistency and its repair", async ({ playground }) => {
+  const { page } = playground;
+  await expect(playground.verdict).toHaveText("allowed, repaired");
+  await expect(playground.about).toContainText("Pod ci-job, CREATE");
+  expect(await playground.cells(".places")).toEqual([
+    ["init copy-agent", "ghcr.io/buildkite/agent:3.92.1", "IfNotPresent *", "IfNotPresent", ""],
+    ["init imagecheck-0", "my-app:v1.2.3", "IfNotPresent *", "Always", "weak-check"],
+    ["container-0", "my-app:v1.2.3", "Always", "IfNotPresent", "pull-once"],
+    ["agent", "ghcr.io/buildkite/agent:3.92.1", "IfNotPresent *", "IfNotPresent", ""],
+  ]);
+  await expect(page.locator("#told")).toContainText(
+    "imagecheck-0 now pulls my-app:v1.2.3 with Always",
+  );
+  await expect(page.locator("#object-note")).toHaveText(
+    "The API server fills in imagePullPolicy where it is not set, so the page did too: 3 places.",
+  );
+  // The change is marked in the object.
+  await expect(page.locator("#diff .cm-deletedChunk").last()).toContainText(
+    "imagePullPolicy: Always",
+  );
+  await expect(page.locator("#diff .cm-changedLine").last()).toContainText(
+    "imagePullPolicy: IfNotPresent",
+  );
+  await page.locator("#audit summary").first().click();
+  await expect(page.locator("#audit pre").first()).toContainText('"rule": "pull-once"');
+});
+
+test("the drawing shows where it hangs, and that it no longer does", async ({ playground }) => {
+  const { page } = playground;
+  const ends = page.locator("figcaption");
+  const before =
+    "container-0 waits for ever (ImagePullBackOff), while the others run: the Pod hangs.";
+  await expect(ends.nth(0)).toContainText(before);
+  await expect(ends.nth(1)).toContainText(
+    "imagecheck-0 waits (ImagePullBackOff) before any container has started",
+  );
+  await expect(
+    page.getByRole("img", { name: /^Before: .*container-0 \(Always\) waits/ }),
+  ).toBeVisible();
+  await expect(
+    page.getByRole("img", { name: /^After: .*container-0 \(IfNotPresent\) never starts/ }),
+  ).toBeVisible();
+
+  await page.locator("#scenario").selectOption("lost");
+  await expect(ends.nth(0)).toContainText(before);
+  await expect(ends.nth(1)).toContainText("Everything starts.");
+  await page.locator("#scenario").selectOption("up");
+  await expect(ends.nth(0)).toContainText("Everything starts.");
+
+  // A Pod that exists has started, a template's Pods have not.
+  await playground.choose("object", "pod-update-image");
+  await expect(playground.about).toContainText("UPDATE");
+  await expect(page.locator("#start")).toBeHidden();
+  await playground.choose("object", "deployment-create");
+  await expect(page.locator("#start")).toBeVisible();
+});
+
+test("every example gives an answer", async ({ playground }) => {
+  const { page } = playground;
+  const labels = (id: string) =>
+    page
+      .locator(`#${id} optgroup option`)
+      .evaluateAll((options) => options.map((o) => o.textContent ?? ""));
+  const objects = await labels("object-example");
+  expect(objects.length).toBeGreaterThan(20);
+  for (const label of objects) {
+    await playground.choose("object", label);
+    await expect(playground.verdict, label).toHaveText(/^(?:allowed|rejected)/);
+    await expect(playground.problems("object"), label).toHaveCount(0);
+  }
+  await playground.choose("object", "ci-job");
+  for (const label of await labels("settings-example")) {
+    await playground.choose("settings", label);
+    await expect(playground.verdict, label).toHaveText(/^(?:allowed|rejected)/);
+    await expect(playground.problems("settings"), label).toHaveCount(0);
+  }
+});
+
+test("a broken YAML is told at its line, and mended", async ({ playground }) => {
+  const { page } = playground;
+  await playground.type("object", "apiVersion: v1\nkind: Pod\nspec: [1\n");
+  await expect(playground.verdict).toHaveText("not read");
+  await expect(playground.problems("object").first()).toContainText(/^line \d /);
+  await expect(page.locator("#object .cm-lint-marker-error")).toBeVisible();
+  await expect(page.locator("#away")).toBeHidden();
+
+  await playground.type("object", "a: 1\n");
+  await expect(playground.problems("object")).toContainText("an object needs apiVersion and kind");
+  await playground.type("object", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n");
+  await expect(playground.about).toContainText("no rule of the policy names it");
+  await playground.type("object", "");
+  await expect(playground.about).toContainText("paste an object");
+  await playground.type(
+    "object",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: a}]}\n",
+  );
+  await expect(playground.verdict).toHaveText("allowed, unchanged");
+  await expect(playground.problems("object")).toHaveCount(0);
+});
+
+test("wrong settings are told at their lines, in the policy's words", async ({ playground }) => {
+  const { page } = playground;
+  await playground.type("settings", "mode: fix\nregistry:\n  maxLookups: 1000\npullonce: true\n");
+  await expect(playground.verdict).toHaveText("settings refused");
+  const problems = playground.problems("settings");
+  await expect(problems).toHaveCount(3);
+  await expect(problems.nth(0)).toHaveText(
+    'line 1 mode must be one of Fix, Reject, Warn, not "fix"',
+  );
+  await expect(problems.nth(1)).toContainText("line 3 registry.maxLookups must be a whole number");
+  await expect(problems.nth(2)).toContainText("line 4 pullonce is not a setting");
+  await expect(page.locator("#settings .cm-lint-marker-error")).toHaveCount(3);
+  await problems.nth(1).getByRole("button").click();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.type("  maxLookups: 5");
+  await expect(problems).toHaveCount(2);
+
+  await playground.type("settings", "- Fix\n");
+  await expect(problems).toHaveCount(1);
+  await expect(problems).toContainText("the settings have to be an object");
+});
+
+test("settings are completed while they are typed", async ({ playground }) => {
+  const { page } = playground;
+  await page.locator("#settings .cm-content").click();
+  await page.keyboard.type("mo");
+  const selected = page.locator(".cm-tooltip-autocomplete [aria-selected]");
+  // The editor takes no Enter that comes faster than a person could have read the list.
+  const enter = async () => {
+    await page.waitForTimeout(200);
+    await page.keyboard.press("Enter");
+  };
+  await expect(selected).toContainText("mode");
+  await enter();
+  await page.keyboard.press("Control+Space");
+  await expect(page.getByRole("option", { name: "Reject" })).toBeVisible();
+  await page.keyboard.type("Rej");
+  await expect(selected).toContainText("Reject");
+  await enter();
+  await expect.poll(() => playground.text("settings")).toBe("mode: Reject");
+
+  // A map goes on in the next line, further in.
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("imagec");
+  await expect(selected).toContainText("imageChecks");
+  await enter();
+  await page.keyboard.press("Control+Space");
+  await page.keyboard.type("cov");
+  await expect(selected).toContainText("coverage");
+  await enter();
+  await page.keyboard.type('"Off"');
+  await expect
+    .poll(() => playground.text("settings"))
+    .toBe('mode: Reject\nimageChecks:\n  coverage: "Off"');
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(page.locator("#told")).toContainText("set imagecheck-0 to Always");
+  await expect(page.locator("#drawings")).toContainText("It is rejected");
+});
+
+test("the table of answers shows what an outage does", async ({ playground }) => {
+  const { page } = playground;
+  await expect(page.locator("#registry")).toBeHidden();
+  await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: Reject\n");
+  const image = page.getByRole("group", { name: "docker.io/library/my-app:v1.2.3" });
+  await expect(image).toBeVisible();
+  await expect(playground.verdict).toHaveText("allowed, repaired");
+
+  const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+  await image.getByLabel("digest", { exact: true }).fill("sha256:abc");
+  await expect(image.getByLabel("digest", { exact: true })).toHaveJSProperty(
+    "validity.valid",
+    false,
+  );
+  await image.getByLabel("digest", { exact: true }).fill(digest);
+  await expect(page.locator("#diff .cm-changedLine", { hasText: digest }).first()).toBeVisible();
+
+  const answers: [string, RegExp, RegExp][] = [
+    ["unreachable", /rejected/, /my-app:v1.2.3 has a registry that gives no answer/],
+    ["not found", /rejected/, /my-app:v1.2.3 does not exist in its registry/],
+    ["denied", /allowed/, /my-app:v1.2.3 is not for the policy to see/],
+    ["rate limited", /allowed/, /app:v1.2.3 hit its registry's rate limit/],
+  ];
+  for (const [answer, verdict, told] of answers) {
+    await image.getByRole("combobox", { name: "answer" }).selectOption({ label: answer });
+    await expect(page.locator("#told")).toContainText(told);
+    await expect(playground.verdict).toHaveText(verdict);
+  }
+});
+
+test("several documents make a plan, and a row of it the details", async ({ playground }) => {
+  const { page } = playground;
+  await playground.choose("object", "several-documents");
+  await expect(page.locator("#plan")).toContainText(
+    "4 objects, and 1 object that the policy is not asked about",
+  );
+  const rows = await playground.cells(".plan");
+  expect(rows.map((row) => row.slice(0, 5))).toEqual([
+    ["Pod", "shop", "typo", "rejected", "invalid-image"],
+    ["Deployment", "shop", "web", "warned", "weak-check"],
+    ["Pod", "shop", "migrate", "warned", "missing-check"],
+    ["CronJob", "shop", "report", "allowed", ""],
+  ]);
+  await page.getByRole("button", { name: "migrate" }).click();
+  await expect(playground.about).toContainText("Pod migrate, CREATE");
+  await expect(page.locator(".plan [aria-current]")).toContainText("migrate");
+  await expect(page.locator("#close-plan")).toBeHidden();
+});
+
+test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ playground }) => {
+  const { page } = playground;
+  await page.locator("#files").setInputFiles([
+    { name: "pods.json", mimeType: "application/json", buffer: Buffer.from(podList(1000)) },
+    {
+      name: "more.yaml",
+      mimeType: "text/yaml",
+      buffer: Buffer.from("kind: ConfigMap\napiVersion: v1\n---\na: [\n"),
+    },
+    { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("no manifest") },
+  ]);
+  const plan = page.locator("#plan");
+  await expect(plan).toContainText(
+    "1,000 objects, and 1 object that the policy is not asked about",
+  );
+  await expect(plan.locator(".problems")).toContainText("more.yaml: line");
+  await expect(plan.getByRole("button", { name: "rejected" })).toHaveText("100 rejected");
+  await expect(plan.getByRole("button", { name: "changed" })).toHaveText("500 changed");
+  await expect(plan.getByRole("button", { name: "allowed" })).toHaveText("400 allowed");
+  await expect(plan.locator("tbody tr")).toHaveCount(100);
+  await plan.getByRole("button", { name: "Show 100 more" }).click();
+  await expect(plan.locator("tbody tr")).toHaveCount(200);
+
+  await plan.getByRole("button", { name: "rejected" }).click();
+  await expect(plan.locator("tbody tr")).toHaveCount(100);
+  await plan.getByRole("searchbox").fill("team-3 invalid");
+  const shown = plan.locator("tbody tr");
+  await expect(shown.first()).toContainText("team-3");
+  await plan.locator("thead").getByRole("button", { name: "name", exact: true }).click();
+  const names = async () => (await playground.cells(".plan")).map((row) => row[2] ?? "");
+  expect(await names()).toEqual([...(await names())].sort());
+  await plan.locator("thead").getByRole("button", { name: "name", exact: true }).click();
+  expect(await names()).toEqual([...(await names())].sort().reverse());
+  await expect(plan.locator("th[aria-sort=descending]")).toHaveText("name");
+
+  const saved = async (button: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      plan.getByRole("button", { name: button }).click(),
+    ]);
+    return {
+      name: download.suggestedFilename(),
+      text: readFileSync(await download.path(), "utf8"),
+    };
+  };
+  const csv = await saved("Save CSV");
+  expect(csv.name).toBe("plan.csv");
+  const lines = csv.text.trimEnd().split("\r\n");
+  expect(lines[0]).toBe("kind,namespace,name,outcome,rules,reason");
+  expect(lines.length - 1).toBe(await shown.count());
+  const json = await saved("Save JSON");
+  expect(JSON.parse(json.text).map((row: { name: string }) => row.name)).toEqual(await names());
+
+  // The link of a row has its request.
+  const chosen = (await names())[0] ?? "";
+  await plan.getByRole("button", { name: chosen, exact: true }).click();
+  await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
+  await page.getByRole("button", { name: "Copy a link" }).click();
+  await expect(page.locator("#away-note")).not.toBeEmpty();
+  const link = page.url();
+
+  await plan.getByRole("button", { name: "Close" }).click();
+  await expect(plan).toBeHidden();
+  await expect(playground.about).toContainText("Pod ci-job");
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
+});
+
+test("a plan can be cancelled", async ({ playground }) => {
+  const { page } = playground;
+  await page.locator("#files").setInputFiles({
+    name: "many.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(podList(40_000)),
+  });
+  const plan = page.locator("#plan");
+  await expect(plan.getByRole("progressbar")).toBeVisible();
+  await plan.getByRole("button", { name: "Cancel" }).click();
+  await expect(plan).toContainText("Cancelled: this is not all");
+  await expect(plan.getByRole("progressbar")).toBeHidden();
+  // The page goes on.
+  await plan.getByRole("button", { name: "Close" }).click();
+  await expect(playground.about).toContainText("Pod ci-job");
+});
+
+test("what is pasted and too long for an editor becomes a plan", async ({ playground }) => {
+  const { page } = playground;
+  await page.locator("#object .cm-content").evaluate((element, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    element.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
+  }, podList(2000));
+  await expect(page.locator("#plan")).toContainText("2,000 objects");
+  expect(await playground.text("object")).toContain("ci-job");
+});
+
+test("a folder is planned file by file, and a single small file is edited", async ({
+  playground,
+}, info) => {
+  const { page } = playground;
+  const { mkdirSync, writeFileSync } = await import("node:fs");
+  const folder = info.outputPath("manifests");
+  mkdirSync(`${folder}/deep`, { recursive: true });
+  const pod = (name: string) =>
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: a, image: "a:1"}]}\n`;
+  writeFileSync(`${folder}/one.yaml`, pod("one"));
+  writeFileSync(`${folder}/deep/two.yml`, pod("two"));
+  writeFileSync(`${folder}/readme.md`, "no manifest");
+  await page.locator("#folder").setInputFiles(folder);
+  await expect(page.locator("#plan")).toContainText("2 objects");
+
+  await page.locator("#files").setInputFiles(`${folder}/one.yaml`);
+  await expect.poll(() => playground.text("object")).toContain("name: one");
+  await expect(page.locator("#plan")).toBeHidden();
+});
+
+test("a link brings everything back", async ({ playground, context }) => {
+  const { page } = playground;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await playground.type(
+    "object",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: ünï}\nspec: {containers: [{name: a, image: 'a:1'}]}\n",
+  );
+  await playground.type("settings", "registry:\n  lookup: Verify\n");
+  await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("notFound");
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await page.getByRole("button", { name: "Copy a link" }).click();
+  await expect(page.locator("#away-note")).toContainText("Copied");
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(link).toBe(page.url());
+  expect(new URL(link).hash).toMatch(/^#1=[\w-]+$/);
+
+  await page.goto("about:blank");
+  await page.goto(link);
+  await playground.ready();
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.about).toContainText("Pod ünï");
+  expect(await playground.text("settings")).toContain("lookup: Verify");
+  await expect(page.getByRole("combobox", { name: "answer", exact: true })).toHaveValue("notFound");
+
+  // A link that is opened in the same page counts too, and a damaged one says so.
+  await page.evaluate(() => {
+    location.hash = "#1=AAAA";
+  });
+  await expect(page.locator("#module")).toContainText("the link is damaged");
+});
+
+test("what is taken away is what was shown", async ({ playground }) => {
+  const { page } = playground;
+  const policy = async () => parse((await page.locator("#policy").textContent()) ?? "");
+  await expect(page.locator("#kwctl")).toContainText("kwctl run");
+  expect((await policy()).spec).toMatchObject({ mutating: true, settings: {} });
+  const resources = async () =>
+    (await policy()).spec.rules.flatMap((rule: { resources: string[] }) => rule.resources);
+  expect(await resources()).toEqual(expect.arrayContaining(["pods", "deployments", "cronjobs"]));
+
+  await playground.type(
+    "settings",
+    `mode: Reject\ntemplates: "Off"\nregistry: {lookup: Verify}\nimageChecks: {template: {command: ["it's"]}}\n`,
+  );
+  await expect(page.locator("#policy")).toContainText("mode: Reject");
+  expect(await resources()).toEqual(["pods", "pods/ephemeralcontainers"]);
+  expect((await policy()).spec).toMatchObject({
+    mutating: false,
+    timeoutEvalSeconds: 10,
+    settings: {
+      mode: "Reject",
+      templates: "Off",
+      imageChecks: { template: { command: ["it's"] } },
+    },
+  });
+  const line = (await page.locator("#kwctl").textContent()) ?? "";
+  expect(line).toContain(`["it'\\''s"]`);
+  expect(line).toContain("--request-path ci-job-request.json");
+
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save the request" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("ci-job-request.json");
+  const request = JSON.parse(readFileSync(await download.path(), "utf8"));
+  expect(request.object.spec.initContainers[0].imagePullPolicy).toBe("IfNotPresent");
+});
+
+test("a policy that never ends is ended after policy-server's time, and the page goes on", async ({
+  page,
+}) => {
+  const endless = Buffer.from(guest({ loop: true, answer: '{"valid":true}' })).toString("base64");
+  await page.route(/policy-module/, async (route) => {
+    const response = await route.fetch();
+    // The same script, with another module in it.
+    const body = (await response.text()).replace(/(["'`])[A-Za-z0-9+/=]{1000,}\1/, `"${endless}"`);
+    expect(body.length).toBeLessThan(2000);
+    await route.fulfill({ response, body });
+  });
+  const playground = new Playground(page);
+  await playground.open();
+  for (const round of ["first", "second"]) {
+    await expect(playground.verdict, round).toHaveText("rejected (500)");
+    await expect(page.locator("#told"), round).toContainText(
+      "Policy execution interrupted because it exceeded the allowed execution time",
+    );
+    await playground.type("object", "");
+    await expect(playground.verdict).toHaveText("nothing");
+    await playground.choose("object", "bare-pod");
+  }
+});

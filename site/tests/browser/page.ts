@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test as base, expect, type Page } from "@playwright/test";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** The page as a person uses it. */
+export class Playground {
+  constructor(readonly page: Page) {}
+
+  async open(fragment = "") {
+    await this.page.goto(`./${fragment}`);
+    await this.ready();
+  }
+
+  /** Waits until the page shows its first answer. */
+  async ready() {
+    await this.page.locator("html[data-ready]").waitFor();
+  }
+
+  get verdict() {
+    return this.page.locator("#verdict .badge");
+  }
+
+  get about() {
+    return this.page.locator("#verdict");
+  }
+
+  async type(editor: "object" | "settings", text: string) {
+    await this.page.locator(`#${editor} .cm-content`).fill(text);
+  }
+
+  /** The whole text of an editor, what is scrolled away included. */
+  async text(editor: "object" | "settings") {
+    return this.page.locator(`#${editor} .cm-content`).innerText();
+  }
+
+  async choose(editor: "object" | "settings", label: string) {
+    await this.page.locator(`#${editor}-example`).selectOption({ label });
+  }
+
+  problems(editor: "object" | "settings") {
+    return this.page.locator(`#${editor}-problems li`);
+  }
+
+  /** The cells of a table's body, row by row. */
+  async cells(table: string) {
+    return this.page
+      .locator(`${table} tbody tr`)
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())),
+      );
+  }
+
+  /** What axe finds. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(axe);
+    return this.page.evaluate(async () => {
+      const { violations } = await (window as any).axe.run();
+      return violations.flatMap(
+        (found: { id: string; nodes: { target: string[]; html: string }[] }) =>
+          found.nodes.map((node) => `${found.id}: ${node.target} ${node.html.slice(0, 200)}`),
+      );
+    });
+  }
+}
+
+/** A page in which nothing may go wrong unseen, and which is opened on its first example. */
+export const test = base.extend<{ playground: Playground }>({
+  playground: async ({ page }, use) => {
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") wrong.push(message.text());
+    });
+    const playground = new Playground(page);
+    await playground.open();
+    await use(playground);
+    expect(wrong).toEqual([]);
+  },
+});
+
+export { expect };
+
+/** A list as `kubectl get pods -A -o json` writes it. */
+export function podList(count: number) {
+  const pod = (number: number) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: `job-${number}`, namespace: `team-${number % 7}`, uid: `uid-${number}` },
+    spec: {
+      initContainers: [
+        {
+          name: "imagecheck-0",
+          image: "app:v1",
+          imagePullPolicy: number % 2 ? "Always" : "IfNotPresent",
+        },
+      ],
+      containers: [
+        {
+          name: "app",
+          image: number % 10 === 9 ? "App:v1" : "app:v1",
+          imagePullPolicy: number % 2 ? "IfNotPresent" : "Always",
+        },
+      ],
+    },
+    status: { phase: "Running" },
+  });
+  const items = Array.from({ length: count }, (_, number) => pod(number));
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { fromFragment, toFragment } from "../../src/link.ts";
+
+const typed = {
+  object: "kind: Pod # ä 🙂\n".repeat(50),
+  settings: 'mode: "Fix"',
+  registry: { "docker.io/library/a:1": { answer: "denied" as const, digest: "", platforms: "" } },
+};
+
+test("a link brings back what was typed, and is short", async () => {
+  const fragment = await toFragment(typed);
+  expect(fragment).toMatch(/^1=[\w-]+$/);
+  expect(fragment.length).toBeLessThan(typed.object.length / 2);
+  expect(await fromFragment(`#${fragment}`)).toEqual(typed);
+});
+
+test("other fragments are none of ours", async () => {
+  expect(await fromFragment("")).toBeUndefined();
+  expect(await fromFragment("#settings")).toBeUndefined();
+});
+
+test.each(["#1=", "#1=!!!", "#1=abcd"])("a damaged link says so: %s", async (fragment) => {
+  await expect(fromFragment(fragment)).rejects.toThrow("the link is damaged");
+});
+
+test("a link that was cut says so", async () => {
+  const fragment = await toFragment(typed);
+  await expect(fromFragment(fragment.slice(0, -20))).rejects.toThrow("the link is damaged");
+});

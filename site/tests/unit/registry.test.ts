@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import {
+  digestProblem,
+  type Exchange,
+  errorText,
+  madeUpDigest,
+  platforms,
+  registryHost,
+  type Table,
+} from "../../src/registry.ts";
+
+const ask = (table: Table, operation: string, image: string, asked?: Exchange[]) => {
+  const payload = new TextEncoder().encode(JSON.stringify(image));
+  const answer = registryHost(table, asked)("kubewarden", "oci", operation, payload);
+  return JSON.parse(new TextDecoder().decode(answer));
+};
+const image = "registry.example.com/team/app:v1.2.3";
+const entry = { answer: "digest" as const, digest: "", platforms: "" };
+
+describe("errors are those that were recorded", () => {
+  test.each([
+    ["denied", "denied"],
+    ["not-found", "notFound"],
+    ["rate-limited", "rateLimited"],
+    ["unreachable", "unreachable"],
+  ] as const)("%s", (session, answer) => {
+    const file = new URL(`../../../test_data/sessions/${session}.yml`, import.meta.url);
+    const [exchange] = parse(readFileSync(file, "utf8"));
+    const asked = /image: (\S+)/.exec(exchange.request)?.[1] ?? "";
+    expect(errorText(asked, answer)).toBe(exchange.response.message);
+    expect(() => ask({ [asked]: { ...entry, answer } }, "v1/manifest_digest", asked)).toThrow(
+      `Callback evaluation failure: ${exchange.response.message}`,
+    );
+  });
+});
+
+test("what the table doesn't have gets a digest, the same each time and another for each image", () => {
+  expect(madeUpDigest(image)).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect(madeUpDigest(image)).toBe(madeUpDigest(image));
+  expect(madeUpDigest(image)).not.toBe(madeUpDigest(`${image}0`));
+  const asked: Exchange[] = [];
+  expect(ask({}, "v1/manifest_digest", image, asked)).toEqual({ digest: madeUpDigest(image) });
+  expect(ask({}, "v1/manifest_digest", "toString:1", asked)).toEqual({
+    digest: madeUpDigest("toString:1"),
+  });
+  expect(asked.map((exchange) => exchange.image)).toEqual([image, "toString:1"]);
+});
+
+test("a digest that was typed is given, and the manifest behind it has the platforms", () => {
+  const digest = `sha256:${"ab".repeat(32)}`;
+  const table: Table = {
+    [image]: { answer: "digest", digest, platforms: "linux/amd64, linux/arm64/v8" },
+  };
+  const asked: Exchange[] = [];
+  expect(ask(table, "v1/manifest_digest", image, asked)).toEqual({ digest });
+  const index = ask(table, "v1/oci_manifest", `registry.example.com/team/app@${digest}`, asked);
+  expect(index.manifests.map((part: { platform: object }) => part.platform)).toEqual([
+    { os: "linux", architecture: "amd64" },
+    { os: "linux", architecture: "arm64", variant: "v8" },
+  ]);
+  const single = ask({ [image]: { ...entry, digest } }, "v1/oci_manifest", image);
+  expect(single.manifests).toBeUndefined();
+  expect(single.config.digest).toMatch(/^sha256:/);
+});
+
+test("other calls get the host's refusals", () => {
+  const call =
+    (...target: [string, string, string]) =>
+    () =>
+      registryHost({})(...target, new Uint8Array());
+  expect(call("other", "oci", "x")).toThrow("unknown binding: other");
+  expect(call("kubewarden", "net", "x")).toThrow("unknown namespace: net");
+  expect(() => ask({}, "v1/nope", image)).toThrow("unknown operation: v1/nope");
+  expect(call("kubewarden", "tracing", "log")()).toHaveLength(0);
+});
+
+test("digests and platforms are checked", () => {
+  expect(digestProblem("")).toBeUndefined();
+  expect(digestProblem(`sha256:${"0".repeat(64)}`)).toBeUndefined();
+  expect(digestProblem("sha256:abc")).toBeTruthy();
+  expect(platforms(" linux/amd64 ,x ")).toEqual([{ os: "linux", architecture: "amd64" }]);
+});

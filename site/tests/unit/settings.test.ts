@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import {
+  locate,
+  placeAt,
+  readSettings,
+  type Schema,
+  schemaAt,
+  suggestions,
+} from "../../src/settings.ts";
+
+const schema: Schema = {
+  type: "object",
+  properties: {
+    mode: {
+      $ref: "#/$defs/Mode",
+      description: "What happens\nto a `finding`.\n\nMore of it.",
+      default: "Fix",
+    },
+    pullOnce: { type: "boolean" },
+    registry: { anyOf: [{ $ref: "#/$defs/Registry" }, { type: "null" }] },
+  },
+  $defs: {
+    Mode: {
+      oneOf: [
+        { const: "Fix", description: "Repairs." },
+        { const: "Reject", description: "Rejects." },
+      ],
+    },
+    Registry: {
+      type: "object",
+      properties: {
+        lookup: { enum: ["Off", "Verify", "Pin", null] },
+        overrides: { type: "array", items: { $ref: "#/$defs/Override" } },
+      },
+    },
+    Override: {
+      type: "object",
+      properties: { images: { type: "array" }, lookup: { enum: ["Off", "Pin"] } },
+    },
+  },
+};
+
+/** The labels that are suggested where `|` stands. */
+function offered(text: string): string[] {
+  const offset = text.indexOf("|");
+  const place = placeAt(text.replace("|", ""), offset);
+  return place ? suggestions(schema, place).map(({ label }) => label) : [];
+}
+
+describe("completion", () => {
+  test.each([
+    ["|", ["mode", "pullOnce", "registry"]],
+    ["mo|", ["mode", "pullOnce", "registry"]],
+    ["mode: Fix\n|", ["pullOnce", "registry"]],
+    ["|\nmode: Fix", ["pullOnce", "registry"]],
+    ["mode: |", ["Fix", "Reject"]],
+    ["mode: F|", ["Fix", "Reject"]],
+    ["pullOnce: |", ["true", "false"]],
+    ["registry:\n  |", ["lookup", "overrides"]],
+    ["registry:\n  lookup: |", ['"Off"', "Verify", "Pin"]],
+    ["registry:\n  lookup: Pin\n\n  # a comment\n  |", ["overrides"]],
+    ["registry:\n  overrides:\n    - |", ["images", "lookup"]],
+    ["registry:\n  overrides:\n  - |", ["images", "lookup"]],
+    ["registry:\n  overrides:\n    - images: [a]\n      |", ["lookup"]],
+    ["registry:\n  overrides:\n    - images: [a]\n      lookup: |", ['"Off"', "Pin"]],
+    ["registry:\n  overrides:\n    - images: [a]\n      lookup: Pin\n  |", ["lookup"]],
+    ["registry:\n  lookup: Pin\n|", ["mode", "pullOnce"]],
+    ["registry: {|", []],
+    ["# |", []],
+    ['mode: "|', []],
+    ["nothing:\n  |", []],
+  ])("in %j offers %j", (text, labels) => {
+    expect(offered(text)).toEqual(labels);
+  });
+
+  test("tells what a key and a value mean, in a paragraph", () => {
+    const [mode] = suggestions(schema, { what: "key", path: [], taken: [] });
+    expect(mode).toMatchObject({
+      info: "What happens to a finding. Default: Fix.",
+      detail: "Fix, Reject",
+      insert: "mode: ",
+    });
+    const [fix] = suggestions(schema, { what: "value", path: ["mode"] });
+    expect(fix?.info).toBe("Repairs.");
+  });
+
+  test("begins maps and lists in the next line", () => {
+    const [, , registry] = suggestions(schema, { what: "key", path: [], taken: [] });
+    expect(registry).toMatchObject({ insert: "registry:", below: "" });
+    const overrides = suggestions(schema, { what: "key", path: ["registry"], taken: ["lookup"] });
+    expect(overrides).toMatchObject([{ insert: "overrides:", below: "- ", info: "" }]);
+  });
+
+  test("finds nothing under a path that isn't there", () => {
+    expect(schemaAt(schema, ["registry", "toString"])).toBeUndefined();
+  });
+});
+
+describe("the policy's sentences", () => {
+  /** The texts at which the sentences are put. */
+  const places = (text: string, message: string) =>
+    locate(message, readSettings(text).document).map(({ from, to }) => text.slice(from, to));
+
+  test.each([
+    ["mode: fix", 'mode must be one of Fix, Reject, Warn, not "fix"', ["mode: fix"]],
+    [
+      "registry:\n  maxLookups: -1\npullonce: true",
+      "pullonce is not a setting: the settings have mode; registry.maxLookups must be a whole number",
+      ["maxLookups: -1", "pullonce: true"],
+    ],
+    [
+      "imageChecks:\n  template: {name: x}",
+      "imageChecks.template.command is missing: x",
+      ["template"],
+    ],
+    ["images:\n  requireAlways: [a, b/]", "images.requireAlways[1] ends with a slash", ["b/"]],
+    ["mode: Fix", "something else", ["m"]],
+    ["mode: x", "mode must be a word; (or nothing)", ["mode: x"]],
+  ])("of %j: %j stand at %j", (text, message, expected) => {
+    expect(places(text, message)).toEqual(expected);
+  });
+});
+
+test.each([
+  ["", {}],
+  ["# nothing", {}],
+  ["mode: Fix", { mode: "Fix" }],
+  ["[]", undefined],
+  ["Fix", undefined],
+  ["a: 1\n---\nb: 2", undefined],
+  ["a: [", undefined],
+])("settings are an object or nothing: %j", (text, value) => {
+  const settings = readSettings(text);
+  expect(settings.value).toEqual(value);
+  expect(settings.problems.length > 0).toBe(value === undefined);
+});
