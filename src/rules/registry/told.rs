@@ -1,6 +1,6 @@
 //! What a registry's answer means, in words.
 
-use super::{Asked, Capability, FailedLookup, Failure, NoAnswer};
+use super::{Asked, FailedLookup, Failure, NoAnswer};
 use crate::rules::{Cause, Rule, Told};
 use crate::sentence::Names;
 use crate::settings::OnFailure;
@@ -110,15 +110,10 @@ impl Cause for WrongPlatform {
 fn why(answer: NoAnswer) -> String {
     let (why, way_out) = match (answer.failure, answer.asked) {
         (Failure::NotGranted, _) => {
-            let way_out = match answer.capability {
-                Capability::ManifestDigest => {
-                    "grant oci/v1/manifest_digest in hostCapabilities of its policy server"
-                }
-                Capability::Manifest => {
-                    "grant oci/v1/oci_manifest in hostCapabilities of its policy server"
-                }
-            };
-            ("can't be looked up", way_out)
+            let capability = answer.capability.id();
+            return format!(
+                "can't be looked up: grant {capability} in hostCapabilities of its policy server"
+            );
         }
         (_, Asked::RegistryIsDown) => ("was not looked up", "its registry just gave no answer"),
         (_, Asked::LimitReached) => ("was not looked up", "registry.maxLookups is reached"),
