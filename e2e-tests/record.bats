@@ -137,7 +137,7 @@ ROWS
     esac
   done <<'ROWS'
     20000 | yes  |
-    1000  | yes  | shortened
+    1000  | yes  |
     100   | no   | shortened
     20    | none | left out
     0     | none | left out
