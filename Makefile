@@ -22,10 +22,11 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 # Every dependency at the version that Cargo.lock names.
 CARGO := cargo --locked
 
-# The host-side tools without what the module's build and `make run` don't need, else all of them:
-# between two sets of features Cargo compiles most of the dependencies anew.
+# The host-side tools without what the module's build, `make run` and `make site` don't need, else
+# all of them: between two sets of features Cargo compiles most of the dependencies anew.
 # The same goes for what signs in the tests, which shares many of them.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--package cosign --all-features)
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),, \
+	$(if $(filter site site-build,$(MAKECMDGOALS)),--features policy,--package cosign --all-features))
 
 .PHONY: help
 help: ## List the targets
@@ -36,11 +37,11 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests e2e-tests budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
+test: setup fmt lint unit-tests e2e-tests budgets site-tests ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets, the page
 
 .PHONY: setup
-setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian packages
-	@hack/setup.sh cargo components packages
+setup: ## Install what the tests need: Rust's rustfmt and clippy, a few packages of Debian and npm
+	@hack/setup.sh cargo components packages site browser
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -97,6 +98,28 @@ soak: policy.wasm ## The same with a million random cases and larger spaces (an 
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 2
 
+# The playground, a page that runs the module in the browser: docs/playground.md.
+.PHONY: site
+site: site-build ## See what the policy does to your Pods: the playground on http://localhost:4173
+	@cd site && npm run --silent preview
+
+# The page's copy of the schema is written each time, so that it is that of these settings.
+.PHONY: site-build
+site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
+	@mkdir -p site/generated
+	@"$(XTASK)" schema >site/generated/settings.schema.json
+	@cd site && npm run --silent build
+
+.PHONY: site-tests
+site-tests: setup-browser site-build ## The playground: types, format, units, and the page in Chromium
+	cd site && npm run --silent check
+	cd site && npm run --silent unit-tests
+	cd site && XTASK="$(XTASK)" npm run --silent browser-tests
+
+.PHONY: pictures
+pictures: setup-browser site-build ## Write docs/pictures anew, from the playground in Chromium
+	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
+
 # By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## What the module may cost: size, instructions, memory
@@ -114,6 +137,7 @@ artifacthub-pkg.yml: xtask ## Write the Artifact Hub package from metadata.yml, 
 clean: ## Remove everything that was built
 	cargo clean
 	rm -f policy.wasm annotated-policy.wasm
+	rm -rf site/dist site/generated site/node_modules site/test-results
 
 # The host-side tools. `cargo xtask` builds them too, but silently.
 .PHONY: xtask
@@ -122,9 +146,11 @@ xtask: setup-cargo
 	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
-.PHONY: setup-cargo setup-components setup-packages
+.PHONY: setup-cargo setup-components setup-packages setup-site setup-browser
 setup-cargo setup-components setup-packages:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
+setup-site setup-browser:
+	@hack/setup.sh $(@:setup-%=%)
 
 # A registry on this machine may speak HTTP; credentials are Docker's (docker login).
 .PHONY: publish

@@ -30,6 +30,8 @@ pub(crate) mod imports;
 mod interpreter;
 #[cfg(feature = "registry")]
 pub(crate) mod oci;
+#[cfg(feature = "policy")]
+pub(crate) mod objects;
 pub(crate) mod request;
 pub(crate) mod response;
 #[cfg(feature = "registry")]
