@@ -19,6 +19,9 @@ export KWCTL
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
+# What the end-to-end tests asked and heard, for the playground's tests.
+TRANSCRIPTS := $(TARGET_DIR)/transcripts
+
 # Every dependency at the version that Cargo.lock names.
 CARGO := cargo --locked
 
@@ -76,7 +79,8 @@ unit-tests: setup-cargo ## The unit tests of the policy and of the host-side too
 
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
-	bats $(filter-out e2e-tests/release.bats,$(wildcard e2e-tests/*.bats))
+	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
+	TRANSCRIPTS="$(TRANSCRIPTS)" bats $(filter-out e2e-tests/release.bats,$(wildcard e2e-tests/*.bats))
 
 # Compiles Sigstore's client and the tool that writes the list of components, which takes minutes.
 .PHONY: release-tests
@@ -111,10 +115,10 @@ site-build: setup-site annotated-policy.wasm ## Build the playground into site/d
 	@cd site && npm run --silent build
 
 .PHONY: site-tests
-site-tests: setup-browser site-build ## The playground: types, format, units, and the page in Chromium
+site-tests: setup-browser e2e-tests site-build ## The playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-	cd site && XTASK="$(XTASK)" npm run --silent browser-tests
+	cd site && XTASK="$(XTASK)" TRANSCRIPTS="$(TRANSCRIPTS)" npm run --silent browser-tests
 
 .PHONY: pictures
 pictures: setup-browser site-build ## Write docs/pictures anew, from the playground in Chromium

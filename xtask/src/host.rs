@@ -39,6 +39,8 @@ pub(crate) mod session;
 pub(crate) mod settings;
 #[cfg(feature = "registry")]
 pub(crate) mod sources;
+#[cfg(feature = "registry")]
+pub(crate) mod transcript;
 
 use std::fmt;
 use std::path::Path;
