@@ -213,6 +213,8 @@ export function changedView(parent: HTMLElement, label: string, before: string, 
         unifiedMergeView({
           original: before,
           mergeControls: false,
+          // The standard limit gives up early, and shows a whole Pod as replaced.
+          diffConfig: { scanLimit: 20_000, timeout: 500 },
           collapseUnchanged: { margin: 3, minSize: 6 },
         }),
       ],

@@ -332,6 +332,10 @@ function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Exam
 function listen() {
   fill(byId("object-example"), OBJECTS, ({ text }) => objectEditor.replace(text));
   fill(byId("settings-example"), SETTINGS, ({ text }) => settingsEditor.replace(text));
+  byId("clear").addEventListener("click", () => {
+    objectEditor.replace("");
+    objectEditor.goTo(0);
+  });
   for (const [button, input] of [
     ["open-files", "files"],
     ["open-folder", "folder"],

@@ -141,6 +141,13 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
     const others = steps.some(
       (step) => step.kind === "app" && step.fate !== "waits" && step.fate !== "never",
     );
+    // Without init containers the checks are volumes of all containers that pull.
+    if (!others && late.every((step) => step.kind === "volume")) {
+      return {
+        style: "notice",
+        sentence: `${names(late)} ${wait(late)} (${reason(late)}) before any container has started: nothing runs half.`,
+      };
+    }
     return {
       style: "bad",
       sentence: `${names(late)} ${wait(late)} for ever (${reason(late)})${others ? ", while the others run" : ""}: the Pod hangs.`,

@@ -93,8 +93,12 @@ test("a broken YAML is told at its line, and mended", async ({ playground }) => 
   await expect(playground.problems("object")).toContainText("an object needs apiVersion and kind");
   await playground.type("object", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n");
   await expect(playground.about).toContainText("no rule of the policy names it");
-  await playground.type("object", "");
+  await page.getByRole("button", { name: "Clear" }).click();
   await expect(playground.about).toContainText("paste an object");
+  await expect(page.locator("#object .cm-placeholder")).toHaveText(
+    "Paste a Pod here, or choose an example",
+  );
+  await expect(page.locator("#object .cm-content")).toBeFocused();
   await playground.type(
     "object",
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: a}]}\n",

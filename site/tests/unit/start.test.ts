@@ -118,6 +118,11 @@ test("how it ends is said in a sentence", () => {
   expect(sentence(volume("IfNotPresent"), away)).toBe(
     "good: Everything starts, with the copies on the node.",
   );
+  const { initContainers, ...bare } = volume("Always");
+  const carried = { ...bare, containers: [{ ...initContainers[0], name: "app" }] };
+  expect(sentence(carried, away)).toBe(
+    "notice: imagecheck-1 waits (ImagePullBackOff) before any container has started: nothing runs half.",
+  );
   expect(sentence({ containers: [container("app", "App:v1", "IfNotPresent")] }, away)).toBe(
     "bad: app waits for ever (InvalidImageName): the Pod hangs.",
   );
