@@ -56,11 +56,16 @@ pub(crate) fn shorten(text: &str) -> String {
 /// Aligned columns under a header, two spaces before each. Long cells are wrapped on a terminal; in
 /// a file or a pipe they stay whole, where names are searched for.
 pub(crate) fn columns(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let width = std::io::stdout().is_terminal().then_some(WIDTH);
-    arranged(header, rows, width)
+    arranged(header, rows, width())
 }
 
-fn arranged(header: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
+/// How wide a table may be, if a person reads it.
+pub(crate) fn width() -> Option<u16> {
+    std::io::stdout().is_terminal().then_some(WIDTH)
+}
+
+/// [`columns`] of a given width, or as wide as they are.
+pub(crate) fn arranged(header: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let mut table = Table::new();
     if let Some(width) = width {
         table

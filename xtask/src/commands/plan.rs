@@ -16,7 +16,7 @@ use crate::host::request::AdmissionRequest;
 use crate::host::response::AdmissionResponse;
 use crate::host::settings::Settings;
 use crate::host::{Engine, Module, nothing_granted, settings};
-use crate::terminal::{self, columns};
+use crate::terminal::{self, arranged};
 use crate::workspace::{self, ANNOTATED_POLICY};
 
 /// The arguments.
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         })
         .collect::<Result<Vec<Row>>>()?;
     terminal::print(&match args.output {
-        Output::Table => table(&rows, read.others),
+        Output::Table => table(&rows, read.others, terminal::width()),
         Output::Csv => csv(&rows),
         Output::Json => {
             serde_json::to_string_pretty(&rows).context("cannot write the plan")? + "\n"
@@ -280,6 +280,22 @@ impl Row {
     }
 }
 
+impl Row {
+    fn narrow_cells(&self) -> [String; 3] {
+        let [kind, namespace, name, outcome, rules, reason] = self.cells();
+        let name = if namespace.is_empty() {
+            name
+        } else {
+            format!("{namespace}/{name}")
+        };
+        [
+            format!("{kind}\n{name}"),
+            outcome,
+            format!("{rules}\n{reason}"),
+        ]
+    }
+}
+
 impl Entry {
     fn told(&self) -> String {
         let word = |value: &Value| {
@@ -293,8 +309,9 @@ impl Entry {
 
 const HEADER: [&str; 6] = ["kind", "namespace", "name", "outcome", "rules", "reason"];
 
-/// The rows that are worth a look, and how many there are of each.
-fn table(rows: &[Row], others: usize) -> String {
+/// The rows that are worth a look, and how many there are of each. Where there is a width to keep, the
+/// cells that belong together share a column, as a reason needs room.
+fn table(rows: &[Row], others: usize, width: Option<u16>) -> String {
     let mut shown: Vec<&Row> = rows
         .iter()
         .filter(|row| row.outcome != Outcome::Allowed)
@@ -302,8 +319,13 @@ fn table(rows: &[Row], others: usize) -> String {
     shown.sort_by_key(|row| row.outcome);
     let mut text = String::new();
     if !shown.is_empty() {
-        let cells = shown.iter().map(|row| row.cells().to_vec()).collect();
-        text = columns(&HEADER, cells) + "\n\n";
+        text = if width.is_some() {
+            let cells = shown.iter().map(|row| row.narrow_cells().to_vec()).collect();
+            arranged(&["object", "outcome", "reason"], cells, width)
+        } else {
+            let cells = shown.iter().map(|row| row.cells().to_vec()).collect();
+            arranged(&HEADER, cells, None)
+        } + "\n\n";
     }
     let mut counts: Vec<String> = Outcome::ALL
         .into_iter()
@@ -434,7 +456,14 @@ mod tests {
             "kind,namespace,name,outcome,rules,reason\r\nPod,n,p-*,allowed,,\r\n\
              Pod,n,p-*,rejected,,\"says \"\"no\"\", twice\"\r\n"
         );
-        let table = table(&rows, 2);
+        let narrow = table(&rows, 0, Some(40));
+        assert!(
+            narrow.starts_with(
+                "  object  outcome   reason\n  Pod     rejected\n  n/p-*             says \"no\", twice\n"
+            ),
+            "{narrow}"
+        );
+        let table = table(&rows, 2, None);
         assert!(
             table.starts_with("  kind  namespace  name  outcome   rules  reason"),
             "{table}"
