@@ -28,10 +28,10 @@ pub(crate) mod compiler;
 pub(crate) mod functions;
 pub(crate) mod imports;
 mod interpreter;
-#[cfg(feature = "registry")]
-pub(crate) mod oci;
 #[cfg(feature = "policy")]
 pub(crate) mod objects;
+#[cfg(feature = "registry")]
+pub(crate) mod oci;
 pub(crate) mod request;
 pub(crate) mod response;
 #[cfg(feature = "registry")]

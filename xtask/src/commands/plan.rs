@@ -320,7 +320,10 @@ fn table(rows: &[Row], others: usize, width: Option<u16>) -> String {
     let mut text = String::new();
     if !shown.is_empty() {
         text = if width.is_some() {
-            let cells = shown.iter().map(|row| row.narrow_cells().to_vec()).collect();
+            let cells = shown
+                .iter()
+                .map(|row| row.narrow_cells().to_vec())
+                .collect();
             arranged(&["object", "outcome", "reason"], cells, width)
         } else {
             let cells = shown.iter().map(|row| row.cells().to_vec()).collect();
