@@ -165,7 +165,15 @@ trust_root() {
   trust_root "$BATS_TEST_TMPDIR/trust.json" 2>"$BATS_TEST_TMPDIR/openssl.log"
   host=("$KWCTL" verify --sources-path "$BATS_FILE_TMPDIR/sources.yml"
     --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json")
-  "${host[@]}" --verification-key "${COSIGN_KEY%.key}.pub" "registry://$(output reference)"
+  # A file of users' form, which names a key.
+  signed_by() { printf '%s\n' 'apiVersion: v1' allOf: '- kind: pubKey' '  key: |' && sed 's/^/    /' "$1"; }
+  signed_by "${COSIGN_KEY%.key}.pub" >"$BATS_TEST_TMPDIR/key.yml"
+  "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/key.yml" "registry://$(output reference)"
+  "$BIN/cosign" generate-key-pair --output-key-prefix "$BATS_TEST_TMPDIR/other"
+  signed_by "$BATS_TEST_TMPDIR/other.pub" >"$BATS_TEST_TMPDIR/other.yml"
+  run "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/other.yml" "registry://$(output reference)"
+  same 'exit code' 1 "$status"
+  [[ $output == *'constraints were not satisfied'*'kind: pubKey'* ]] || fail "$output"
   # Users' file wants the release's signature, and a key on disk is none.
   run "${host[@]}" --verification-config-path docs/verification-config.yml "registry://$(output reference)"
   same 'exit code' 1 "$status"
