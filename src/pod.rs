@@ -1,5 +1,7 @@
 //! The Pod spec as the rules see it: a flat list of the places where an image stands.
 
+pub mod platform;
+
 use std::borrow::Cow;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess};

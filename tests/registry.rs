@@ -304,3 +304,30 @@ fn what_a_node_has_serves_while_the_registry_is_away() {
         answer.warnings()
     );
 }
+
+/// A check that never asks stays weak beside a container that an outage leaves with `IfNotPresent`.
+#[test]
+fn an_outage_leaves_no_check_weaker_than_its_container() {
+    for (before, after) in [
+        ("Never", "IfNotPresent"),
+        ("IfNotPresent", "IfNotPresent"),
+        ("Always", "IfNotPresent"),
+    ] {
+        let pod = pod_create(&json!({
+            "initContainers": [container("imagecheck-0", "ghcr.io/a:1", before)],
+            "containers": [container("a", "ghcr.io/a:1", "Always")],
+        }));
+        let settings = json!({"registry": {"lookup": "Verify", "onUnreachable": "UseCached"}});
+        let mut registry = table(&[("ghcr.io/a:1", Err(DOWN))]);
+        let answer = validate_with(&pod, &settings, &mut registry);
+        let spec = &answer.mutated().expect("changed")["spec"];
+        assert_eq!(
+            spec["containers"][0]["imagePullPolicy"], "IfNotPresent",
+            "{before}"
+        );
+        assert_eq!(
+            spec["initContainers"][0]["imagePullPolicy"], after,
+            "{before}"
+        );
+    }
+}

@@ -7,7 +7,7 @@
 
 mod desk;
 mod failure;
-pub mod platform;
+mod platform;
 mod told;
 
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use self::told::{Failed, Pinned, UseCached, WrongPlatform};
 use super::same_image::SameImage;
 use super::{Entry, Field, Problem, Work};
 use crate::image::Reference;
-use crate::pod::Slot;
+use crate::pod::{Slot, platform::AskedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
 use crate::settings::{LookupMode, OnFailure, Platform};
@@ -128,10 +128,10 @@ pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
     }
 }
 
-fn asked_platforms(work: &Work<'_>) -> platform::Asked {
+fn asked_platforms(work: &Work<'_>) -> AskedPlatforms {
     match work.settings.registry.platform {
-        Platform::Off => platform::Asked::default(),
-        Platform::Warn | Platform::Reject => platform::Asked::by(&work.review.pod),
+        Platform::Off => AskedPlatforms::default(),
+        Platform::Warn | Platform::Reject => AskedPlatforms::by(&work.review.pod),
     }
 }
 
@@ -218,10 +218,10 @@ fn pin(work: &mut Work<'_>, members: &[usize]) {
 fn hold_against(
     work: &mut Work<'_>,
     members: &[usize],
-    asked: &platform::Asked,
+    asked: &AskedPlatforms,
     index: &[oci_spec::image::Platform],
 ) {
-    let Some((has, lacks)) = asked.missing_in(index) else {
+    let Some((has, lacks)) = platform::missing_in(asked, index) else {
         return;
     };
     let field = format!("{}.{}", work.review.spec_path(), asked.field);
