@@ -31,7 +31,7 @@ use self::same_image::SameImage;
 use self::settled::RegistryAsked;
 use crate::image::Reference;
 use crate::pattern::first_match;
-use crate::pod::Place;
+use crate::pod::{Place, Slot};
 use crate::request::Review;
 use crate::settings::Settings;
 
@@ -116,11 +116,14 @@ pub struct Work<'p> {
     pub moved_mounts: Vec<&'p str>,
     /// The lookups that failed or were not made, by the image's name in full.
     pub lookups: BTreeMap<String, registry::FailedLookup>,
+    /// The Pod gets its first init containers, so that the volumes which its containers mount are
+    /// no image checks any more.
+    gets_init_containers: bool,
 }
 
 impl<'p> Work<'p> {
     /// The examined places of a review, and the findings of [`invalid_image`].
-    fn new(review: &'p Review<'p>, settings: &'p Settings) -> Self {
+    fn new(review: &'p Review<'p>, settings: &'p Settings, gets_init_containers: bool) -> Self {
         let mut work = Self {
             review,
             settings,
@@ -130,8 +133,9 @@ impl<'p> Work<'p> {
             replaced: Vec::new(),
             moved_mounts: Vec::new(),
             lookups: BTreeMap::new(),
+            gets_init_containers,
         };
-        let roles = Roles::of(&review.pod, settings);
+        let roles = Roles::of(&review.pod, settings, gets_init_containers);
         for place in &review.pod.places {
             if settings.exempt.container(&place.name.value) {
                 continue;
@@ -173,6 +177,16 @@ impl<'p> Work<'p> {
         !self.added.is_empty() || self.entries.iter().any(Entry::is_finding)
     }
 
+    /// Whether what is added takes from volumes that only containers mount what makes them checks:
+    /// the containers then wait for the init containers, and nobody for the volumes.
+    fn outdates_checks(&self) -> bool {
+        let is_container =
+            |check: &missing_check::NewCheck<'_>| check.made_of != missing_check::MadeOf::Volume;
+        self.added.iter().any(is_container)
+            && self.review.pod.list(Slot::InitContainer).next().is_none()
+            && self.entries.iter().any(|entry| entry.role == Role::Check)
+    }
+
     /// Images that can't be told apart because no registry is asked: with `registry.maxLookups: 0`.
     fn cannot_tell_images_apart(&self) -> RegistryAsked<'p> {
         if self.settings.registry.max_lookups == 0 {
@@ -191,28 +205,43 @@ pub fn run<'p>(
     decision: Decision,
     registries: &mut dyn registry::Registries,
 ) -> Work<'p> {
-    let mut work = Work::new(review, settings);
-    registry::keep_earlier_pins(&mut work);
-    policies(&mut work);
+    let mut looked_up = Vec::new();
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
+        let work = before_lookups(review, settings, &[], false);
         let mut without = work.clone();
         checks(&mut without);
         if decision.rejects_anyway(&without) {
             return without;
         }
-        let looked_up = registry::ask(&work, registries);
-        // Once more from the start, now that it is known which tags and digests are one image.
-        if looked_up.iter().any(registry::LookedUp::has_digest) {
-            work = Work::new(review, settings);
-            registry::keep_earlier_pins(&mut work);
-            registry::learn(&mut work, &looked_up);
-            policies(&mut work);
-        }
-        registry::apply(&mut work, looked_up);
+        looked_up = registry::ask(&work, registries);
     }
-    checks(&mut work);
+    let with_answers = |gets_init_containers| {
+        let mut work = before_lookups(review, settings, &looked_up, gets_init_containers);
+        registry::apply(&mut work, &looked_up);
+        checks(&mut work);
+        work
+    };
+    let mut work = with_answers(false);
+    if work.outdates_checks() {
+        work = with_answers(true);
+    }
     replace_check::apply(&mut work);
+    work
+}
+
+/// What comes before *registry*; where registries were asked, with what they said of tags and
+/// digests that are one image.
+fn before_lookups<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+    gets_init_containers: bool,
+) -> Work<'p> {
+    let mut work = Work::new(review, settings, gets_init_containers);
+    registry::keep_earlier_pins(&mut work);
+    registry::learn(&mut work, looked_up);
+    policies(&mut work);
     work
 }
 
@@ -226,7 +255,8 @@ fn policies(work: &mut Work<'_>) {
 /// The rules about image checks and what they guard.
 fn checks(work: &mut Work<'_>) {
     let checks = work.entries.iter().any(|entry| entry.role == Role::Check);
-    if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
+    let is_concerned = checks || work.gets_init_containers || work.settings.image_checks.every_pod;
+    if !work.review.event.has_checks() || !is_concerned {
         return;
     }
     let images = SameImage::of(&work.entries);

@@ -179,7 +179,7 @@ struct Mounted {
 }
 
 impl<'p> Roles<'p> {
-    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, gets_init_containers: bool) -> Self {
         let volumes = if pod.has_image_volumes() {
             mounted(pod)
         } else {
@@ -188,7 +188,8 @@ impl<'p> Roles<'p> {
         Self {
             settings,
             volumes,
-            has_init_containers: pod.list(Slot::InitContainer).next().is_some(),
+            has_init_containers: gets_init_containers
+                || pod.list(Slot::InitContainer).next().is_some(),
         }
     }
 

@@ -48,14 +48,6 @@ pub struct LookedUp {
     answer: Result<Answer, NoAnswer>,
 }
 
-impl LookedUp {
-    /// Whether a registry gave its digest.
-    #[must_use]
-    pub const fn has_digest(&self) -> bool {
-        self.answer.is_ok()
-    }
-}
-
 /// Looks up the images that the settings name, each once, in the order of [`groups`].
 pub fn ask(work: &Work<'_>, registries: &mut dyn Registries) -> Vec<LookedUp> {
     let asked = asked_platforms(work);
@@ -108,7 +100,7 @@ pub fn learn(work: &mut Work<'_>, looked_up: &[LookedUp]) {
 }
 
 /// Does what the settings say with each answer.
-pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
+pub fn apply(work: &mut Work<'_>, looked_up: &[LookedUp]) {
     let asked = asked_platforms(work);
     for LookedUp {
         members,
@@ -119,11 +111,11 @@ pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
         match answer {
             Ok(answer) => {
                 if let Some(index) = &answer.platforms {
-                    hold_against(work, &members, &asked, index);
+                    hold_against(work, members, &asked, index);
                 }
-                pin(work, &members);
+                pin(work, members);
             }
-            Err(answer) => fail(work, &members, image, answer),
+            Err(answer) => fail(work, members, image, *answer),
         }
     }
 }
@@ -237,7 +229,7 @@ fn hold_against(
 }
 
 /// A registry gave no digest for the tag of these entries.
-fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer) {
+fn fail(work: &mut Work<'_>, members: &[usize], image: &str, answer: NoAnswer) {
     let event = work.review.event;
     let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
         return;
@@ -283,5 +275,5 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer)
         kept_always,
         lowered,
     };
-    work.lookups.insert(image, lookup);
+    work.lookups.insert(image.to_owned(), lookup);
 }
