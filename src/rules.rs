@@ -208,26 +208,36 @@ pub fn run<'p>(
     let mut looked_up = Vec::new();
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
-        let work = before_lookups(review, settings, &[], false);
-        let mut without = work.clone();
-        checks(&mut without);
+        let without = with_answers(review, settings, &[]);
         if decision.rejects_anyway(&without) {
             return without;
         }
+        let work = before_lookups(review, settings, &[], false);
         looked_up = registry::ask(&work, registries);
     }
-    let with_answers = |gets_init_containers| {
-        let mut work = before_lookups(review, settings, &looked_up, gets_init_containers);
-        registry::apply(&mut work, &looked_up);
+    let mut work = with_answers(review, settings, &looked_up);
+    replace_check::apply(&mut work);
+    work
+}
+
+/// All rules but the last, with what registries answered.
+fn with_answers<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+) -> Work<'p> {
+    let run = |gets_init_containers| {
+        let mut work = before_lookups(review, settings, looked_up, gets_init_containers);
+        registry::apply(&mut work, looked_up);
         checks(&mut work);
         work
     };
-    let mut work = with_answers(false);
+    let work = run(false);
     if work.outdates_checks() {
-        work = with_answers(true);
+        run(true)
+    } else {
+        work
     }
-    replace_check::apply(&mut work);
-    work
 }
 
 /// What comes before *registry*; where registries were asked, with what they said of tags and

@@ -352,6 +352,24 @@ fn what_can_not_become_a_volume_stays() {
     );
 }
 
+/// An image volume that only containers mount is guarded; one that it mounted was none.
+#[test]
+fn a_check_that_mounts_an_image_volume_stays() {
+    let data = json!([{"name": "data", "mountPath": "/data"}]);
+    let spec = json!({
+        "initContainers": [
+            container("init", "i:1", "IfNotPresent"),
+            with(container("imagecheck-0", "a:1", "IfNotPresent"), data.clone()),
+            container("imagecheck-1", "b:1", "IfNotPresent"),
+        ],
+        "containers": [with(container("a", "a:1", "IfNotPresent"), data)],
+        "volumes": [volume("data", "d:1", "Always")],
+    });
+    let after = repaired(&of_a_controller(&spec), &replacing());
+    assert_eq!(after["initContainers"][1], spec["initContainers"][1]);
+    assert_eq!(after["initContainers"].as_array().map(Vec::len), Some(2));
+}
+
 #[test]
 fn a_replaced_check_is_recorded_as_it_came_in() {
     let spec = json!({
