@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 fn cases() -> u32 {
     let cases = std::env::var("PROPTEST_CASES").ok();
-    cases.map_or(1500, |cases| {
+    cases.map_or(400, |cases| {
         cases.parse().expect("PROPTEST_CASES is a number")
     })
 }
