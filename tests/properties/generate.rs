@@ -255,7 +255,8 @@ pub(crate) fn metadata() -> impl Strategy<Value = Value> {
                 metadata["annotations"][RECORD] = json!(forged);
             }
             if let Some(room) = room {
-                let size = ANNOTATIONS_MAX - "other".len() - room;
+                let forged = forged.map_or(0, |forged| RECORD.len() + forged.len());
+                let size = ANNOTATIONS_MAX - "other".len() - forged - room;
                 metadata["annotations"]["other"] = json!("x".repeat(size));
             }
             metadata
