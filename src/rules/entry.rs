@@ -181,7 +181,7 @@ struct Mounted {
 impl<'p> Roles<'p> {
     /// The roles, by the images as they are written.
     pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, gets_init_containers: bool) -> Self {
-        Self::by_images(pod, settings, gets_init_containers, as_written)
+        Self::by_images(pod, settings, gets_init_containers, &as_written)
     }
 
     /// The roles, once it is known of some tags and digests that they are one image.
@@ -192,11 +192,11 @@ impl<'p> Roles<'p> {
         entries: &'p [Entry<'_>],
     ) -> Self {
         let key = |place: &Place<'_>| (place.slot, place.index);
-        Self::by_images(pod, settings, gets_init_containers, |place| {
-            match entries.binary_search_by_key(&key(place), |entry| key(entry.place)) {
-                Ok(index) => Some(entries.get(index)?.identity()),
-                Err(_) => as_written(place),
-            }
+        Self::by_images(pod, settings, gets_init_containers, &|place| match entries
+            .binary_search_by_key(&key(place), |entry| key(entry.place))
+        {
+            Ok(index) => Some(entries.get(index)?.identity()),
+            Err(_) => as_written(place),
         })
     }
 
@@ -204,7 +204,7 @@ impl<'p> Roles<'p> {
         pod: &'p Pod<'p>,
         settings: &'p Settings,
         gets_init_containers: bool,
-        identity: impl Fn(&'p Place<'p>) -> Option<Identity<'p>>,
+        identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
     ) -> Self {
         let volumes = if pod.has_image_volumes() {
             mounted(pod, identity)
@@ -262,7 +262,7 @@ fn as_written<'p>(place: &'p Place<'_>) -> Option<Identity<'p>> {
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
 fn mounted<'p>(
     pod: &'p Pod<'p>,
-    identity: impl Fn(&'p Place<'p>) -> Option<Identity<'p>>,
+    identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
 ) -> BTreeMap<&'p str, Mounted> {
     let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {
