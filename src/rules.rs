@@ -159,6 +159,20 @@ impl<'p> Work<'p> {
         work
     }
 
+    /// Whether a volume proves an image depends on who else pulls that image.
+    fn learn_roles(&mut self) {
+        let (pod, settings) = (&self.review.pod, self.settings);
+        let roles = Roles::with_digests(pod, settings, self.gets_init_containers, &self.entries);
+        let roles: Vec<Role> = self
+            .entries
+            .iter()
+            .map(|entry| roles.role(entry.place))
+            .collect();
+        for (entry, role) in self.entries.iter_mut().zip(roles) {
+            entry.role = role;
+        }
+    }
+
     /// Whether nothing was found and nothing changes.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -250,7 +264,12 @@ fn before_lookups<'p>(
 ) -> Work<'p> {
     let mut work = Work::new(review, settings, gets_init_containers);
     registry::keep_earlier_pins(&mut work);
-    registry::learn(&mut work, looked_up);
+    if !looked_up.is_empty() {
+        registry::learn(&mut work, looked_up);
+        if review.pod.has_image_volumes() {
+            work.learn_roles();
+        }
+    }
     policies(&mut work);
     work
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{captured, pod_create, validate};
+use common::{Table, captured, digest, pod_create, validate, validate_with};
 use serde_json::{Value, json};
 
 fn container(name: &str, image: &str, policy: &str) -> Value {
@@ -210,6 +210,37 @@ fn who_gets_the_first_init_container_gets_one_for_what_volumes_checked_too() {
         assert!(answer.accepted(), "{mode}: {}", answer.message());
         assert_eq!(answer.mutated(), None, "{mode}");
     }
+}
+
+/// A volume without init containers proves an image if all its containers mount it; that a
+/// container's digest is the image, the registry says.
+#[test]
+fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
+    let by_digest = format!("a@{}", digest(1));
+    let request = pod_create(&json!({
+        "containers": [
+            with(container("a", "a:1", "IfNotPresent"), json!([mount("imagecheck-0")])),
+            container("b", &by_digest, "IfNotPresent"),
+        ],
+        "volumes": [volume("imagecheck-0", "a:1", "IfNotPresent")],
+    }));
+    let mut settings = settings();
+    settings["registry"] = json!({"lookup": "Pin"});
+    let table = Table {
+        answers: [("docker.io/library/a:1".to_owned(), Ok(digest(1)))].into(),
+        ..Table::default()
+    };
+    let answer = validate_with(&request, &settings, &mut table.clone());
+    let mut again = request.clone();
+    again["object"] = answer.mutated().expect("a repair").clone();
+    // The volume that not all mount is no check, so both get one.
+    let volumes = again["object"]["spec"]["volumes"].as_array().map(Vec::len);
+    assert_eq!(volumes, Some(2));
+    assert_eq!(validate(&again, &settings).mutated(), None);
+    settings["mode"] = json!("Reject");
+    settings["registry"]["maxLookups"] = json!(0);
+    let copy = validate(&again, &settings);
+    assert!(copy.accepted(), "{}", copy.message());
 }
 
 #[test]
