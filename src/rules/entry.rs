@@ -180,19 +180,18 @@ struct Mounted {
 
 impl<'p> Roles<'p> {
     /// The roles, by the images as they are written.
-    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, gets_init_containers: bool) -> Self {
-        Self::by_images(pod, settings, gets_init_containers, &as_written)
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
+        Self::by_images(pod, settings, &as_written)
     }
 
     /// The roles, once it is known of some tags and digests that they are one image.
     pub(super) fn with_digests(
         pod: &'p Pod<'p>,
         settings: &'p Settings,
-        gets_init_containers: bool,
         entries: &'p [Entry<'_>],
     ) -> Self {
         let key = |place: &Place<'_>| (place.slot, place.index);
-        Self::by_images(pod, settings, gets_init_containers, &|place| match entries
+        Self::by_images(pod, settings, &|place| match entries
             .binary_search_by_key(&key(place), |entry| key(entry.place))
         {
             Ok(index) => Some(entries.get(index)?.identity()),
@@ -203,7 +202,6 @@ impl<'p> Roles<'p> {
     fn by_images(
         pod: &'p Pod<'p>,
         settings: &'p Settings,
-        gets_init_containers: bool,
         identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
     ) -> Self {
         let volumes = if pod.has_image_volumes() {
@@ -214,8 +212,7 @@ impl<'p> Roles<'p> {
         Self {
             settings,
             volumes,
-            has_init_containers: gets_init_containers
-                || pod.list(Slot::InitContainer).next().is_some(),
+            has_init_containers: pod.list(Slot::InitContainer).next().is_some(),
         }
     }
 

@@ -138,8 +138,8 @@ fn name(entry: &Entry<'_>) -> String {
     }
 }
 
-/// The entries of each image that is looked up, the images of containers first: a check that is added later must not
-/// change the order, which decides what `registry.maxLookups` leaves out.
+/// The entries of each image that is looked up, the images of containers first: a check that is
+/// added later must not change the order, which decides what `registry.maxLookups` leaves out.
 fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
     let images = SameImage::of(&work.entries);
     let mut numbers: Vec<Option<usize>> = vec![None; images.count()];
