@@ -155,6 +155,20 @@ impl<'p> Work<'p> {
         work
     }
 
+    /// Whether a volume proves an image depends on who else pulls that image.
+    fn learn_roles(&mut self) {
+        let (pod, settings) = (&self.review.pod, self.settings);
+        let roles = Roles::with_digests(pod, settings, &self.entries);
+        let roles: Vec<Role> = self
+            .entries
+            .iter()
+            .map(|entry| roles.role(entry.place))
+            .collect();
+        for (entry, role) in self.entries.iter_mut().zip(roles) {
+            entry.role = role;
+        }
+    }
+
     /// Whether nothing was found and nothing changes.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -191,28 +205,49 @@ pub fn run<'p>(
     decision: Decision,
     registries: &mut dyn registry::Registries,
 ) -> Work<'p> {
-    let mut work = Work::new(review, settings);
-    registry::keep_earlier_pins(&mut work);
-    policies(&mut work);
+    let mut looked_up = Vec::new();
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
-        let mut without = work.clone();
-        checks(&mut without);
+        let without = with_answers(review, settings, &[]);
         if decision.rejects_anyway(&without) {
             return without;
         }
-        let looked_up = registry::ask(&work, registries);
-        // Once more from the start, now that it is known which tags and digests are one image.
-        if looked_up.iter().any(registry::LookedUp::has_digest) {
-            work = Work::new(review, settings);
-            registry::keep_earlier_pins(&mut work);
-            registry::learn(&mut work, &looked_up);
-            policies(&mut work);
-        }
-        registry::apply(&mut work, looked_up);
+        let work = before_lookups(review, settings, &[]);
+        looked_up = registry::ask(&work, registries);
     }
-    checks(&mut work);
+    let mut work = with_answers(review, settings, &looked_up);
     replace_check::apply(&mut work);
+    work
+}
+
+/// All rules but the last, with what registries answered.
+fn with_answers<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+) -> Work<'p> {
+    let mut work = before_lookups(review, settings, looked_up);
+    registry::apply(&mut work, looked_up);
+    checks(&mut work);
+    work
+}
+
+/// What comes before *registry*; where registries were asked, with what they said of tags and
+/// digests that are one image.
+fn before_lookups<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+) -> Work<'p> {
+    let mut work = Work::new(review, settings);
+    registry::keep_earlier_pins(&mut work);
+    if !looked_up.is_empty() {
+        registry::learn(&mut work, looked_up);
+        if review.pod.has_image_volumes() {
+            work.learn_roles();
+        }
+    }
+    policies(&mut work);
     work
 }
 

@@ -179,9 +179,33 @@ struct Mounted {
 }
 
 impl<'p> Roles<'p> {
+    /// The roles, by the images as they are written.
     pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
+        Self::by_images(pod, settings, &as_written)
+    }
+
+    /// The roles, once it is known of some tags and digests that they are one image.
+    pub(super) fn with_digests(
+        pod: &'p Pod<'p>,
+        settings: &'p Settings,
+        entries: &'p [Entry<'_>],
+    ) -> Self {
+        let key = |place: &Place<'_>| (place.slot, place.index);
+        Self::by_images(pod, settings, &|place| match entries
+            .binary_search_by_key(&key(place), |entry| key(entry.place))
+        {
+            Ok(index) => Some(entries.get(index)?.identity()),
+            Err(_) => as_written(place),
+        })
+    }
+
+    fn by_images(
+        pod: &'p Pod<'p>,
+        settings: &'p Settings,
+        identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
+    ) -> Self {
         let volumes = if pod.has_image_volumes() {
-            mounted(pod)
+            mounted(pod, identity)
         } else {
             BTreeMap::new()
         };
@@ -227,12 +251,16 @@ impl<'p> Roles<'p> {
     }
 }
 
+fn as_written<'p>(place: &'p Place<'_>) -> Option<Identity<'p>> {
+    let reference = Reference::parse(place.image_text()).ok()?;
+    Some(reference.identity())
+}
+
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
-fn mounted<'p>(pod: &'p Pod<'p>) -> BTreeMap<&'p str, Mounted> {
-    let identity = |place: &'p Place<'p>| {
-        let reference = Reference::parse(place.image_text()).ok()?;
-        Some(reference.identity())
-    };
+fn mounted<'p>(
+    pod: &'p Pod<'p>,
+    identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
+) -> BTreeMap<&'p str, Mounted> {
     let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {
         if let Some(image) = identity(place) {

@@ -28,20 +28,30 @@ pub fn apply(work: &mut Work<'_>) {
     let mut volumes: BTreeSet<&str> = BTreeSet::new();
     volumes.extend(review.pod.volume_names.iter().map(|name| &**name));
     volumes.extend(work.added.iter().map(|check| &*check.name));
+    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
+    let mut other_volumes: BTreeSet<&str> = BTreeSet::new();
+    for entry in &work.entries {
+        match (entry.place.slot, entry.role) {
+            (Slot::ImageVolume, Role::Check) => &mut checked_by_volumes,
+            (Slot::ImageVolume, _) => &mut other_volumes,
+            _ => continue,
+        }
+        .insert(&*entry.place.name.value);
+    }
     let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();
     for (index, entry) in work.entries.iter().enumerate() {
-        let name = &*entry.place.name.value;
-        let is_check = entry.role == Role::Check && entry.place.slot == Slot::InitContainer;
-        if is_check && name.len() <= NAME_MAX && volumes.insert(name) {
-            replaced.insert(entry.place.index, index);
+        let place = entry.place;
+        let name = &*place.name.value;
+        let is_check = entry.role == Role::Check && place.slot == Slot::InitContainer;
+        // Without the last init container that mounts it, an image volume would be one to guard.
+        let mounts_another = || {
+            let mut mounts = place.mounts.iter();
+            mounts.any(|mount| other_volumes.contains(&*mount.name))
+        };
+        if is_check && name.len() <= NAME_MAX && !mounts_another() && volumes.insert(name) {
+            replaced.insert(place.index, index);
         }
     }
-    let volume_checks = work
-        .entries
-        .iter()
-        .filter(|entry| entry.role == Role::Check && entry.place.slot == Slot::ImageVolume);
-    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
-    checked_by_volumes.extend(volume_checks.map(|entry| &*entry.place.name.value));
     // What can't be mounted on the carrier stays, and may be the carrier itself then.
     while !replaced.is_empty() {
         let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
