@@ -90,9 +90,14 @@ fields() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
+# Where $TRANSCRIPTS names a folder, the embedded host writes down there what is asked and answered:
+# the playground's tests ask the same of the page.
+transcript=()
+[[ -z ${TRANSCRIPTS:-} || ! $KWCTL -ef $XTASK ]] || transcript=(--transcript "$TRANSCRIPTS/$(basename "$BATS_TEST_FILENAME" .bats).jsonl")
+
 # ask REQUEST SETTINGS ANSWER
 ask() {
-  "$KWCTL" run --request-path "$1" --settings-json "$2" "$POLICY" \
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "${transcript[@]}" "$POLICY" \
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 

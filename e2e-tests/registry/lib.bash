@@ -197,7 +197,7 @@ ask() {
   local calls=(--record-host-capabilities-interactions "$3.session")
   [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
   [[ ! -e $BATS_FILE_TMPDIR/sources.yml ]] || calls+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
-  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "$POLICY" \
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "${transcript[@]}" "$POLICY" \
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 
