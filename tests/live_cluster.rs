@@ -273,6 +273,23 @@ fn names_end_whatever_is_exempt() {
     );
 }
 
+/// More of them than there were names.
+#[test]
+fn no_name_is_given_that_a_later_number_has() {
+    let spec = json!({
+        "initContainers": [container("imagecheck-0", "a:0", "Always")],
+        "containers": [
+            container("imagecheck-1", "a:1", "Always"),
+            container("imagecheck-3", "a:2", "Always"),
+        ],
+    });
+    let settings = json!({"imageChecks": {"coverage": "Fix"}});
+    let answer = validate(&pod_create(&spec), &settings);
+    let inits = &answer.mutated().expect("checks")["spec"]["initContainers"];
+    let names = [1, 2].map(|index| inits[index]["name"].clone());
+    assert_eq!(names, ["imagecheck-2", "imagecheck-4"]);
+}
+
 #[test]
 fn a_setting_that_requires_always_is_no_saving() {
     let settings = json!({
