@@ -90,6 +90,15 @@ pub fn check(entry: &Entry<'_>, needed: PullPolicy, settings: &Settings) -> Pull
     policy.max(needed)
 }
 
+/// Whether `Pin` is going to write a digest, and `IfNotPresent` with it.
+fn will_be_lowered(entry: &Entry<'_>, event: Event) -> bool {
+    entry.digest.is_some()
+        && !entry.has_digest()
+        && entry.lookup.mode == LookupMode::Pin
+        && entry.require_always.is_none()
+        && !event.is_template()
+}
+
 /// Both halves of what *pull-once* leaves: an init container or check that came in with `Always`,
 /// and a container that came in with `IfNotPresent`.
 #[derive(Clone, Copy, Default)]
@@ -113,7 +122,10 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
         let proves = matches!(entry.role, Role::Check | Role::Init)
             && (entry.place.slot != Slot::ImageVolume || has_init_containers);
         Halves {
-            pulled: proves && policy == PullPolicy::Always && entry.forbid_always.is_none(),
+            pulled: proves
+                && policy == PullPolicy::Always
+                && entry.forbid_always.is_none()
+                && !will_be_lowered(entry, work.review.event),
             spared: entry.role == Role::Guarded
                 && policy == PullPolicy::IfNotPresent
                 && entry.require_always.is_none(),
