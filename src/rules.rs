@@ -135,7 +135,6 @@ impl<'p> Work<'p> {
             lookups: BTreeMap::new(),
             gets_init_containers,
         };
-        let roles = Roles::of(&review.pod, settings, gets_init_containers);
         for place in &review.pod.places {
             if settings.exempt.container(&place.name.value) {
                 continue;
@@ -143,8 +142,7 @@ impl<'p> Work<'p> {
             match Reference::parse(place.image_text()) {
                 Ok(reference) => {
                     if first_match(&settings.exempt.images, &reference).is_none() {
-                        let role = roles.role(place);
-                        let mut entry = Entry::new(place, role, reference, settings);
+                        let mut entry = Entry::new(place, reference, settings);
                         entry.use_cached =
                             settled::left_by_use_cached(&entry, review.event, settings);
                         work.entries.push(entry);
@@ -159,10 +157,11 @@ impl<'p> Work<'p> {
         work
     }
 
-    /// Whether a volume proves an image depends on who else pulls that image.
-    fn learn_roles(&mut self) {
+    /// Says what each entry is. Whether a volume proves an image depends on who else pulls that
+    /// image.
+    fn assign_roles(&mut self) {
         let (pod, settings) = (&self.review.pod, self.settings);
-        let roles = Roles::with_digests(pod, settings, self.gets_init_containers, &self.entries);
+        let roles = Roles::of(pod, settings, self.gets_init_containers, &self.entries);
         let roles: Vec<Role> = self
             .entries
             .iter()
@@ -264,12 +263,8 @@ fn before_lookups<'p>(
 ) -> Work<'p> {
     let mut work = Work::new(review, settings, gets_init_containers);
     registry::keep_earlier_pins(&mut work);
-    if !looked_up.is_empty() {
-        registry::learn(&mut work, looked_up);
-        if review.pod.has_image_volumes() {
-            work.learn_roles();
-        }
-    }
+    registry::learn(&mut work, looked_up);
+    work.assign_roles();
     policies(&mut work);
     work
 }

@@ -244,6 +244,26 @@ fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
 }
 
 #[test]
+fn who_is_exempt_need_not_mount_a_volume() {
+    let request = pod_create(&json!({
+        "containers": [
+            with(container("a", "a:1", "IfNotPresent"), json!([mount("imagecheck-0")])),
+            container("istio-proxy", "a:1", "IfNotPresent"),
+        ],
+        "volumes": [volume("imagecheck-0", "a:1", "IfNotPresent")],
+    }));
+    let mut settings = settings();
+    assert_eq!(
+        repaired(&request, &settings)["volumes"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    settings["exempt"] = json!({"containers": ["istio-proxy"]});
+    assert_eq!(validate(&request, &settings).mutated(), None);
+}
+
+#[test]
 fn windows_pods_get_nothing_added_and_a_warning() {
     let request = pod_create(&json!({
         "os": {"name": "windows"},
