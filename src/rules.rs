@@ -31,7 +31,7 @@ use self::same_image::SameImage;
 use self::settled::RegistryAsked;
 use crate::image::Reference;
 use crate::pattern::first_match;
-use crate::pod::{Place, Slot};
+use crate::pod::Place;
 use crate::request::Review;
 use crate::settings::Settings;
 
@@ -116,14 +116,11 @@ pub struct Work<'p> {
     pub moved_mounts: Vec<&'p str>,
     /// The lookups that failed or were not made, by the image's name in full.
     pub lookups: BTreeMap<String, registry::FailedLookup>,
-    /// The Pod gets its first init containers, so that the volumes which its containers mount are
-    /// no image checks any more.
-    gets_init_containers: bool,
 }
 
 impl<'p> Work<'p> {
     /// The examined places of a review, and the findings of [`invalid_image`].
-    fn new(review: &'p Review<'p>, settings: &'p Settings, gets_init_containers: bool) -> Self {
+    fn new(review: &'p Review<'p>, settings: &'p Settings) -> Self {
         let mut work = Self {
             review,
             settings,
@@ -133,7 +130,6 @@ impl<'p> Work<'p> {
             replaced: Vec::new(),
             moved_mounts: Vec::new(),
             lookups: BTreeMap::new(),
-            gets_init_containers,
         };
         for place in &review.pod.places {
             if settings.exempt.container(&place.name.value) {
@@ -161,7 +157,7 @@ impl<'p> Work<'p> {
     /// image.
     fn assign_roles(&mut self) {
         let (pod, settings) = (&self.review.pod, self.settings);
-        let roles = Roles::of(pod, settings, self.gets_init_containers, &self.entries);
+        let roles = Roles::of(pod, settings, &self.entries);
         let roles: Vec<Role> = self
             .entries
             .iter()
@@ -190,16 +186,6 @@ impl<'p> Work<'p> {
         !self.added.is_empty() || self.entries.iter().any(Entry::is_finding)
     }
 
-    /// Whether what is added takes from volumes that only containers mount what makes them checks:
-    /// the containers then wait for the init containers, and nobody for the volumes.
-    fn outdates_checks(&self) -> bool {
-        let is_container =
-            |check: &missing_check::NewCheck<'_>| check.made_of != missing_check::MadeOf::Volume;
-        self.added.iter().any(is_container)
-            && self.review.pod.list(Slot::InitContainer).next().is_none()
-            && self.entries.iter().any(|entry| entry.role == Role::Check)
-    }
-
     /// Images that can't be told apart because no registry is asked: with `registry.maxLookups: 0`.
     fn cannot_tell_images_apart(&self) -> RegistryAsked<'p> {
         if self.settings.registry.max_lookups == 0 {
@@ -225,7 +211,7 @@ pub fn run<'p>(
         if decision.rejects_anyway(&without) {
             return without;
         }
-        let work = before_lookups(review, settings, &[], false);
+        let work = before_lookups(review, settings, &[]);
         looked_up = registry::ask(&work, registries);
     }
     let mut work = with_answers(review, settings, &looked_up);
@@ -239,18 +225,10 @@ fn with_answers<'p>(
     settings: &'p Settings,
     looked_up: &[registry::LookedUp],
 ) -> Work<'p> {
-    let run = |gets_init_containers| {
-        let mut work = before_lookups(review, settings, looked_up, gets_init_containers);
-        registry::apply(&mut work, looked_up);
-        checks(&mut work);
-        work
-    };
-    let work = run(false);
-    if work.outdates_checks() {
-        run(true)
-    } else {
-        work
-    }
+    let mut work = before_lookups(review, settings, looked_up);
+    registry::apply(&mut work, looked_up);
+    checks(&mut work);
+    work
 }
 
 /// What comes before *registry*; where registries were asked, with what they said of tags and
@@ -259,9 +237,8 @@ fn before_lookups<'p>(
     review: &'p Review<'p>,
     settings: &'p Settings,
     looked_up: &[registry::LookedUp],
-    gets_init_containers: bool,
 ) -> Work<'p> {
-    let mut work = Work::new(review, settings, gets_init_containers);
+    let mut work = Work::new(review, settings);
     registry::keep_earlier_pins(&mut work);
     registry::learn(&mut work, looked_up);
     work.assign_roles();
@@ -279,8 +256,7 @@ fn policies(work: &mut Work<'_>) {
 /// The rules about image checks and what they guard.
 fn checks(work: &mut Work<'_>) {
     let checks = work.entries.iter().any(|entry| entry.role == Role::Check);
-    let is_concerned = checks || work.gets_init_containers || work.settings.image_checks.every_pod;
-    if !work.review.event.has_checks() || !is_concerned {
+    if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
         return;
     }
     let images = SameImage::of(&work.entries);

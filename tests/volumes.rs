@@ -180,38 +180,6 @@ fn a_check_volume_is_raised_like_any_check() {
     );
 }
 
-/// Nobody waits for a volume that only containers mount, once there are init containers.
-#[test]
-fn who_gets_the_first_init_container_gets_one_for_what_volumes_checked_too() {
-    let request = pod_create(&json!({
-        "containers": [
-            with(container("a", "a", "Always"), json!([mount("imagecheck-0")])),
-            container("b", "b:1", "Always"),
-        ],
-        "volumes": [volume("imagecheck-0", "a", "IfNotPresent")],
-    }));
-    let settings = json!({
-        "imageChecks": {"coverage": "Fix", "template": {"command": ["/check"]}},
-        // What is no check any more gets the default of the others.
-        "defaults": {"imagePullPolicy": "IfNotPresent", "imageCheckPullPolicy": "Always"},
-        "recordChanges": false,
-    });
-    let answer = validate(&request, &settings);
-    let object = answer.mutated().expect("repaired");
-    let inits = object["spec"]["initContainers"].as_array().expect("a list");
-    let images: Vec<&Value> = inits.iter().map(|init| &init["image"]).collect();
-    assert_eq!(images, ["a", "b:1"]);
-    for mode in ["Fix", "Reject"] {
-        let mut again = request.clone();
-        again["object"] = object.clone();
-        let mut settings = settings.clone();
-        settings["mode"] = json!(mode);
-        let answer = validate(&again, &settings);
-        assert!(answer.accepted(), "{mode}: {}", answer.message());
-        assert_eq!(answer.mutated(), None, "{mode}");
-    }
-}
-
 /// A volume without init containers proves an image if all its containers mount it; that a
 /// container's digest is the image, the registry says.
 #[test]

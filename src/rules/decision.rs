@@ -70,7 +70,7 @@ impl Decision {
         let repair_stays = || {
             entries.iter().any(|entry| {
                 let finding = entry.policy_finding();
-                finding.is_some_and(|cause| stays(cause.rule(), &entry.reference))
+                entry.pinned || finding.is_some_and(|cause| stays(cause.rule(), &entry.reference))
             }) || without_registry.added.iter().any(|check| {
                 let guarded = entries.get(check.guarded);
                 guarded.is_some_and(|entry| stays(Rule::MissingCheck, &entry.reference))

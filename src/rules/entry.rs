@@ -179,12 +179,7 @@ struct Mounted {
 
 impl<'p> Roles<'p> {
     /// The roles in a Pod with these entries, by what is known to be one image.
-    pub(super) fn of(
-        pod: &'p Pod<'p>,
-        settings: &'p Settings,
-        gets_init_containers: bool,
-        entries: &'p [Entry<'_>],
-    ) -> Self {
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, entries: &'p [Entry<'_>]) -> Self {
         let volumes = if pod.has_image_volumes() {
             mounted(pod, entries)
         } else {
@@ -193,8 +188,7 @@ impl<'p> Roles<'p> {
         Self {
             settings,
             volumes,
-            has_init_containers: gets_init_containers
-                || pod.list(Slot::InitContainer).next().is_some(),
+            has_init_containers: pod.list(Slot::InitContainer).next().is_some(),
         }
     }
 
