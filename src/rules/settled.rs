@@ -147,11 +147,16 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     entries.map(is_left).collect()
 }
 
-/// Repositories, as they are written, of which a registry may be asked in this request, or was
+/// Repositories, however they are written, of which a registry may be asked in this request, or was
 /// asked in that of another copy: its answer can make several references to the repository one
 /// image, pin a tag, or have `UseCached` take what the node has.
 #[derive(Debug, Default)]
-pub struct RegistryAsked<'e>(BTreeMap<&'e str, Repository<'e>>);
+pub struct RegistryAsked<'e>(BTreeMap<Identity<'e>, Repository<'e>>);
+
+/// An image without its tag and digest.
+fn repository_of<'e>(reference: &Reference<'e>) -> Identity<'e> {
+    reference.identity_at(Some(""))
+}
 
 #[derive(Debug, Default)]
 struct Repository<'e> {
@@ -172,7 +177,7 @@ impl<'e> RegistryAsked<'e> {
         let mut asked = Self::default();
         for entry in entries {
             let image = entry.reference.identity();
-            let repository = asked.0.entry(entry.reference.written()).or_default();
+            let repository = asked.0.entry(repository_of(&entry.reference)).or_default();
             repository.has_others |= *repository.image.get_or_insert(image) != image;
             repository.is_asked |= entry.is_looked_up();
             let policy = Some(entry.policy_before());
@@ -187,15 +192,15 @@ impl<'e> RegistryAsked<'e> {
         asked
     }
 
-    fn joined(&self, reference: &Reference<'_>) -> Option<&Repository<'e>> {
-        let repository = self.0.get(reference.written())?;
+    fn joined<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s Repository<'s>> {
+        let repository = self.0.get(&repository_of(reference))?;
         (repository.is_asked && repository.has_others).then_some(repository)
     }
 
     /// Whether an answer can concern the image.
     #[must_use]
     pub fn concerns(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(reference.written());
+        let repository = self.0.get(&repository_of(reference));
         repository.is_some_and(|repository| repository.is_asked)
     }
 
