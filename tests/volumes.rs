@@ -389,6 +389,27 @@ fn a_check_that_mounts_an_image_volume_stays() {
     assert_eq!(after["initContainers"].as_array().map(Vec::len), Some(2));
 }
 
+/// Else another one would be the first of them, which is the one that is raised.
+#[test]
+fn checks_of_one_image_become_volumes_together_or_not_at_all() {
+    let data = json!([{"name": "data", "mountPath": "/data"}]);
+    let spec = json!({
+        "initContainers": [
+            container("init", "i:1", "IfNotPresent"),
+            container("imagecheck-0", "app", "Always"),
+            with(container("imagecheck-1", "app", "Always"), data),
+            container("imagecheck-2", "b:1", "IfNotPresent"),
+        ],
+        "containers": [container("a", "app", "Always")],
+        "volumes": [volume("data", "d:1", "IfNotPresent")],
+    });
+    let mut settings = replacing();
+    settings["pullOnce"] = json!(false);
+    settings["defaults"] = json!({"imageCheckPullPolicy": "IfNotPresent"});
+    let after = repaired(&of_a_controller(&spec), &settings);
+    assert_eq!(after["initContainers"].as_array().map(Vec::len), Some(3));
+}
+
 #[test]
 fn a_replaced_check_is_recorded_as_it_came_in() {
     let spec = json!({

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MOUNTED_IN};
+use super::same_image::SameImage;
 use super::{Role, Work};
 use crate::pod::{Place, Slot};
 use crate::request::Event;
@@ -52,6 +53,7 @@ pub fn apply(work: &mut Work<'_>) {
             replaced.insert(place.index, index);
         }
     }
+    let ids: Vec<usize> = SameImage::of(&work.entries).ids().collect();
     // What can't be mounted on the carrier stays, and may be the carrier itself then.
     while !replaced.is_empty() {
         let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
@@ -74,11 +76,13 @@ pub fn apply(work: &mut Work<'_>) {
             })
             .map(|place| place.index)
             .collect();
-        if collide.is_empty() {
-            break;
-        }
+        let mut stays = false;
         for place in collide {
             replaced.remove(&place);
+            stays = true;
+        }
+        if !stays && !keep_together(work, &ids, &mut replaced) {
+            break;
         }
     }
     // In the order of the entries, which is that of the init containers.
@@ -91,6 +95,22 @@ pub fn apply(work: &mut Work<'_>) {
     }
     work.moved_mounts = moved.into_iter().collect();
     work.replaced = entries;
+}
+
+/// Keeps the checks of an image of which one stays: the others would come behind it, and another
+/// of them would be the first, which is the one that is raised. Says whether it kept any.
+fn keep_together(work: &Work<'_>, ids: &[usize], replaced: &mut BTreeMap<usize, usize>) -> bool {
+    let mut staying: BTreeSet<usize> = BTreeSet::new();
+    for (index, (entry, id)) in work.entries.iter().zip(ids).enumerate() {
+        let is_replaced = entry.place.slot == Slot::InitContainer
+            && replaced.get(&entry.place.index) == Some(&index);
+        if entry.role == Role::Check && !is_replaced {
+            staying.insert(*id);
+        }
+    }
+    let count = replaced.len();
+    replaced.retain(|_, index| ids.get(*index).is_none_or(|id| !staying.contains(id)));
+    replaced.len() < count
 }
 
 /// Where the volume of a check is mounted.
