@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MOUNTED_IN};
 use super::same_image::SameImage;
-use super::{Role, Work};
+use super::{Entry, Role, Work};
 use crate::pod::{Place, Slot};
 use crate::request::Event;
 
@@ -53,7 +53,6 @@ pub fn apply(work: &mut Work<'_>) {
             replaced.insert(place.index, index);
         }
     }
-    let ids: Vec<usize> = SameImage::of(&work.entries).ids().collect();
     // What can't be mounted on the carrier stays, and may be the carrier itself then.
     while !replaced.is_empty() {
         let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
@@ -76,13 +75,16 @@ pub fn apply(work: &mut Work<'_>) {
             })
             .map(|place| place.index)
             .collect();
-        let mut stays = false;
-        for place in collide {
-            replaced.remove(&place);
-            stays = true;
-        }
-        if !stays && !keep_together(work, &ids, &mut replaced) {
+        let keep = if collide.is_empty() {
+            with_one_that_stays(work, &replaced)
+        } else {
+            collide
+        };
+        if keep.is_empty() {
             break;
+        }
+        for place in keep {
+            replaced.remove(&place);
         }
     }
     // In the order of the entries, which is that of the init containers.
@@ -97,20 +99,26 @@ pub fn apply(work: &mut Work<'_>) {
     work.replaced = entries;
 }
 
-/// Keeps the checks of an image of which one stays: the others would come behind it, and another
-/// of them would be the first, which is the one that is raised. Says whether it kept any.
-fn keep_together(work: &Work<'_>, ids: &[usize], replaced: &mut BTreeMap<usize, usize>) -> bool {
-    let mut staying: BTreeSet<usize> = BTreeSet::new();
-    for (index, (entry, id)) in work.entries.iter().zip(ids).enumerate() {
-        let is_replaced = entry.place.slot == Slot::InitContainer
-            && replaced.get(&entry.place.index) == Some(&index);
-        if entry.role == Role::Check && !is_replaced {
-            staying.insert(*id);
+/// The checks of an image of which one stays: they would come behind it, and another of them would
+/// be the first, which is the one that is raised.
+fn with_one_that_stays(work: &Work<'_>, replaced: &BTreeMap<usize, usize>) -> Vec<usize> {
+    let images = SameImage::of(&work.entries);
+    let mut stays = vec![false; images.count()];
+    let is_replaced = |entry: &Entry<'_>| {
+        entry.place.slot == Slot::InitContainer && replaced.contains_key(&entry.place.index)
+    };
+    let checks = || {
+        let entries = work.entries.iter().zip(images.ids());
+        entries.filter(|(entry, _)| entry.role == Role::Check)
+    };
+    for (entry, image) in checks() {
+        if let Some(stays) = stays.get_mut(image) {
+            *stays |= !is_replaced(entry);
         }
     }
-    let count = replaced.len();
-    replaced.retain(|_, index| ids.get(*index).is_none_or(|id| !staying.contains(id)));
-    replaced.len() < count
+    let stays = |image: usize| stays.get(image).copied().unwrap_or_default();
+    let together = checks().filter(|(entry, image)| is_replaced(entry) && stays(*image));
+    together.map(|(entry, _)| entry.place.index).collect()
 }
 
 /// Where the volume of a check is mounted.
