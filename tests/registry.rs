@@ -353,3 +353,21 @@ fn what_is_pinned_leaves_no_default_for_the_next_look() {
     let second = validate_with(&request, &settings, &mut table.clone());
     assert_eq!(second.mutated(), None);
 }
+
+/// Without image checks nothing takes back what a default raises, and the pair is none any more.
+#[test]
+fn a_default_that_raises_a_container_leaves_nothing_for_the_next_look() {
+    let image = |tag: &str| format!("app:{tag}@{}", digest(1));
+    let mut request = pod_create(&json!({
+        "initContainers": [{"name": "setup", "image": image("latest"), "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": image("v2"), "imagePullPolicy": "IfNotPresent"}],
+    }));
+    let settings = json!({
+        "defaults": {"imagePullPolicy": "Always"},
+        "registry": {"lookup": "Pin", "images": ["app:latest"]},
+    });
+    let first = validate_with(&request, &settings, &mut Table::default());
+    request["object"] = first.mutated().expect("a default").clone();
+    let second = validate_with(&request, &settings, &mut Table::default());
+    assert_eq!(second.mutated(), None);
+}

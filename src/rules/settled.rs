@@ -99,6 +99,14 @@ fn will_be_lowered(entry: &Entry<'_>, event: Event) -> bool {
         && !event.is_template()
 }
 
+/// Whether a default is going to raise it to `Always`, which only *pull-once* takes back, in a Pod
+/// with image checks.
+fn will_be_raised(entry: &Entry<'_>, settings: &Settings) -> bool {
+    !is_chosen(entry, settings)
+        && default_of(entry, false, settings)
+            .is_some_and(|(policy, _)| policy == PullPolicy::Always)
+}
+
 /// Both halves of what *pull-once* leaves: an init container or check that came in with `Always`,
 /// and a container that came in with `IfNotPresent`.
 #[derive(Clone, Copy, Default)]
@@ -116,6 +124,7 @@ struct Halves {
 pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     let images = SameImage::of(&work.entries);
     let has_init_containers = work.review.pod.list(Slot::InitContainer).next().is_some();
+    let has_checks = work.entries.iter().any(|entry| entry.role == Role::Check);
     let halves = |entry: &Entry<'_>| {
         let policy = entry.policy_before();
         // Volumes that only containers mount are pulled again with each of them.
@@ -128,7 +137,8 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
                 && !will_be_lowered(entry, work.review.event),
             spared: entry.role == Role::Guarded
                 && policy == PullPolicy::IfNotPresent
-                && entry.require_always.is_none(),
+                && entry.require_always.is_none()
+                && (has_checks || !will_be_raised(entry, work.settings)),
         }
     };
     let mut both: BTreeMap<usize, Halves> = BTreeMap::new();
