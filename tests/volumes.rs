@@ -211,6 +211,33 @@ fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
     assert!(copy.accepted(), "{}", copy.message());
 }
 
+/// The first copy learned that the volume is no check of this Pod, which then has none.
+#[test]
+fn the_copy_asks_for_no_checks_where_a_volume_may_be_none() {
+    let request = pod_create(&json!({
+        "containers": [
+            container("a", "a:1", "Always"),
+            with(container("b", "b:1", "Always"), json!([mount("imagecheck-0")])),
+        ],
+        "volumes": [volume("imagecheck-0", &format!("a@{}", digest(1)), "Always")],
+    }));
+    let mut settings = json!({"registry": {"lookup": "Verify"}});
+    settings["imageChecks"] = json!({"as": "ImageVolume", "coverage": "Fix"});
+    let image = |name: &str, number| (format!("docker.io/library/{name}:1"), Ok(digest(number)));
+    let mut table = Table {
+        answers: [image("a", 1), image("b", 2)].into(),
+        ..Table::default()
+    };
+    for mode in ["Fix", "Reject"] {
+        settings["mode"] = json!(mode);
+        let first = validate_with(&request, &settings, &mut table);
+        assert!(first.accepted() && first.mutated().is_none(), "{mode}");
+    }
+    settings["registry"]["maxLookups"] = json!(0);
+    let copy = validate(&request, &settings);
+    assert!(copy.accepted(), "{}", copy.message());
+}
+
 #[test]
 fn who_is_exempt_need_not_mount_a_volume() {
     let request = pod_create(&json!({
