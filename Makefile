@@ -23,9 +23,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 CARGO := cargo --locked
 
 # The host-side tools without what the module's build and `make run` don't need, else all of them:
-# between two sets of features Cargo compiles most of the dependencies anew.
-# The same goes for what signs in the tests, which shares many of them.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--package cosign --all-features)
+# between two sets of features Cargo compiles most of the dependencies anew. Hence all of these
+# together, also for their tests: alone, each would have other features of what they share.
+PACKAGES := --package xtask --package cosign --package $(POLICY) --all-features
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask,$(PACKAGES))
 
 .PHONY: help
 help: ## List the targets
@@ -39,8 +40,8 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 test: setup fmt lint unit-tests e2e-tests budgets ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets
 
 .PHONY: setup
-setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian packages
-	@hack/setup.sh cargo components packages
+setup: ## Install what the tests need: rustfmt and clippy, a few Debian packages, cargo-sbom
+	@hack/setup.sh cargo components packages sbom
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -71,18 +72,12 @@ lint: setup-components xtask ## Clippy on everything, on the module's target too
 .PHONY: unit-tests
 unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --profile xtask --all-features
+	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
 
+# What the release does is among them, so that its first real run isn't the first.
 .PHONY: e2e-tests
-e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
-	bats $(filter-out e2e-tests/release.bats,$(wildcard e2e-tests/*.bats))
-
-# Compiles Sigstore's client and the tool that writes the list of components, which takes minutes.
-.PHONY: release-tests
-release-tests: setup-packages annotated-policy.wasm ## What the release does, against a registry on this machine
-	@hack/setup.sh cargo sbom
-	$(CARGO) test --package cosign --profile xtask
-	bats e2e-tests/release.bats
+e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
+	bats e2e-tests
 
 # Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
 .PHONY: specification
@@ -119,11 +114,11 @@ clean: ## Remove everything that was built
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
+	@$(CARGO) build --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
-.PHONY: setup-cargo setup-components setup-packages
-setup-cargo setup-components setup-packages:
+.PHONY: setup-cargo setup-components setup-packages setup-sbom
+setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
 
 # A registry on this machine may speak HTTP; credentials are Docker's (docker login).

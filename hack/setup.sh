@@ -7,7 +7,8 @@
 #   cargo       Rust, new enough, and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
-#   sbom, deny  cargo-sbom and cargo-deny, compiled once, beside what was built
+#   sbom        cargo-sbom, which lists a release's components, compiled once beside what was built
+#   deny        cargo-deny, in the same way
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -144,14 +145,15 @@ check_packages() {
   done
 }
 
-# Cargo's own subcommands that the release and `make deny` need, at versions that are known to work.
+# Cargo's own subcommands that the release and `make deny` need, at versions that are known to work;
+# without optimisation, as they run for a second and compile for minutes.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 
 install_subcommand() { # <package> <version>
   have "$1" && return
   echo "Compiling $1, once"
-  quietly cargo install --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
+  quietly cargo install --debug --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
 }
 
 (($# > 0)) || set -- cargo components packages
