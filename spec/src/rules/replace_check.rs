@@ -88,8 +88,12 @@ pub(crate) fn apply(pod: &mut Pod) {
 
 /// Whether a place mounts an image volume that is no check.
 fn mounts_other_images(pod: &Pod, place: usize) -> bool {
-    pod.list(List::Volumes).into_iter().any(|volume| {
-        pod.places[place].mounts.contains(&pod.places[volume].name) && !pod.is_check(volume)
+    pod.examined().into_iter().any(|volume| {
+        let mounts = &pod.places[place].mounts;
+        pod.places[volume].list == List::Volumes
+            && mounts.contains(&pod.places[volume].name)
+            && pod.reference(volume).is_some()
+            && !pod.is_check(volume)
     })
 }
 

@@ -84,7 +84,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
 }
 
 fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
-    let need = pod.places[container].policy;
+    let need = missing_check::need(pod, container);
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
     let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
         return;
