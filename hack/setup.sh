@@ -2,12 +2,13 @@
 # Makes sure that what the Makefile's targets need is there, installs what can be installed, and
 # says how to get the rest. Silent when nothing is missing.
 #
-#   hack/setup.sh [cargo] [components] [packages] [sbom] [deny]
+#   hack/setup.sh [cargo] [components] [packages] [sbom] [deny] [fuzz] [mutants]
 #
 #   cargo       Rust, new enough, and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
-#   sbom, deny  cargo-sbom and cargo-deny, compiled once, beside what was built
+#   sbom, deny, fuzz, mutants
+#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, beside what was built
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -144,9 +145,11 @@ check_packages() {
   done
 }
 
-# Cargo's own subcommands that the release and `make deny` need, at versions that are known to work.
+# Cargo's own subcommands that the release and some targets need, at versions that are known to work.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
+check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }
+check_mutants() { install_subcommand cargo-mutants 27.1.0; }
 
 install_subcommand() { # <package> <version>
   have "$1" && return
@@ -157,7 +160,7 @@ install_subcommand() { # <package> <version>
 (($# > 0)) || set -- cargo components packages
 for part in "$@"; do
   case $part in
-    cargo | components | packages | sbom | deny) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [sbom] [deny]" ;;
+    cargo | components | packages | sbom | deny | fuzz | mutants) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [sbom] [deny] [fuzz] [mutants]" ;;
   esac
 done
