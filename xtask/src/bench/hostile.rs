@@ -86,7 +86,7 @@ impl Bound {
 /// Counts what each of them costs.
 pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
     let mut counted = Vec::new();
-    for (name, size, request) in REQUESTS {
+    for &(name, size, request) in REQUESTS {
         let cost = |size: usize| -> Result<Exact> {
             let Request {
                 object,
