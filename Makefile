@@ -41,7 +41,7 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests e2e-tests budgets site-tests ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets, the page
+test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install what the tests need: rustfmt and clippy, packages of Debian and npm, cargo-sbom
@@ -86,16 +86,35 @@ e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module i
 
 # Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
 .PHONY: specification
-specification: policy.wasm ## The built module against the specification in spec/ (not all differences are decided)
+specification: policy.wasm ## The built module against the specification in spec/, on random and on all small cases
 	$(CARGO) test --package $(POLICY)-spec --profile xtask
-	@"$(XTASK)" soak --seed 1 --cases 5000
-	@"$(XTASK)" soak --spaces 1
+	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
+	@"$(XTASK)" soak --spaces 1 --jobs 2
+	@"$(XTASK)" soak --load 10
 
 # Another seed each time; what it finds is written down, with how to go on.
 .PHONY: soak
 soak: policy.wasm ## The same with a million random cases and larger spaces (an hour)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
-	@"$(XTASK)" soak --spaces 2
+	@"$(XTASK)" soak --spaces 2 --jobs 2
+	@"$(XTASK)" soak --load 60
+
+# SECONDS=3600 for an hour; against a real policy-server where one is on the PATH.
+.PHONY: load
+load: annotated-policy.wasm ## Mixed reviews, one after the other: errors, latency, memory
+	@hack/load-test.sh "$(or $(SECONDS),60)"
+
+# Each target for a minute (SECONDS=600 for more), from the reviews and from fuzz/seeds.
+.PHONY: fuzz
+fuzz: ## Bytes that nobody meant, for requests, settings, images, patterns and hosts' errors
+	@hack/setup.sh cargo fuzz
+	@hack/fuzz.sh "$(or $(SECONDS),60)"
+
+# Hours; what survives is told, and belongs into a test or into .cargo/mutants.toml.
+.PHONY: mutants
+mutants: ## Change the policy's code in every small way, and see that a test fails (hours)
+	@hack/setup.sh cargo mutants
+	CASES=$(or $(CASES),6000) cargo mutants
 
 # The playground, a page that runs the module in the browser: docs/playground.md.
 .PHONY: site

@@ -1,4 +1,5 @@
-//! Where the specification in `spec/` said otherwise, and was right: a test for each.
+//! Where the specification in `spec/` said otherwise and was right, and what hostile requests found: a
+//! test for each.
 
 mod common;
 
@@ -131,6 +132,22 @@ fn use_cached_is_no_excuse_for_a_check_with_never() {
     settings["mode"] = "Reject".into();
     settings["registry"]["maxLookups"] = 0.into();
     assert!(validate(&pod_create(&object["spec"]), &settings).accepted());
+}
+
+/// Every volume on every container: the answer would grow with the square of the request.
+#[test]
+fn a_pod_that_would_get_too_many_mounts_is_rejected() {
+    let settings =
+        json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}});
+    for (count, accepted) in [(100, true), (101, false)] {
+        let containers: Vec<Value> = (0..count)
+            .map(|number| container(&format!("c{number}"), &format!("a{number}:1"), "Always"))
+            .collect();
+        let answer = validate(&pod_create(&json!({"containers": containers})), &settings);
+        assert_eq!(answer.accepted(), accepted, "{count}");
+        assert_eq!(answer.mutated().is_some(), accepted, "{count}");
+        assert_eq!(answer.audited("findings").len(), count, "{count}");
+    }
 }
 
 /// Behind an added init container the volumes that the app carries would be checks no more.

@@ -268,7 +268,7 @@ impl<'a> Pod<'a> {
                     app.iter().any(|&app| mounts_it(app))
                         && app
                             .iter()
-                            .filter(|&&app| self.came_in_as_same_image(app, index))
+                            .filter(|&&app| self.is_same_image(app, index))
                             .all(|&app| mounts_it(app))
                 } else {
                     init.into_iter().any(mounts_it)
@@ -276,21 +276,6 @@ impl<'a> Pod<'a> {
             }
             List::Containers | List::EphemeralContainers => false,
         }
-    }
-
-    /// Whether two places came in with the same image: nobody knows of a lookup yet.
-    fn came_in_as_same_image(&self, a: usize, b: usize) -> bool {
-        let image = |place: usize| {
-            let place = &self.places[place];
-            let came_in = place.came_in.as_ref().and_then(|one| one.image.as_str());
-            let image = came_in.unwrap_or(&place.image);
-            Some(
-                Reference::parse(image)
-                    .filter(|_| !is_image_id(image))?
-                    .normalised(),
-            )
-        };
-        image(a).is_some() && image(a) == image(b)
     }
 
     /// The image checks, "init containers in their order, then volumes".

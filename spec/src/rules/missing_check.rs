@@ -11,9 +11,20 @@ pub(crate) fn apply(pod: &mut Pod) {
     if !is_asked_for(pod) {
         return;
     }
-    for (container, need) in missing(pod) {
+    let missing = missing(pod);
+    // A Pod that would get more than 10,000 mounts is too large for any API server (DESIGN.md).
+    let containers = pod.list(List::Containers).len();
+    let is_too_much = pod.settings.coverage() == "Fix"
+        && pod.can_get_checks()
+        && pod.list(List::InitContainers).is_empty()
+        && (pod.settings.as_image_volume()
+            || pod.has_checks()
+            || pod.settings.template().is_none())
+        && missing.len() * containers > 10_000;
+    for (container, need) in missing {
         let (repair, weight) = match pod.settings.coverage() {
             "Reject" => (Repair::None, Weight::Rejects),
+            _ if is_too_much => (Repair::None, Weight::Rejects),
             "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),
             // "`coverage: Fix` acts on a template as `Warn` in every mode"; "Windows Pods get nothing
             // added or replaced, and a warning, in every mode"
@@ -83,7 +94,7 @@ pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
 }
 
 /// "the strength that its containers need"
-fn need(pod: &Pod, container: usize) -> Policy {
+pub(crate) fn need(pod: &Pod, container: usize) -> Policy {
     pod.guarded()
         .into_iter()
         .filter(|&other| {

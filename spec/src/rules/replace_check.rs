@@ -30,6 +30,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             !names.contains(name)
                 && name.len() <= 63
                 && !paths.contains(&format!("/.imagecheck/{name}"))
+                // docs/rules.md: nor "one that mounts an image volume which is no check itself".
+                && !mounts_other_images(pod, place)
         })
         .collect();
     // "Where no init container would remain, the first check stays and carries the volumes."
@@ -82,6 +84,17 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
         }
     }
+}
+
+/// Whether a place mounts an image volume that is no check.
+fn mounts_other_images(pod: &Pod, place: usize) -> bool {
+    pod.examined().into_iter().any(|volume| {
+        let mounts = &pod.places[place].mounts;
+        pod.places[volume].list == List::Volumes
+            && mounts.contains(&pod.places[volume].name)
+            && pod.reference(volume).is_some()
+            && !pod.is_check(volume)
+    })
 }
 
 /// The mounts of a container whose volumes *missing-check* added.

@@ -84,7 +84,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
 }
 
 fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
-    let need = pod.places[container].policy;
+    let need = missing_check::need(pod, container);
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
     let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
         return;
@@ -97,9 +97,17 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if checks.iter().any(|&check| pod.may_be_cached(check)) || pod.may_be_checked(container, need) {
         return;
     }
-    let image = pod.reference(first);
-    if need == Policy::Always && image.is_some_and(|image| pod.settings.forbids_always(&image)) {
+    // One that `forbidAlways` names is passed over for one that it doesn't: with a digest two tags are
+    // one image, and a pattern can name one of them.
+    let may_pull = |check: &usize| {
+        let image = pod.reference(*check);
+        need != Policy::Always || !image.is_some_and(|image| pod.settings.forbids_always(&image))
+    };
+    let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
         refused.push(first);
+        return;
+    };
+    if pod.places[first].policy >= need {
         return;
     }
     let to = as_it_would_stay(pod, &pod.places[first].image, need);
