@@ -137,15 +137,14 @@ fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
         }
         let case = case(&bytes(seed, number));
         let sent = Instant::now();
-        let is_answered = match &mut server {
-            Some(server) => server.review(&case.review())?["response"]["allowed"].is_boolean(),
-            None => {
-                let payload = json!({"request": case.request, "settings": case.settings});
-                let answer = module
-                    .validate(&nothing_granted(), payload.to_string().as_bytes())
-                    .with_context(|| format!("seed {seed}, case {number}"))?;
-                serde_json::from_slice::<Value>(&answer)?["accepted"].is_boolean()
-            }
+        let is_answered = if let Some(server) = &mut server {
+            server.review(&case.review())?["response"]["allowed"].is_boolean()
+        } else {
+            let payload = json!({"request": case.request, "settings": case.settings});
+            let answer = module
+                .validate(&nothing_granted(), payload.to_string().as_bytes())
+                .with_context(|| format!("seed {seed}, case {number}"))?;
+            serde_json::from_slice::<Value>(&answer)?["accepted"].is_boolean()
         };
         latencies.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
         if !is_answered {
