@@ -26,10 +26,11 @@ TRANSCRIPTS := $(TARGET_DIR)/transcripts
 CARGO := cargo --locked
 
 # The host-side tools without what the module's build, `make run` and `make site` don't need, else
-# all of them: between two sets of features Cargo compiles most of the dependencies anew.
-# The same goes for what signs in the tests, which shares many of them.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),, \
-	$(if $(filter site site-build,$(MAKECMDGOALS)),--features policy,--package cosign --all-features))
+# all of them: between two sets of features Cargo compiles most of the dependencies anew. Hence all
+# of these together, also for their tests: alone, each would have other features of what they share.
+PACKAGES := --package xtask --package cosign --package $(POLICY) --all-features
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
+	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
 .PHONY: help
 help: ## List the targets
@@ -40,11 +41,11 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests e2e-tests budgets site-tests ## Everything that CI checks: format, lints, unit and end-to-end tests, budgets, the page
+test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
-setup: ## Install what the tests need: Rust's rustfmt and clippy, a few packages of Debian and npm
-	@hack/setup.sh cargo components packages site browser
+setup: ## Install what the tests need: rustfmt and clippy, packages of Debian and npm, cargo-sbom
+	@hack/setup.sh cargo components packages site browser sbom
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -75,32 +76,45 @@ lint: setup-components xtask ## Clippy on everything, on the module's target too
 .PHONY: unit-tests
 unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --profile xtask --all-features
+	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
 
+# What the release does is among them, so that its first real run isn't the first.
 .PHONY: e2e-tests
-e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
+e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
-	TRANSCRIPTS="$(TRANSCRIPTS)" bats $(filter-out e2e-tests/release.bats,$(wildcard e2e-tests/*.bats))
-
-# Compiles Sigstore's client and the tool that writes the list of components, which takes minutes.
-.PHONY: release-tests
-release-tests: setup-packages annotated-policy.wasm ## What the release does, against a registry on this machine
-	@hack/setup.sh cargo sbom
-	$(CARGO) test --package cosign --profile xtask
-	bats e2e-tests/release.bats
+	TRANSCRIPTS="$(TRANSCRIPTS)" bats e2e-tests
 
 # Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
 .PHONY: specification
-specification: policy.wasm ## The built module against the specification in spec/ (not all differences are decided)
+specification: policy.wasm ## The built module against the specification in spec/, on random and on all small cases
 	$(CARGO) test --package $(POLICY)-spec --profile xtask
-	@"$(XTASK)" soak --seed 1 --cases 5000
-	@"$(XTASK)" soak --spaces 1
+	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
+	@"$(XTASK)" soak --spaces 1 --jobs 2
+	@"$(XTASK)" soak --load 10
 
 # Another seed each time; what it finds is written down, with how to go on.
 .PHONY: soak
 soak: policy.wasm ## The same with a million random cases and larger spaces (an hour)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
-	@"$(XTASK)" soak --spaces 2
+	@"$(XTASK)" soak --spaces 2 --jobs 2
+	@"$(XTASK)" soak --load 60
+
+# SECONDS=3600 for an hour; against a real policy-server where one is on the PATH.
+.PHONY: load
+load: annotated-policy.wasm ## Mixed reviews, one after the other: errors, latency, memory
+	@hack/load-test.sh "$(or $(SECONDS),60)"
+
+# Each target for a minute (SECONDS=600 for more), from the reviews and from fuzz/seeds.
+.PHONY: fuzz
+fuzz: ## Bytes that nobody meant, for requests, settings, images, patterns and hosts' errors
+	@hack/setup.sh cargo fuzz
+	@hack/fuzz.sh "$(or $(SECONDS),60)"
+
+# Hours; what survives is told, and belongs into a test or into .cargo/mutants.toml.
+.PHONY: mutants
+mutants: ## Change the policy's code in every small way, and see that a test fails (hours)
+	@hack/setup.sh cargo mutants
+	CASES=$(or $(CASES),6000) cargo mutants
 
 # The playground, a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
@@ -147,11 +161,11 @@ clean: ## Remove everything that was built
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
+	@$(CARGO) build --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
-.PHONY: setup-cargo setup-components setup-packages setup-site setup-browser
-setup-cargo setup-components setup-packages:
+.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
+setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
 setup-site setup-browser:
 	@hack/setup.sh $(@:setup-%=%)

@@ -13,10 +13,13 @@
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
-XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
+XTASK=$(realpath "${CARGO_TARGET_DIR:-target}/xtask/xtask")
 KWCTL=${KWCTL:-$XTASK}
 POLICY=annotated-policy.wasm
 REVIEWS=test_data/reviews
+
+# Whether KWCTL is another host than this build's own.
+real_host() { [[ ! $KWCTL -ef $XTASK ]]; }
 
 request=$BATS_TEST_TMPDIR/request.json
 # What a failure names: the row of a table, where a test has one.

@@ -2,14 +2,15 @@
 # Makes sure that what the Makefile's targets need is there, installs what can be installed, and
 # says how to get the rest. Silent when nothing is missing.
 #
-#   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny]
+#   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
 #   cargo       Rust, new enough, and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
 #   site        Node.js, new enough, and the playground's npm packages
 #   browser     Chromium for the playground's tests, as a Debian package
-#   sbom, deny  cargo-sbom and cargo-deny, compiled once, beside what was built
+#   sbom, deny, fuzz, mutants
+#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, beside what was built
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -198,20 +199,23 @@ check_browser() {
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's own subcommands that the release and `make deny` need, at versions that are known to work.
+# Cargo's own subcommands that the release and some targets need, at versions that are known to work;
+# without optimisation, as most run for a second and compile for minutes.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
+check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }
+check_mutants() { install_subcommand cargo-mutants 27.1.0; }
 
 install_subcommand() { # <package> <version>
   have "$1" && return
   echo "Compiling $1, once"
-  quietly cargo install --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
+  quietly cargo install --debug --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
 }
 
 (($# > 0)) || set -- cargo components packages site browser
 for part in "$@"; do
   case $part in
-    cargo | components | packages | site | browser | sbom | deny) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny]" ;;
+    cargo | components | packages | site | browser | sbom | deny | fuzz | mutants) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]" ;;
   esac
 done

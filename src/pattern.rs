@@ -16,6 +16,8 @@ use crate::image::{DEFAULT_REGISTRY, Reference, split_registry};
 const LABEL_MAX: usize = 63;
 /// Stands for any digit in the texts of [`ContainerPattern::matches_numbered`].
 const ANY_DIGIT: u8 = b'#';
+/// Stands there for any digit but zero.
+const FIRST_DIGIT: u8 = b'$';
 
 /// Whether a glob matches a text: `*` stands for any run of bytes, `?` for one, everything else
 /// for itself.
@@ -89,7 +91,7 @@ impl ContainerPattern {
         glob_matches(&self.0, name)
     }
 
-    /// Whether it matches any name that is this prefix and a number.
+    /// Whether it matches any name that is this prefix and a number, which has no leading zero.
     ///
     /// Each digit can be chosen by itself, so a place that takes any digit stands for it. As many
     /// digits as the pattern has characters are enough: of more, a `*` takes at least one, and
@@ -98,12 +100,21 @@ impl ContainerPattern {
     pub fn matches_numbered(&self, prefix: &str) -> bool {
         let glob = self.0.as_bytes();
         let mut name = prefix.as_bytes().to_vec();
-        glob.iter().any(|_| {
-            name.push(ANY_DIGIT);
-            aligns(glob, &name, |wanted, byte| {
-                wanted == b'?' || wanted == byte || (byte == ANY_DIGIT && wanted.is_ascii_digit())
+        let mut digit = FIRST_DIGIT;
+        let fits = |wanted: u8, byte: u8| {
+            wanted == b'?'
+                || match byte {
+                    FIRST_DIGIT => matches!(wanted, b'1'..=b'9'),
+                    ANY_DIGIT => wanted.is_ascii_digit(),
+                    _ => wanted == byte,
+                }
+        };
+        self.matches(&format!("{prefix}0"))
+            || glob.iter().any(|_| {
+                name.push(digit);
+                digit = ANY_DIGIT;
+                aligns(glob, &name, fits)
             })
-        })
     }
 }
 

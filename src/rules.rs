@@ -31,7 +31,7 @@ use self::same_image::SameImage;
 use self::settled::RegistryAsked;
 use crate::image::Reference;
 use crate::pattern::first_match;
-use crate::pod::Place;
+use crate::pod::{Place, Slot};
 use crate::request::Review;
 use crate::settings::Settings;
 
@@ -131,7 +131,6 @@ impl<'p> Work<'p> {
             moved_mounts: Vec::new(),
             lookups: BTreeMap::new(),
         };
-        let roles = Roles::of(&review.pod, settings);
         for place in &review.pod.places {
             if settings.exempt.container(&place.name.value) {
                 continue;
@@ -139,8 +138,7 @@ impl<'p> Work<'p> {
             match Reference::parse(place.image_text()) {
                 Ok(reference) => {
                     if first_match(&settings.exempt.images, &reference).is_none() {
-                        let role = roles.role(place);
-                        let mut entry = Entry::new(place, role, reference, settings);
+                        let mut entry = Entry::new(place, reference, settings);
                         entry.use_cached =
                             settled::left_by_use_cached(&entry, review.event, settings);
                         work.entries.push(entry);
@@ -153,6 +151,21 @@ impl<'p> Work<'p> {
             }
         }
         work
+    }
+
+    /// Says what each entry is. Whether a volume proves an image depends on who else pulls that
+    /// image.
+    fn assign_roles(&mut self) {
+        let (pod, settings) = (&self.review.pod, self.settings);
+        let roles = Roles::of(pod, settings, &self.entries);
+        let roles: Vec<Role> = self
+            .entries
+            .iter()
+            .map(|entry| roles.role(entry.place))
+            .collect();
+        for (entry, role) in self.entries.iter_mut().zip(roles) {
+            entry.role = role;
+        }
     }
 
     /// Whether nothing was found and nothing changes.
@@ -173,6 +186,20 @@ impl<'p> Work<'p> {
         !self.added.is_empty() || self.entries.iter().any(Entry::is_finding)
     }
 
+    /// Whether an answer could show that a volume is no check: one that containers carry proves an
+    /// image only if all of the image's containers mount it.
+    fn may_have_no_checks(&self) -> bool {
+        if self.review.pod.list(Slot::InitContainer).next().is_some() {
+            return false;
+        }
+        let cannot_tell = RegistryAsked::of(&self.entries);
+        let mut checks = self
+            .entries
+            .iter()
+            .filter(|entry| entry.role == Role::Check);
+        checks.any(|check| cannot_tell.may_join(&check.reference))
+    }
+
     /// Images that can't be told apart because no registry is asked: with `registry.maxLookups: 0`.
     fn cannot_tell_images_apart(&self) -> RegistryAsked<'p> {
         if self.settings.registry.max_lookups == 0 {
@@ -191,28 +218,45 @@ pub fn run<'p>(
     decision: Decision,
     registries: &mut dyn registry::Registries,
 ) -> Work<'p> {
-    let mut work = Work::new(review, settings);
-    registry::keep_earlier_pins(&mut work);
-    policies(&mut work);
+    let mut looked_up = Vec::new();
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
-        let mut without = work.clone();
-        checks(&mut without);
+        let without = with_answers(review, settings, &[]);
         if decision.rejects_anyway(&without) {
             return without;
         }
-        let looked_up = registry::ask(&work, registries);
-        // Once more from the start, now that it is known which tags and digests are one image.
-        if looked_up.iter().any(registry::LookedUp::has_digest) {
-            work = Work::new(review, settings);
-            registry::keep_earlier_pins(&mut work);
-            registry::learn(&mut work, &looked_up);
-            policies(&mut work);
-        }
-        registry::apply(&mut work, looked_up);
+        let work = before_lookups(review, settings, &[]);
+        looked_up = registry::ask(&work, registries);
     }
-    checks(&mut work);
+    let mut work = with_answers(review, settings, &looked_up);
     replace_check::apply(&mut work);
+    work
+}
+
+/// All rules but the last, with what registries answered.
+fn with_answers<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+) -> Work<'p> {
+    let mut work = before_lookups(review, settings, looked_up);
+    registry::apply(&mut work, looked_up);
+    checks(&mut work);
+    work
+}
+
+/// What comes before *registry*; where registries were asked, with what they said of tags and
+/// digests that are one image.
+fn before_lookups<'p>(
+    review: &'p Review<'p>,
+    settings: &'p Settings,
+    looked_up: &[registry::LookedUp],
+) -> Work<'p> {
+    let mut work = Work::new(review, settings);
+    registry::keep_earlier_pins(&mut work);
+    registry::learn(&mut work, looked_up);
+    work.assign_roles();
+    policies(&mut work);
     work
 }
 
@@ -227,6 +271,9 @@ fn policies(work: &mut Work<'_>) {
 fn checks(work: &mut Work<'_>) {
     let checks = work.entries.iter().any(|entry| entry.role == Role::Check);
     if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
+        return;
+    }
+    if work.settings.registry.max_lookups == 0 && work.may_have_no_checks() {
         return;
     }
     let images = SameImage::of(&work.entries);

@@ -7,8 +7,6 @@
 # `consult` is `evaluate` for requests that lead to lookups. It records each host call and checks
 # that nothing of a host's raw errors reaches anybody.
 
-XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
-
 # Everything speaks to the loopback directly, and hosts know no credentials but a test's own.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials

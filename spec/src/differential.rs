@@ -92,7 +92,11 @@ pub fn kinds(difference: &Difference) -> Vec<String> {
     kinds.map(str::to_owned).collect()
 }
 
-fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
+/// What a policy does with a case.
+///
+/// # Errors
+/// Where it gives no answer, or finds fault with the settings.
+pub fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
     let settings = case.settings.to_string();
     let answer = policy.validate_settings(settings.as_bytes())?;
     let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;

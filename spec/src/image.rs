@@ -1,5 +1,7 @@
 //! Image references: what the design calls an image, its normalised name, its spelling.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -16,8 +18,6 @@ pub struct Reference {
     pub repository: String,
     /// The tag, `latest` where neither tag nor digest was written.
     pub tag: Option<String>,
-    /// Whether the tag was written.
-    pub is_tag_written: bool,
     /// The digest, with its algorithm.
     pub digest: Option<String>,
     /// Registry and repository as they were written: "a node keeps credentials by the name as
@@ -46,10 +46,25 @@ static IDENTIFIER: LazyLock<Regex> =
 static IMAGE_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\Asha256:[a-f0-9]+\z").expect("a regular expression"));
 
+thread_local! {
+    // The same few texts are read again and again.
+    static PARSED: RefCell<HashMap<String, Option<Reference>>> = RefCell::new(HashMap::new());
+}
+
 impl Reference {
     /// Reads a reference as the kubelet does; `None` is what it calls `InvalidImageName`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        PARSED.with_borrow_mut(|parsed| {
+            if parsed.len() > 1_000 {
+                parsed.clear();
+            }
+            let read = || Self::read(text);
+            parsed.entry(text.to_owned()).or_insert_with(read).clone()
+        })
+    }
+
+    fn read(text: &str) -> Option<Self> {
         if IDENTIFIER.is_match(text) {
             return None;
         }
@@ -82,7 +97,6 @@ impl Reference {
         Some(Self {
             registry: text_of(1)?,
             repository,
-            is_tag_written: tag.is_some(),
             // "with neither tag nor digest the tag is `latest`" (facts)
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
             digest,

@@ -3,7 +3,7 @@
 //! stands, quoted, beside the lines that say it again. The module is run against it with random
 //! requests, settings and registries, so that a mistake has to be made twice to stay.
 //!
-//! Where the design leaves something open, `AMBIGUITIES.md` says how it is read here.
+//! Where the design leaves something open, `DESIGN.md` says how it is read here.
 
 pub mod compare;
 pub mod differential;
@@ -83,10 +83,9 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     pod.has_controller = request::has_controller(&object);
     // "Lookups happen only for objects that would otherwise be accepted."
     let mut unasked = pod.clone();
-    unasked.is_lenient = true;
+    // *replace-check* decides nothing, and would hide the checks.
+    unasked.has_controller = false;
     rules::apply(&mut unasked, &object["status"], None);
-    // What a lookup may change decides nothing: images that it shows to be covered, policies that
-    // `Pin` and `UseCached` lower.
     let undecided: Vec<bool> = unasked
         .findings
         .iter()
@@ -115,13 +114,16 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     answer(request, object, &pod)
 }
 
-/// Whether a finding is about an image that a lookup may say something about.
+/// Whether an answer may take a finding back: a digest that makes two images one that of a check,
+/// `Pin` and `UseCached` that of a default.
 fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
-    ["missing-check", "weak-check", "default"].contains(&finding.rule)
-        && pod
-            .examined()
-            .into_iter()
-            .any(|other| pod.is_looked_up(other) && pod.is_same_repository(other, finding.place))
+    match finding.rule {
+        "missing-check" => pod.may_be_pulled_first(finding.place),
+        "weak-check" | "default" => {
+            pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)
+        }
+        _ => false,
+    }
 }
 
 /// Asks each thing once.

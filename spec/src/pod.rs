@@ -84,6 +84,12 @@ pub(crate) struct CameIn {
 }
 
 impl Place {
+    /// The policy that came in, or that the API server writes.
+    pub(crate) fn policy_before(&self) -> Policy {
+        let came_in = self.came_in.as_ref();
+        came_in.map_or(self.policy, |came_in| came_in.effective)
+    }
+
     /// Whether somebody, an author or the API server, has written the policy.
     pub(crate) fn is_policy_written(&self) -> bool {
         self.came_in
@@ -95,6 +101,8 @@ impl Place {
 /// What the registries said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lookups {
+    /// The full name of the image of each place before any was asked for.
+    pub(crate) images: Vec<Option<String>>,
     pub(crate) asked: Vec<String>,
     pub(crate) manifests: Vec<String>,
     pub(crate) failed: Vec<FailedLookup>,
@@ -349,32 +357,51 @@ impl<'a> Pod<'a> {
 
     /// Whether what one place pulls serves another: the same image, written alike.
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
-        proof != place
-            && self.is_written_alike(proof, place)
-            && (self.is_same_image(proof, place) || self.may_be_same_image(proof, place))
+        proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
     }
 
-    /// Where nothing is asked: whether two places may have been one image for the run that asked,
-    /// since a tag that is looked up stands in one of them.
-    pub(crate) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
-        self.is_lenient
-            && self.is_same_repository(a, b)
-            && (self.is_looked_up(a) || self.is_looked_up(b))
-    }
-
-    /// Where nothing is asked: whether a lookup may have joined the image of a place with another one.
-    pub(crate) fn may_be_joined(&self, place: usize) -> bool {
-        self.examined()
+    /// The strongest policies that checks and other init containers came in with, where an answer of
+    /// a registry may make the image of a place one with theirs: several images stand in the Pod
+    /// under its written repository, and one of them is a tag that is looked up.
+    fn may_be_joined(&self, place: usize) -> Option<(Option<Policy>, Option<Policy>)> {
+        let alike: Vec<usize> = self
+            .examined()
             .into_iter()
-            .any(|other| self.may_be_same_image(other, place) && !self.is_same_image(other, place))
+            .filter(|&other| self.places[other].came_in.is_some())
+            .filter(|&other| self.is_written_alike(other, place))
+            .collect();
+        let has_others = alike
+            .iter()
+            .any(|&other| !self.is_same_image(other, alike[0]));
+        if !has_others || !alike.iter().any(|&other| self.is_looked_up(other)) {
+            return None;
+        }
+        let strongest = |is_one: &dyn Fn(usize) -> bool| {
+            let them = alike.iter().filter(|&&other| is_one(other));
+            them.map(|&other| self.places[other].policy_before()).max()
+        };
+        let by_checks = strongest(&|other| self.is_check(other));
+        let by_inits = strongest(&|other| self.is_plain_init(other) && !self.is_check(other));
+        Some((by_checks, by_inits))
     }
 
-    /// Whether two places pull from one repository.
-    pub(crate) fn is_same_repository(&self, a: usize, b: usize) -> bool {
-        match (self.reference(a), self.reference(b)) {
-            (Some(a), Some(b)) => a.name() == b.name(),
-            _ => false,
-        }
+    /// Whether an answer may make the image of a place one with another that is pulled first.
+    pub(crate) fn may_be_pulled_first(&self, place: usize) -> bool {
+        self.may_be_joined(place)
+            .is_some_and(|(checks, inits)| checks.or(inits).is_some())
+    }
+
+    /// "accepts whatever [the first copy] may have left": whether an answer to it may have shown that a
+    /// check of the image is strong enough.
+    pub(crate) fn may_be_checked(&self, place: usize, need: Policy) -> bool {
+        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
+        joined.is_some_and(|(checks, _)| checks >= Some(need))
+    }
+
+    /// The same: whether it may have shown that the image is covered.
+    pub(crate) fn may_be_covered(&self, place: usize, need: Policy) -> bool {
+        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
+        joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
 
     /// Whether a tag stands in a place that is looked up.
@@ -403,25 +430,40 @@ impl<'a> Pod<'a> {
         }
     }
 
-    /// In the copy: whether `UseCached` may have left the policy of a place.
-    pub(crate) fn may_be_cached(&self, place: usize) -> bool {
-        const ACTIONS: [&str; 5] = [
+    /// Whether an answer to a lookup in its written repository may change the policy of a place.
+    pub(crate) fn may_be_pinned_or_cached(&self, place: usize) -> bool {
+        let changes = self.reference(place).is_some_and(|image| {
+            self.settings.lookup(&image) == "Pin" || self.has_use_cached(&image)
+        });
+        changes
+            && self
+                .examined()
+                .into_iter()
+                .any(|other| self.is_written_alike(other, place) && self.is_looked_up(other))
+    }
+
+    /// Whether an effective `on…` is `UseCached`.
+    fn has_use_cached(&self, image: &Reference) -> bool {
+        let actions = [
             "onNotFound",
             "onDenied",
             "onRateLimited",
             "onUnreachable",
             "onUnknown",
         ];
-        let came_in = self.places[place].came_in.as_ref();
+        let mut actions = actions.iter();
+        self.settings.lookup(image) != "Off"
+            && actions.any(|key| self.settings.registry(image, key, "") == "UseCached")
+    }
+
+    /// In the copy: whether `UseCached` may have left the policy of a place.
+    pub(crate) fn may_be_cached(&self, place: usize) -> bool {
         self.is_lenient
-            && came_in.is_some_and(|came_in| came_in.effective == Policy::IfNotPresent)
+            && self.places[place].policy_before() == Policy::IfNotPresent
             && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
+            && self.is_looked_up(place)
             && self.reference(place).is_some_and(|image| {
-                image.digest.is_none()
-                    && self.settings.lookup(&image) != "Off"
-                    && ACTIONS
-                        .iter()
-                        .any(|key| self.settings.registry(&image, key, "") == "UseCached")
+                self.has_use_cached(&image) && !self.settings.requires_always(&image)
             })
     }
 

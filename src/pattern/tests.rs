@@ -337,6 +337,13 @@ fn a_pattern_is_held_against_every_number() {
         ("i*-*-7", false),
         ("imagecheck", false),
         ("imagecheck?", false),
+        // A number has no leading zero.
+        ("imagecheck-0", true),
+        ("imagecheck-0*", true),
+        ("imagecheck-01", false),
+        ("imagecheck-0?", false),
+        ("*-01*", false),
+        ("*01", true),
         ("imagecheck-a", false),
         ("imagecheck-*a", false),
         ("imagepullcheck-*", false),
@@ -420,13 +427,14 @@ proptest! {
 
     #[test]
     fn a_pattern_is_held_against_numbers_as_trying_them_does(
-        glob in "[ab*?12-]{1,5}",
+        glob in "[ab*?01-]{1,5}",
         prefix in "a[ab1-]{0,2}",
     ) {
         if let Ok(pattern) = ContainerPattern::try_from(glob) {
-            let matches = texts("123", 6)
+            let matches = texts("012", 6)
                 .iter()
-                .any(|digits| !digits.is_empty() && pattern.matches(&format!("{prefix}{digits}")));
+                .filter(|digits| *digits == "0" || digits.starts_with(['1', '2']))
+                .any(|digits| pattern.matches(&format!("{prefix}{digits}")));
             prop_assert_eq!(pattern.matches_numbered(&prefix), matches);
         }
     }

@@ -52,7 +52,9 @@ impl Decision {
             return false;
         }
         let asked = RegistryAsked::of(&without_registry.entries);
+        let may_have_no_checks = without_registry.may_have_no_checks();
         let stays = |rule: Rule, reference: &Reference<'_>| match rule {
+            Rule::WeakCheck | Rule::MissingCheck if may_have_no_checks => false,
             Rule::Default | Rule::WeakCheck => {
                 let lookup = without_registry.settings.registry.for_image(reference);
                 let changes = lookup.mode == LookupMode::Pin || lookup.may_use_cached();
@@ -70,7 +72,7 @@ impl Decision {
         let repair_stays = || {
             entries.iter().any(|entry| {
                 let finding = entry.policy_finding();
-                finding.is_some_and(|cause| stays(cause.rule(), &entry.reference))
+                entry.pinned || finding.is_some_and(|cause| stays(cause.rule(), &entry.reference))
             }) || without_registry.added.iter().any(|check| {
                 let guarded = entries.get(check.guarded);
                 guarded.is_some_and(|entry| stays(Rule::MissingCheck, &entry.reference))

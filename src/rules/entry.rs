@@ -55,17 +55,16 @@ pub struct Entry<'p> {
 }
 
 impl<'p> Entry<'p> {
-    /// An entry as it came in.
+    /// An entry as it came in, without its role.
     pub(super) fn new(
         place: &'p Place<'p>,
-        role: Role,
         reference: Reference<'p>,
         settings: &'p Settings,
     ) -> Self {
         let images = &settings.images;
         Self {
             place,
-            role,
+            role: Role::Other,
             reference,
             require_always: first_match(&images.require_always, &reference),
             forbid_always: first_match(&images.forbid_always, &reference),
@@ -179,9 +178,10 @@ struct Mounted {
 }
 
 impl<'p> Roles<'p> {
-    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
+    /// The roles in a Pod with these entries, by what is known to be one image.
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, entries: &'p [Entry<'_>]) -> Self {
         let volumes = if pod.has_image_volumes() {
-            mounted(pod)
+            mounted(pod, entries)
         } else {
             BTreeMap::new()
         };
@@ -228,10 +228,12 @@ impl<'p> Roles<'p> {
 }
 
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
-fn mounted<'p>(pod: &'p Pod<'p>) -> BTreeMap<&'p str, Mounted> {
-    let identity = |place: &'p Place<'p>| {
-        let reference = Reference::parse(place.image_text()).ok()?;
-        Some(reference.identity())
+fn mounted<'p>(pod: &'p Pod<'p>, entries: &'p [Entry<'_>]) -> BTreeMap<&'p str, Mounted> {
+    // What is exempt pulls nothing, as far as checks are concerned.
+    let identity = |place: &Place<'_>| {
+        let key = |place: &Place<'_>| (place.slot, place.index);
+        let entry = entries.binary_search_by_key(&key(place), |entry| key(entry.place));
+        Some(entries.get(entry.ok()?)?.identity())
     };
     let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {

@@ -10,7 +10,7 @@ use self::names::FreeNames;
 pub use self::place::{Carriers, MOUNTED_IN, MadeOf, Position};
 use super::same_image::{Pulls, SameImage};
 use super::{Cause, Field, Problem, Role, Rule, Told, Work, pull_once, settled};
-use crate::pod::Place;
+use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
 use crate::sentence::Names;
@@ -58,7 +58,8 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     }
     let by_image = images.checks(&by_spelling);
     let cannot_tell = work.cannot_tell_images_apart();
-    let adds = adds(work);
+    let is_too_much = adds(work) && is_too_much(work, uncovered.len());
+    let adds = adds(work) && !is_too_much;
     let mut names: Option<FreeNames<'_>> = None;
     for pulls in uncovered {
         let Some((guarded, policy)) = pulls.guarded else {
@@ -88,7 +89,7 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             };
             work.added.push(check);
         } else {
-            let is_advice = coverage != Coverage::Reject;
+            let is_advice = coverage != Coverage::Reject && !is_too_much;
             let uncovered = Uncovered {
                 policy,
                 written_otherwise,
@@ -105,6 +106,19 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     if !work.added.is_empty() {
         pull_once::apply(work, images);
     }
+}
+
+/// The most mounts that are added to a Pod, which are about a megabyte.
+const MOUNTS_MAX: usize = 10_000;
+
+/// Whether so many volumes, mounted on every container of the Pod, would make it too large: a
+/// thousand of both is more than any API server takes, and a module's memory soon as well.
+fn is_too_much(work: &Work<'_>, checks: usize) -> bool {
+    let pod = &work.review.pod;
+    let is_carried_by_containers = MadeOf::in_pod_of(work) == MadeOf::Volume
+        && matches!(Carriers::in_pod_of(work), Carriers::Containers);
+    let containers = pod.list(Slot::Container).count();
+    is_carried_by_containers && checks.saturating_mul(containers) > MOUNTS_MAX
 }
 
 /// How an image that no check covers is pulled by the container that needs it most.
@@ -186,8 +200,6 @@ fn checked_otherwise(told: &Told<'_>, other: &str, names: Names, way_out: &str) 
 fn last_check<'p>(work: &Work<'p>) -> Option<&'p Place<'p>> {
     let mut entries = work.entries.iter().rev();
     entries
-        .find(|entry| {
-            entry.role == Role::Check && entry.place.slot == crate::pod::Slot::InitContainer
-        })
+        .find(|entry| entry.role == Role::Check && entry.place.slot == Slot::InitContainer)
         .map(|entry| entry.place)
 }

@@ -63,7 +63,13 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             && (pulled.for_all
                 || own_pulls(&entry.place.mounts, &volumes, spelling) < pulled.volumes)
         {
-            entry.set_policy(PullPolicy::IfNotPresent, PullOnce);
+            // A forbidden `Never` that became a default of `Always` before: that it was forbidden is
+            // still a finding, and still the reason.
+            if entry.policy_before() == PullPolicy::Never {
+                entry.policy = PullPolicy::IfNotPresent;
+            } else {
+                entry.set_policy(PullPolicy::IfNotPresent, PullOnce);
+            }
         }
     }
 }

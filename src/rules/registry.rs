@@ -48,14 +48,6 @@ pub struct LookedUp {
     answer: Result<Answer, NoAnswer>,
 }
 
-impl LookedUp {
-    /// Whether a registry gave its digest.
-    #[must_use]
-    pub const fn has_digest(&self) -> bool {
-        self.answer.is_ok()
-    }
-}
-
 /// Looks up the images that the settings name, each once, in the order of [`groups`].
 pub fn ask(work: &Work<'_>, registries: &mut dyn Registries) -> Vec<LookedUp> {
     let asked = asked_platforms(work);
@@ -69,10 +61,7 @@ pub fn ask(work: &Work<'_>, registries: &mut dyn Registries) -> Vec<LookedUp> {
         };
         // Who pulls with Never never asks a registry.
         let is_pulled = entries().any(|entry| entry.policy != PullPolicy::Never);
-        if !is_pulled
-            || first.lookup.mode == LookupMode::Off
-            || (first.has_digest() && !with_platforms)
-        {
+        if !is_pulled || (first.has_digest() && !with_platforms) {
             continue;
         }
         let image = name(first);
@@ -108,7 +97,7 @@ pub fn learn(work: &mut Work<'_>, looked_up: &[LookedUp]) {
 }
 
 /// Does what the settings say with each answer.
-pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
+pub fn apply(work: &mut Work<'_>, looked_up: &[LookedUp]) {
     let asked = asked_platforms(work);
     for LookedUp {
         members,
@@ -119,11 +108,11 @@ pub fn apply(work: &mut Work<'_>, looked_up: Vec<LookedUp>) {
         match answer {
             Ok(answer) => {
                 if let Some(index) = &answer.platforms {
-                    hold_against(work, &members, &asked, index);
+                    hold_against(work, members, &asked, index);
                 }
-                pin(work, &members);
+                pin(work, members);
             }
-            Err(answer) => fail(work, &members, image, answer),
+            Err(answer) => fail(work, members, image, *answer),
         }
     }
 }
@@ -149,15 +138,17 @@ fn name(entry: &Entry<'_>) -> String {
     }
 }
 
-/// The entries of each image, the images of containers first: a check that is added later must not
-/// change the order, which decides what `registry.maxLookups` leaves out.
+/// The entries of each image that is looked up, the images of containers first: a check that is
+/// added later must not change the order, which decides what `registry.maxLookups` leaves out.
 fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
     let images = SameImage::of(&work.entries);
     let mut numbers: Vec<Option<usize>> = vec![None; images.count()];
     let mut groups: Vec<Vec<usize>> = Vec::with_capacity(images.count());
     for containers in [true, false] {
         for (index, (entry, image)) in work.entries.iter().zip(images.ids()).enumerate() {
-            if (entry.place.slot == Slot::Container) != containers {
+            // One digest can stand behind several tags, and a setting name one of them.
+            let is_off = entry.lookup.mode == LookupMode::Off;
+            if is_off || (entry.place.slot == Slot::Container) != containers {
                 continue;
             }
             let next = groups.len();
@@ -177,7 +168,8 @@ fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
 /// A tag that was pinned before stays at its digest: an object that is applied again must not
 /// restart its containers because the tag moved in between.
 pub(super) fn keep_earlier_pins(work: &mut Work<'_>) {
-    if work.review.event != Event::PodUpdate {
+    // With `registry.maxLookups: 0` a tag without a digest is nobody's concern.
+    if work.review.event != Event::PodUpdate || work.settings.registry.max_lookups == 0 {
         return;
     }
     for entry in &mut work.entries {
@@ -237,17 +229,20 @@ fn hold_against(
 }
 
 /// A registry gave no digest for the tag of these entries.
-fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer) {
+fn fail(work: &mut Work<'_>, members: &[usize], image: &str, answer: NoAnswer) {
     let event = work.review.event;
     let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
         return;
     };
     let mut action = answer.failure.action(&first.lookup);
     // An outage doesn't belong into a template, and the policies of a Pod that exists can't change.
-    if action == OnFailure::UseCached && (!event.may_change_policy() || event.is_template()) {
+    // A digest was looked up for its platforms only: nothing of it is left open.
+    let keeps_policy =
+        !event.may_change_policy() || event.is_template() || first.reference.digest().is_some();
+    if action == OnFailure::UseCached && keeps_policy {
         action = OnFailure::KeepTag;
     }
-    // A digest was looked up for its platforms only, and a warning never rejects.
+    // A warning never rejects.
     let for_a_warning = work.settings.registry.platform == Platform::Warn;
     if action == OnFailure::Reject && first.has_digest() && for_a_warning {
         action = OnFailure::KeepTag;
@@ -283,5 +278,5 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: String, answer: NoAnswer)
         kept_always,
         lowered,
     };
-    work.lookups.insert(image, lookup);
+    work.lookups.insert(image.to_owned(), lookup);
 }

@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MOUNTED_IN};
-use super::{Role, Work};
+use super::same_image::SameImage;
+use super::{Entry, Role, Work};
 use crate::pod::{Place, Slot};
 use crate::request::Event;
 
@@ -28,20 +29,30 @@ pub fn apply(work: &mut Work<'_>) {
     let mut volumes: BTreeSet<&str> = BTreeSet::new();
     volumes.extend(review.pod.volume_names.iter().map(|name| &**name));
     volumes.extend(work.added.iter().map(|check| &*check.name));
+    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
+    let mut other_volumes: BTreeSet<&str> = BTreeSet::new();
+    for entry in &work.entries {
+        match (entry.place.slot, entry.role) {
+            (Slot::ImageVolume, Role::Check) => &mut checked_by_volumes,
+            (Slot::ImageVolume, _) => &mut other_volumes,
+            _ => continue,
+        }
+        .insert(&*entry.place.name.value);
+    }
     let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();
     for (index, entry) in work.entries.iter().enumerate() {
-        let name = &*entry.place.name.value;
-        let is_check = entry.role == Role::Check && entry.place.slot == Slot::InitContainer;
-        if is_check && name.len() <= NAME_MAX && volumes.insert(name) {
-            replaced.insert(entry.place.index, index);
+        let place = entry.place;
+        let name = &*place.name.value;
+        let is_check = entry.role == Role::Check && place.slot == Slot::InitContainer;
+        // Without the last init container that mounts it, an image volume would be one to guard.
+        let mounts_another = || {
+            let mut mounts = place.mounts.iter();
+            mounts.any(|mount| other_volumes.contains(&*mount.name))
+        };
+        if is_check && name.len() <= NAME_MAX && !mounts_another() && volumes.insert(name) {
+            replaced.insert(place.index, index);
         }
     }
-    let volume_checks = work
-        .entries
-        .iter()
-        .filter(|entry| entry.role == Role::Check && entry.place.slot == Slot::ImageVolume);
-    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
-    checked_by_volumes.extend(volume_checks.map(|entry| &*entry.place.name.value));
     // What can't be mounted on the carrier stays, and may be the carrier itself then.
     while !replaced.is_empty() {
         let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
@@ -64,10 +75,15 @@ pub fn apply(work: &mut Work<'_>) {
             })
             .map(|place| place.index)
             .collect();
-        if collide.is_empty() {
+        let keep = if collide.is_empty() {
+            with_one_that_stays(work, &replaced)
+        } else {
+            collide
+        };
+        if keep.is_empty() {
             break;
         }
-        for place in collide {
+        for place in keep {
             replaced.remove(&place);
         }
     }
@@ -81,6 +97,28 @@ pub fn apply(work: &mut Work<'_>) {
     }
     work.moved_mounts = moved.into_iter().collect();
     work.replaced = entries;
+}
+
+/// The checks of an image of which one stays: they would come behind it, and another of them would
+/// be the first, which is the one that is raised.
+fn with_one_that_stays(work: &Work<'_>, replaced: &BTreeMap<usize, usize>) -> Vec<usize> {
+    let images = SameImage::of(&work.entries);
+    let mut stays = vec![false; images.count()];
+    let is_replaced = |entry: &Entry<'_>| {
+        entry.place.slot == Slot::InitContainer && replaced.contains_key(&entry.place.index)
+    };
+    let checks = || {
+        let entries = work.entries.iter().zip(images.ids());
+        entries.filter(|(entry, _)| entry.role == Role::Check)
+    };
+    for (entry, image) in checks() {
+        if let Some(stays) = stays.get_mut(image) {
+            *stays |= !is_replaced(entry);
+        }
+    }
+    let stays = |image: usize| stays.get(image).copied().unwrap_or_default();
+    let together = checks().filter(|(entry, image)| is_replaced(entry) && stays(*image));
+    together.map(|(entry, _)| entry.place.index).collect()
 }
 
 /// Where the volume of a check is mounted.

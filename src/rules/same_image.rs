@@ -148,7 +148,8 @@ impl Pulls {
                 first: Some(index),
                 first_for_always: entry.forbid_always.is_none().then_some(index),
                 strongest: Some(entry.policy),
-                use_cached: entry.use_cached,
+                // `UseCached` leaves `Never`, which is as weak as it was.
+                use_cached: entry.use_cached && entry.policy != PullPolicy::Never,
             }),
             Role::Init => {
                 self.by_init_containers = self.by_init_containers.max(Some(entry.policy));

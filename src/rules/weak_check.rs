@@ -37,9 +37,8 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         let (Some(first), Some(guarded)) = (checks.first, work.entries.get(guarded)) else {
             continue;
         };
-        let is_cached = checks.use_cached && checks.strongest >= Some(PullPolicy::IfNotPresent);
         if checks.strongest >= Some(needed)
-            || is_cached
+            || checks.use_cached
             || cannot_tell.may_be_checked(&guarded.reference, needed)
         {
             continue;

@@ -7,6 +7,7 @@
 //! the same module; these are what is held against the budgets.
 
 pub(crate) mod budgets;
+pub(crate) mod hostile;
 pub(crate) mod meter;
 pub(crate) mod scenarios;
 pub(crate) mod times;

@@ -3,7 +3,7 @@
 //! not some of them."
 
 use crate::image::Reference;
-use crate::pod::Pod;
+use crate::pod::{List, Pod};
 use crate::policy::{Policy, server_default};
 use crate::settings::Settings;
 
@@ -40,7 +40,8 @@ pub(crate) fn apply(pod: &mut Pod) {
 /// policy that a forbid takes away.
 fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: Policy) -> bool {
     pod.reference(place).is_some_and(|image| {
-        default != Policy::Always && pod.settings.requires_always(&image)
+        let is_forbidden_as_well = pod.settings.forbids_always(&image);
+        default != Policy::Always && pod.settings.requires_always(&image) && !is_forbidden_as_well
             || is_forbidden(pod.settings, &image, pod.places[place].policy)
     })
 }
@@ -82,11 +83,15 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         return Some(default);
     };
     let lookup = settings.lookup(&image);
+    // Of such an image only the contradiction is told.
+    let is_contradicted = settings.requires_always(&image) && settings.forbids_always(&image);
     match default {
         // "A default `Never` doesn't reach looked-up images"
         Policy::Never if lookup != "Off" => None,
         // "a default that is forbidden is clamped to `IfNotPresent`"
-        Policy::Never if settings.forbids_never(&image) => Some(Policy::IfNotPresent),
+        Policy::Never if settings.forbids_never(&image) && !is_contradicted => {
+            Some(Policy::IfNotPresent)
+        }
         Policy::Always if settings.forbids_always(&image) && !settings.requires_always(&image) => {
             Some(Policy::IfNotPresent)
         }
@@ -98,13 +103,15 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
 
 /// Whether a policy stays although the default is another one, since the policy may have written
 /// it itself.
-fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
+pub(crate) fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
     let policy = pod.places[place].policy;
     // "a default weakens neither half of what *pull-once* leaves"
     default < policy && is_half_of_pull_once(pod, place)
         // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for
         // *default* and *weak-check*" in the copy
         || pod.may_be_cached(place)
+        // The checks may have taken it back, once an answer told what is the same image.
+        || pod.is_lenient && pod.may_be_pulled_first(place)
 }
 
 /// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
@@ -118,7 +125,10 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && !pod.settings.requires_always(&pulled)
             && pod.places[proof].policy == Policy::Always
             && !pod.settings.forbids_always(&proved)
-            && pod.proves(proof, container)
+            // Who mounts a volume itself isn't asked; but those that the app carries spare nobody a pull.
+            && pod.serves(proof, container)
+            && (pod.is_plain_init(proof)
+                || pod.is_check(proof) && !pod.list(List::InitContainers).is_empty())
     };
     pod.settings.pull_once()
         && pod

@@ -16,7 +16,16 @@ pub(crate) fn apply(pod: &mut Pod) {
         let required = pod.settings.requires_always(&image);
         let forbidden = pod.settings.forbids_always(&image);
         let wanted = if required && forbidden {
-            // "An image that both match is a finding without a repair that names both patterns."
+            // "An image that both match is a finding without a repair that names both patterns." And
+            // "what a forbid takes away counts as not chosen, so *default* comes first".
+            let text = &pod.places[place].image;
+            let default = default::configured(pod.settings, text, pod.is_check(place))
+                .filter(|_| default::is_forbidden(pod.settings, &image, policy))
+                .filter(|&default| !default::stands(pod, place, default))
+                .filter(|_| pod.event != Event::PodUpdate);
+            if let Some(default) = default {
+                pod.set_policy("disallowed-policy", place, default, false);
+            }
             None
         } else if required && policy != Policy::Always {
             // "containers of these images pull with `Always`"
@@ -27,6 +36,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             // first"
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
+                .filter(|&default| !default::stands(pod, place, default))
                 .filter(|_| pod.event != Event::PodUpdate);
             Some(default.unwrap_or(Policy::IfNotPresent))
         } else {

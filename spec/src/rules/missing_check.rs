@@ -11,16 +11,20 @@ pub(crate) fn apply(pod: &mut Pod) {
     if !is_asked_for(pod) {
         return;
     }
-    // One after the other: an added init container may take from a volume that the app containers
-    // carry what makes it a check ("where there is none, on every app container").
-    let mut told = Vec::new();
-    while let Some((container, need)) = missing(pod)
-        .into_iter()
-        .find(|(container, _)| !told.contains(container))
-    {
-        told.push(container);
+    let missing = missing(pod);
+    // A Pod that would get more than 10,000 mounts is too large for any API server (DESIGN.md).
+    let containers = pod.list(List::Containers).len();
+    let is_too_much = pod.settings.coverage() == "Fix"
+        && pod.can_get_checks()
+        && pod.list(List::InitContainers).is_empty()
+        && (pod.settings.as_image_volume()
+            || pod.has_checks()
+            || pod.settings.template().is_none())
+        && missing.len() * containers > 10_000;
+    for (container, need) in missing {
         let (repair, weight) = match pod.settings.coverage() {
             "Reject" => (Repair::None, Weight::Rejects),
+            _ if is_too_much => (Repair::None, Weight::Rejects),
             "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),
             // "`coverage: Fix` acts on a template as `Warn` in every mode"; "Windows Pods get nothing
             // added or replaced, and a warning, in every mode"
@@ -57,8 +61,8 @@ fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
         };
         let is_known = found.iter().any(|(known, _)| of_its_image(known));
         // The copy can't know what a lookup has shown to be covered.
-        if !is_known && !is_covered(pod, container) && !pod.may_be_joined(container) {
-            let need = need(pod, container);
+        let need = need(pod, container);
+        if !is_known && !is_covered(pod, container) && !pod.may_be_covered(container, need) {
             let neediest = pod
                 .guarded()
                 .into_iter()
@@ -90,7 +94,7 @@ pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
 }
 
 /// "the strength that its containers need"
-fn need(pod: &Pod, container: usize) -> Policy {
+pub(crate) fn need(pod: &Pod, container: usize) -> Policy {
     pod.guarded()
         .into_iter()
         .filter(|&other| {
@@ -103,7 +107,7 @@ fn need(pod: &Pod, container: usize) -> Policy {
 
 /// "an image that an image check pulls, or that any other init container before the app (no sidecar)
 /// pulls with at least the strength that its containers need, under the same written repository"
-fn is_covered(pod: &Pod, container: usize) -> bool {
+pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     let need = need(pod, container);
     pod.examined().into_iter().any(|other| {
         pod.serves(other, container)
@@ -120,7 +124,10 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
         .list(List::InitContainers)
         .into_iter()
         .rfind(|&place| pod.is_check(place));
-    let as_volume = pod.settings.as_image_volume();
+    // "where there is none, on every app container": an init container would take from the volumes that
+    // the app carries what makes them checks.
+    let is_carried_by_app = pod.list(List::InitContainers).is_empty() && pod.has_checks();
+    let as_volume = pod.settings.as_image_volume() || is_carried_by_app;
     let template = pod.settings.template();
     let is_volume = as_volume || last_check.is_none() && template.is_none();
     let name = free_name(pod, is_volume);

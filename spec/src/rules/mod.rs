@@ -23,6 +23,7 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
         default::apply(pod);
     }
     disallowed_policy::apply(pod);
+    registry::keep_digests(pod);
     if let Some(registry) = registry {
         registry::apply(pod, registry);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::pod::Pod;
-use crate::rules::registry::pullers;
+use crate::rules::registry::places_of;
 use crate::verdict::{Repair, Weight};
 
 const ARCH: &str = "kubernetes.io/arch";
@@ -37,6 +37,13 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
+    // A term that contradicts itself lets no node have the Pod, and is no alternative.
+    let is_met = |term: &Value| {
+        [OS, ARCH]
+            .into_iter()
+            .all(|label| values_in(term, label).is_none_or(|values| !values.is_empty()))
+    };
+    let terms: Vec<Value> = terms.into_iter().filter(is_met).collect();
     let terms = if terms.is_empty() {
         vec![Value::Null]
     } else {
@@ -121,8 +128,8 @@ pub(crate) fn compare(
     } else {
         Weight::Warns
     };
-    // One sentence for an image, at the first place that pulls it.
-    if let Some(&place) = pullers(pod, normalised).first() {
+    // One sentence for an image, at the first place that has it.
+    if let Some(&place) = places_of(pod, normalised).first() {
         let path = pod.image_path(place);
         let found = Value::from(pod.places[place].image.as_str());
         pod.find(

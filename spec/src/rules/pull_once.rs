@@ -28,8 +28,14 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.places[proof].policy == Policy::Always && pod.proves(proof, container)
         });
         if is_proved {
-            // "pull-once is computed in all modes and written in `Fix`"
-            pod.set_policy("pull-once", container, Policy::IfNotPresent, false);
+            // "pull-once is computed in all modes and written in `Fix`". Where a rule before it took a
+            // `Never` away, that stays the reason.
+            let rule = if pod.places[container].policy_before() == Policy::Never {
+                pod.places[container].policy_rule
+            } else {
+                "pull-once"
+            };
+            pod.set_policy(rule, container, Policy::IfNotPresent, false);
         }
     }
 }

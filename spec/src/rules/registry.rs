@@ -18,7 +18,9 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
     if pod.settings.max_lookups() == 0 {
         return;
     }
-    keep_digests(pod);
+    pod.lookups.images = (0..pod.places.len())
+        .map(|place| pod.reference(place).map(|image| image.normalised()))
+        .collect();
     let asked_for = platform::asked_for(&pod.spec);
     let mut host = Host {
         registry,
@@ -59,8 +61,9 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
 
 /// At UPDATE of a Pod: "a tag whose stored image is that tag with a digest keeps the digest, recorded
 /// or not".
-fn keep_digests(pod: &mut Pod) {
-    if pod.event != Event::PodUpdate {
+pub(crate) fn keep_digests(pod: &mut Pod) {
+    // "**0** … says nothing": "No finding of … an unpinned tag".
+    if pod.event != Event::PodUpdate || pod.settings.max_lookups() == 0 {
         return;
     }
     for place in pod.examined() {
@@ -69,8 +72,9 @@ fn keep_digests(pod: &mut Pod) {
         else {
             continue;
         };
-        let is_that_tag =
-            brought.tag == stored.tag || stored.tag.is_none() && !brought.is_tag_written;
+        // "with neither tag nor digest the tag is `latest`": `app` and `app:latest` are the tag of a
+        // stored `app@sha256:…`.
+        let is_that_tag = brought.tag.as_deref() == Some(stored.tag.as_deref().unwrap_or("latest"));
         let digest = stored.digest.clone().filter(|_| is_that_tag);
         if let Some(digest) = digest.filter(|_| brought.name() == stored.name()) {
             pin_place(pod, place, &digest);
@@ -107,17 +111,20 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
 }
 
 /// The places that pull an image, and ask somebody for it.
-pub(crate) fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
+fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     let places = places_of(pod, normalised).into_iter();
     places
         .filter(|&place| pod.places[place].policy != Policy::Never)
         .collect()
 }
 
-fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
+/// The places that have an image and let it be looked up, by what they had before the lookups: "the
+/// effective `lookup` counts image by image", and one image with a digest can have several tags.
+pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     let is_it = |place: &usize| {
-        pod.reference(*place)
-            .is_some_and(|image| image.normalised() == normalised)
+        let image = pod.lookups.images.get(*place).and_then(Option::as_deref);
+        let lookup = |place: usize| Some(pod.settings.lookup(&pod.reference(place)?));
+        image == Some(normalised) && lookup(*place) != Some("Off")
     };
     pod.examined().into_iter().filter(is_it).collect()
 }
@@ -211,6 +218,11 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
         } else {
             Policy::IfNotPresent
         };
+        if pod.places[place].policy != policy {
+            // "`Pin` changes image and policy": one finding, on the image.
+            pod.findings
+                .retain(|finding| finding.repair != Repair::Policy(place));
+        }
         pod.set_policy("registry", place, policy, false);
     }
     // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"; in `Fix` one that

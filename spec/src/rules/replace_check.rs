@@ -30,6 +30,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             !names.contains(name)
                 && name.len() <= 63
                 && !paths.contains(&format!("/.imagecheck/{name}"))
+                // docs/rules.md: nor "one that mounts an image volume which is no check itself".
+                && !mounts_other_images(pod, place)
         })
         .collect();
     // "Where no init container would remain, the first check stays and carries the volumes."
@@ -42,6 +44,14 @@ pub(crate) fn apply(pod: &mut Pod) {
         .map(|place| (place, take_out(pod, place)))
         .collect();
     let mut moved: Vec<String> = Vec::new();
+    // What *missing-check* has just mounted on one that goes is mounted before the others.
+    for (_, container) in &removed {
+        for mount in added_mounts(pod, container) {
+            for carrier in pod.carriers() {
+                pod.mount(carrier, mount.clone());
+            }
+        }
+    }
     for (place, container) in removed {
         let (name, image, policy) = {
             let place = &pod.places[place];
@@ -55,7 +65,8 @@ pub(crate) fn apply(pod: &mut Pod) {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let is_check_volume = checks.iter().any(|&check| {
-                pod.places[check].list == List::Volumes && pod.places[check].name == volume
+                let check = &pod.places[check];
+                check.list == List::Volumes && check.name == volume && check.came_in.is_some()
             });
             if is_check_volume && !moved.iter().any(|name| name == volume) {
                 moved.push(volume.to_owned());
@@ -73,6 +84,35 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
         }
     }
+}
+
+/// Whether a place mounts an image volume that is no check.
+fn mounts_other_images(pod: &Pod, place: usize) -> bool {
+    pod.examined().into_iter().any(|volume| {
+        let mounts = &pod.places[place].mounts;
+        pod.places[volume].list == List::Volumes
+            && mounts.contains(&pod.places[volume].name)
+            && pod.reference(volume).is_some()
+            && !pod.is_check(volume)
+    })
+}
+
+/// The mounts of a container whose volumes *missing-check* added.
+fn added_mounts(pod: &Pod, container: &Value) -> Vec<Value> {
+    let is_added = |mount: &&Value| {
+        pod.places.iter().any(|place| {
+            place.list == List::Volumes
+                && place.came_in.is_none()
+                && mount.get("name").and_then(Value::as_str) == Some(&place.name)
+        })
+    };
+    let mounts = container.get("volumeMounts").and_then(Value::as_array);
+    mounts
+        .into_iter()
+        .flatten()
+        .filter(is_added)
+        .cloned()
+        .collect()
 }
 
 fn volume_names(pod: &Pod) -> Vec<String> {

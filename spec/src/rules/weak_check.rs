@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::image::Reference;
 use crate::pod::Pod;
 use crate::policy::{Policy, server_default};
 use crate::rules::{default, missing_check};
@@ -12,15 +13,18 @@ pub(crate) fn apply(pod: &mut Pod) {
     let came_with: Vec<Policy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
     // Those with checks of their own spelling first: what is raised for them may serve the others.
+    let checks: Vec<_> = pod
+        .guarded()
+        .into_iter()
+        .map(|container| (container, checks_of(pod, container)))
+        .collect();
     for is_written_alike in [true, false] {
-        for container in pod.guarded() {
-            let (alike, checks) = checks_of(pod, container);
-            if alike == is_written_alike {
-                raise(pod, container, &checks, &mut refused);
+        for (container, (alike, checks)) in &checks {
+            if *alike == is_written_alike {
+                raise(pod, *container, checks, &mut refused);
             }
         }
     }
-    stay_in_the_copy(pod);
     for (check, &from) in came_with.iter().enumerate() {
         let to = pod.places[check].policy;
         let path = pod.policy_path(check);
@@ -55,7 +59,8 @@ pub(crate) fn apply(pod: &mut Pod) {
 
 /// "The checks of a container are those of the same image whose repository is written the same way;
 /// where there are none, and none will be added for that spelling, those of the same image written
-/// otherwise." Whether they are written alike, and which they are.
+/// otherwise." Whether they are written alike, and which they are. An init container that covers the
+/// spelling is enough as well: a check of another one tells nothing that it doesn't.
 fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
@@ -69,7 +74,9 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
         .collect();
     if !alike.is_empty() {
         (true, alike)
-    } else if missing_check::will_be_added(pod, container) {
+    } else if missing_check::is_covered(pod, container)
+        || missing_check::will_be_added(pod, container)
+    {
         (false, Vec::new())
     } else {
         (false, same)
@@ -77,7 +84,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
 }
 
 fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
-    let need = pod.places[container].policy;
+    let need = missing_check::need(pod, container);
     let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
     let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
         return;
@@ -86,41 +93,25 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
         return;
     }
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
-    // check*" in the copy; and what a lookup would have shown to be the same image counts there.
-    if pod.may_be_cached(first) || pod.may_be_joined(container) {
+    // check*" in the copy; and what a lookup may have shown to be the same image counts there.
+    if checks.iter().any(|&check| pod.may_be_cached(check)) || pod.may_be_checked(container, need) {
         return;
     }
-    let image = pod.reference(first);
-    if need == Policy::Always && image.is_some_and(|image| pod.settings.forbids_always(&image)) {
+    // One that `forbidAlways` names is passed over for one that it doesn't: with a digest two tags are
+    // one image, and a pattern can name one of them.
+    let may_pull = |check: &usize| {
+        let image = pod.reference(*check);
+        need != Policy::Always || !image.is_some_and(|image| pod.settings.forbids_always(&image))
+    };
+    let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
         refused.push(first);
+        return;
+    };
+    if pod.places[first].policy >= need {
         return;
     }
     let to = as_it_would_stay(pod, &pod.places[first].image, need);
     pod.set_policy("weak-check", first, to, false);
-}
-
-/// Where nothing is asked, a check that *default* lowered may be one that a lookup showed to be a
-/// container's, and was raised again.
-fn stay_in_the_copy(pod: &mut Pod) {
-    if !pod.is_lenient {
-        return;
-    }
-    for check in pod.checks() {
-        let Some(came_in) = pod.places[check]
-            .came_in
-            .as_ref()
-            .map(|came_in| came_in.effective)
-        else {
-            continue;
-        };
-        let policy = pod.places[check].policy;
-        let is_needed = pod.guarded().into_iter().any(|container| {
-            pod.may_be_same_image(check, container) && pod.places[container].policy > policy
-        });
-        if policy < came_in && is_needed {
-            pod.set_policy("weak-check", check, came_in, false);
-        }
-    }
 }
 
 /// The policy that a check of an image keeps when the policy looks at it again: what its containers
@@ -129,13 +120,20 @@ pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
     // A default reaches what the API server could have written.
     let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
-    let policy = need.max(default.unwrap_or(need));
-    let is_cached = crate::image::Reference::parse(image)
-        .is_some_and(|image| pod.lookups.cached.contains(&image.normalised()));
-    // "set `IfNotPresent` on the containers and their checks"
-    if is_cached {
-        need.max(policy.min(Policy::IfNotPresent))
-    } else {
-        policy
+    let mut policy = need.max(default.unwrap_or(need));
+    if let Some(image) = Reference::parse(image) {
+        // What *disallowed-policy* would make of it; "set `IfNotPresent` on the containers and their
+        // checks".
+        if pod.settings.requires_always(&image) {
+            policy = Policy::Always;
+        } else if pod.settings.forbids_always(&image)
+            || pod.lookups.cached.contains(&image.normalised())
+        {
+            policy = policy.min(Policy::IfNotPresent);
+        }
+        if pod.settings.forbids_never(&image) {
+            policy = policy.max(Policy::IfNotPresent);
+        }
     }
+    policy.max(need)
 }

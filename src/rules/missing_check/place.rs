@@ -4,7 +4,7 @@ use super::last_check;
 use crate::image::Reference;
 use crate::pattern::first_match;
 use crate::pod::{Place, Pod, Slot};
-use crate::rules::Work;
+use crate::rules::{Role, Work};
 use crate::settings::{CheckKind, Settings};
 
 /// The folder in which the volumes of checks are mounted.
@@ -29,17 +29,22 @@ impl PartialEq for MadeOf<'_> {
 
 impl<'p> MadeOf<'p> {
     /// What it is made of in the Pod of this work: as the settings say, a copy where there is one
-    /// to copy. A Pod that has checks of volumes only gets one of them where there is no template.
+    /// to copy. A Pod that has checks of volumes only gets one of them where there is no template,
+    /// and where its containers carry them: behind an init container they would be none any more.
     pub(super) fn in_pod_of(work: &Work<'p>) -> Self {
         let settings = &work.settings.image_checks;
         let copied = match settings.made_of {
             CheckKind::InitContainer => last_check(work),
             CheckKind::ImageVolume => return Self::Volume,
         };
+        let carried_by_containers = || {
+            work.review.pod.list(Slot::InitContainer).next().is_none()
+                && work.entries.iter().any(|entry| entry.role == Role::Check)
+        };
         match (copied, &settings.template) {
             (Some(check), _) => Self::Copy(check),
-            (None, Some(_)) => Self::Template,
-            (None, None) => Self::Volume,
+            (None, Some(_)) if !carried_by_containers() => Self::Template,
+            (None, _) => Self::Volume,
         }
     }
 }

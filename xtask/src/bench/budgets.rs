@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::hostile::Bound;
 use super::meter::Exact;
 use super::scenarios::{Answer, Description, Scenario};
 
@@ -25,6 +26,8 @@ pub(crate) struct Budgets {
     memory_bytes: u64,
     /// By how much a container more may cost more in a large Pod than in a small one, in per cent.
     growth_percent: u64,
+    /// Of requests that nobody sends by mistake.
+    pub(crate) hostile: Bound,
     /// By which that is measured.
     pub(crate) scenarios: Vec<Description>,
 }
@@ -114,6 +117,7 @@ mod tests {
             memory_per_request_byte: 8,
             memory_bytes: 100,
             growth_percent: 10,
+            hostile: Bound::default(),
             scenarios: Vec::new(),
         }
     }

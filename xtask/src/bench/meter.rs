@@ -9,7 +9,7 @@ use wasmtime::{Instance, InstancePre, Linker, Store};
 
 use crate::host::compiler::configuration;
 use crate::host::imports::define_imports;
-use crate::host::{AnyError, Instances, Module, nothing_granted};
+use crate::host::{AnyError, Capabilities, Instances, Module, nothing_granted};
 
 use super::scenarios::Scenario;
 
@@ -50,15 +50,26 @@ impl Metered {
         Ok(self.module.validate(&nothing_granted(), payload)?)
     }
 
-    /// What a scenario costs, if its answer is the expected one.
-    pub(crate) fn count(&self, scenario: &Scenario) -> Result<Exact> {
-        let payload = scenario.payload()?;
-        scenario.check(&self.answer(&payload)?)?;
+    /// The policy's answer to a payload, and what it cost.
+    pub(crate) fn cost(
+        &self,
+        payload: &[u8],
+        capabilities: &Arc<dyn Capabilities>,
+    ) -> Result<(Vec<u8>, Exact)> {
+        let answer = self.module.validate(capabilities, payload)?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Exact {
+        let exact = Exact {
             request_bytes: u64::try_from(payload.len())?,
             ..last.clone()
-        })
+        };
+        Ok((answer, exact))
+    }
+
+    /// What a scenario costs, if its answer is the expected one.
+    pub(crate) fn count(&self, scenario: &Scenario) -> Result<Exact> {
+        let (answer, exact) = self.cost(&scenario.payload()?, &nothing_granted())?;
+        scenario.check(&answer)?;
+        Ok(exact)
     }
 }
 

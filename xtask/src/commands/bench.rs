@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets, growths};
-use crate::bench::meter::Exact;
+use crate::bench::hostile::{self, Hostile};
+use crate::bench::meter::{Exact, Metered};
 use crate::bench::scenarios::Scenario;
 use crate::bench::times::Clocked;
 use crate::commands::build;
@@ -36,10 +37,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = read(&path)?;
     let budgets = Budgets::read(&root)?;
     let counted = crate::bench::count(&module, &budgets, &root)?;
+    let hostile = hostile::count(&Metered::new(&module)?)?;
     if args.check {
-        check(&module, &budgets, &counted)
+        check(&module, &budgets, &counted, &hostile)
     } else {
-        measure(&module, &budgets, &counted)
+        measure(&module, &budgets, &counted)?;
+        terminal::print(&table(&hostile))
     }
 }
 
@@ -47,16 +50,45 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-fn check(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> Result<()> {
+/// What hostile requests cost.
+fn table(hostile: &[Hostile]) -> String {
+    let rows = hostile.iter().map(|one| {
+        let [instructions, memory] = one.per_byte();
+        vec![
+            one.name.to_owned(),
+            one.large.request_bytes.to_string(),
+            one.large.instructions.to_string(),
+            format!("{instructions:.1}"),
+            format!("{memory:.1}"),
+        ]
+    });
+    let header = [
+        "hostile request",
+        "bytes",
+        "instructions",
+        "for each byte",
+        "memory for each byte",
+    ];
+    format!("\n{}\n", terminal::markdown(&header, rows.collect()))
+}
+
+fn check(
+    module: &[u8],
+    budgets: &Budgets,
+    counted: &[(Scenario, Exact)],
+    hostile: &[Hostile],
+) -> Result<()> {
     let imports = Outline::read(module)?.imports;
     let bytes = u64::try_from(module.len())?;
-    let excesses = budgets.excesses(bytes, &imports, counted);
+    let mut excesses = budgets.excesses(bytes, &imports, counted);
+    excesses.extend(budgets.hostile.excesses(hostile));
     if excesses.is_empty() {
         return terminal::print(&format!(
-            "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios\n",
+            "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios, {} hostile requests\n",
             budgets.module_bytes,
             imports.len(),
-            counted.len()
+            counted.len(),
+            hostile.len(),
         ));
     }
     bail!(

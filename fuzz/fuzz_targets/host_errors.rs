@@ -1,0 +1,32 @@
+//! Any text as a host's error: it has a class, and never reaches anybody.
+#![no_main]
+
+use consistent_pull_policy::evaluate;
+use consistent_pull_policy::rules::registry::Registries;
+use libfuzzer_sys::fuzz_target;
+use oci_spec::image::Platform;
+
+const SECRET: &str = "s3cr3t-value";
+
+struct Says<'t>(&'t str);
+
+impl Registries for Says<'_> {
+    fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
+        Err(format!("{SECRET}{}{SECRET}", self.0))
+    }
+
+    fn platforms(&mut self, _: &str) -> Result<Option<Vec<Platform>>, String> {
+        Err(self.0.to_owned())
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let payload = br#"{
+        "request": {"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "operation": "CREATE", "userInfo": {},
+            "object": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
+        "settings": {"registry": {"lookup": "Pin", "onUnknown": "Reject"}}}"#;
+    let answer = evaluate::validate(payload, &mut Says(text)).expect("an answer");
+    let answer = String::from_utf8(answer).expect("the answer is text");
+    assert!(!answer.contains(SECRET), "{answer}");
+});

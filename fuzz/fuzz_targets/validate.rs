@@ -1,0 +1,46 @@
+//! Any bytes as the payload of `validate`: there is an answer, and it is JSON.
+#![no_main]
+
+use consistent_pull_policy::evaluate;
+use consistent_pull_policy::rules::registry::Registries;
+use libfuzzer_sys::fuzz_target;
+use oci_spec::image::Platform;
+use serde_json::Value;
+
+/// Registries that know every second image.
+struct Some;
+
+impl Registries for Some {
+    fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
+        if image.len().is_multiple_of(2) {
+            Ok(format!("sha256:{}", "1".repeat(64)))
+        } else {
+            Err("code: 503".to_owned())
+        }
+    }
+
+    fn platforms(&mut self, _: &str) -> Result<Option<Vec<Platform>>, String> {
+        Ok(None)
+    }
+}
+
+fuzz_target!(|payload: &[u8]| {
+    let answer = evaluate::validate(payload, &mut Some).expect("an answer");
+    let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
+    assert!(answer["accepted"].is_boolean());
+    // A second look at what came out finds nothing to change, where nobody is asked.
+    let Ok(mut payload) = serde_json::from_slice::<Value>(payload) else {
+        return;
+    };
+    let object = &answer["mutated_object"];
+    if object.is_null()
+        || payload["request"]["operation"] != "CREATE"
+        || !payload["settings"]["registry"].is_null()
+    {
+        return;
+    }
+    payload["request"]["object"] = object.clone();
+    let again = evaluate::validate(payload.to_string().as_bytes(), &mut Some).expect("an answer");
+    let again: Value = serde_json::from_slice(&again).expect("the answer is JSON");
+    assert!(again["accepted"] == true && again["mutated_object"].is_null());
+});

@@ -1,0 +1,17 @@
+//! Any bytes as settings: a verdict, with a message where they are not valid, and `validate` agrees.
+#![no_main]
+
+use consistent_pull_policy::evaluate;
+use consistent_pull_policy::settings::Settings;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|settings: &[u8]| {
+    let answer = evaluate::validate_settings(settings).expect("an answer");
+    let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
+    if answer["valid"] == true {
+        Settings::read(settings).expect("valid settings can be read");
+    } else {
+        assert!(answer["message"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+});

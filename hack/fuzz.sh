@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs each fuzz target for so many seconds:
+#
+#   hack/fuzz.sh [seconds] [target...]
+#
+# Without a nightly toolchain they run without a sanitizer, which there is little for: the policy has
+# no unsafe code. What crashes is kept in fuzz/artifacts, and belongs into a test.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds=${1:-60}
+shift || true
+(($# > 0)) || set -- validate validate_settings references globs host_errors
+
+if cargo +nightly --version >/dev/null 2>&1; then
+  fuzz=(cargo +nightly fuzz run)
+else
+  echo "There is no nightly toolchain: fuzzing with $(rustc --version), without a sanitizer" >&2
+  export RUSTC_BOOTSTRAP=1
+  fuzz=(cargo fuzz run --sanitizer none)
+fi
+
+for target in "$@"; do
+  seeds=fuzz/seeds/$target
+  [[ $target != validate ]] || seeds=test_data/reviews
+  mkdir -p "fuzz/corpus/$target"
+  echo "==> $target, $seconds seconds"
+  "${fuzz[@]}" "$target" "fuzz/corpus/$target" "$seeds" -- \
+    -max_total_time="$seconds" -max_len=65536 -timeout=10 -verbosity=0 -print_final_stats=1
+done
