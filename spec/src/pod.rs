@@ -594,14 +594,18 @@ impl<'a> Pod<'a> {
     /// sidecar nor exempt; else … the first sidecar or exempt one …; without init containers …
     /// every app container".
     pub(crate) fn carriers(&self) -> Vec<usize> {
-        let init = self.list(List::InitContainers);
+        match self.first_carrier(&self.list(List::InitContainers)) {
+            Some(carrier) => vec![carrier],
+            None => self.list(List::Containers),
+        }
+    }
+
+    /// The first of some init containers that can carry volumes.
+    pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
         let plain = init
             .iter()
             .find(|&&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
-        match plain.or(init.first()) {
-            Some(&carrier) => vec![carrier],
-            None => self.list(List::Containers),
-        }
+        plain.or(init.first()).copied()
     }
 
     /// The names of all containers, and of all volumes where they count as well.
