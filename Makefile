@@ -19,13 +19,18 @@ export KWCTL
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
+# What the end-to-end tests asked and heard, for the playground's tests.
+TRANSCRIPTS := $(TARGET_DIR)/transcripts
+
 # Every dependency at the version that Cargo.lock names.
 CARGO := cargo --locked
 
-# The host-side tools without what the module's build and `make run` don't need, else all of them:
-# between two sets of features Cargo compiles most of the dependencies anew.
-# The same goes for what signs in the tests, which shares many of them.
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),,--package cosign --all-features)
+# The host-side tools without what the module's build, `make run` and `make site` don't need, else
+# all of them: between two sets of features Cargo compiles most of the dependencies anew. Hence all
+# of these together, also for their tests: alone, each would have other features of what they share.
+PACKAGES := --package xtask --package cosign --package $(POLICY) --all-features
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
+	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
 .PHONY: help
 help: ## List the targets
@@ -36,11 +41,11 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests specification e2e-tests budgets ## Everything that CI checks: format, lints, tests, specification, budgets
+test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
-setup: ## Install what the tests need: Rust's rustfmt and clippy, a few Debian packages
-	@hack/setup.sh cargo components packages
+setup: ## Install what the tests need: rustfmt and clippy, packages of Debian and npm, cargo-sbom
+	@hack/setup.sh cargo components packages site browser sbom
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -71,18 +76,13 @@ lint: setup-components xtask ## Clippy on everything, on the module's target too
 .PHONY: unit-tests
 unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --profile xtask --all-features
+	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
 
+# What the release does is among them, so that its first real run isn't the first.
 .PHONY: e2e-tests
-e2e-tests: setup-packages annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
-	bats $(filter-out e2e-tests/release.bats,$(wildcard e2e-tests/*.bats))
-
-# Compiles Sigstore's client and the tool that writes the list of components, which takes minutes.
-.PHONY: release-tests
-release-tests: setup-packages annotated-policy.wasm ## What the release does, against a registry on this machine
-	@hack/setup.sh cargo sbom
-	$(CARGO) test --package cosign --profile xtask
-	bats e2e-tests/release.bats
+e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
+	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
+	TRANSCRIPTS="$(TRANSCRIPTS)" bats e2e-tests
 
 # Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
 .PHONY: specification
@@ -116,6 +116,28 @@ mutants: ## Change the policy's code in every small way, and see that a test fai
 	@hack/setup.sh cargo mutants
 	CASES=$(or $(CASES),6000) cargo mutants
 
+# The playground, a page that runs the module in the browser: docs/playground.md.
+.PHONY: site
+site: site-build ## See what the policy does to your Pods: the playground on http://localhost:4173
+	@cd site && npm run --silent preview
+
+# The page's copy of the schema is written each time, so that it is that of these settings.
+.PHONY: site-build
+site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
+	@mkdir -p site/generated
+	@"$(XTASK)" schema >site/generated/settings.schema.json
+	@cd site && npm run --silent build
+
+.PHONY: site-tests
+site-tests: setup-browser e2e-tests site-build ## The playground: types, format, units, and the page in Chromium
+	cd site && npm run --silent check
+	cd site && npm run --silent unit-tests
+	cd site && XTASK="$(XTASK)" TRANSCRIPTS="$(TRANSCRIPTS)" npm run --silent browser-tests
+
+.PHONY: pictures
+pictures: setup-browser site-build ## Write docs/pictures anew, from the playground in Chromium
+	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
+
 # By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## What the module may cost: size, instructions, memory
@@ -133,17 +155,20 @@ artifacthub-pkg.yml: xtask ## Write the Artifact Hub package from metadata.yml, 
 clean: ## Remove everything that was built
 	cargo clean
 	rm -f policy.wasm annotated-policy.wasm
+	rm -rf site/dist site/generated site/node_modules site/test-results
 
 # The host-side tools. `cargo xtask` builds them too, but silently.
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --package xtask --profile xtask $(FEATURES)
+	@$(CARGO) build --profile xtask $(FEATURES)
 
 # One part of the set-up each, for the targets that need no more.
-.PHONY: setup-cargo setup-components setup-packages
-setup-cargo setup-components setup-packages:
+.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
+setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
+setup-site setup-browser:
+	@hack/setup.sh $(@:setup-%=%)
 
 # A registry on this machine may speak HTTP; credentials are Docker's (docker login).
 .PHONY: publish

@@ -42,7 +42,7 @@ load lib
   # Where none is added, or not by that name.
   pod 'init imagecheck-0 app:1, app a app:1'
   for settings_row in '{"exempt":{"containers":["imagecheck-1"]}}' \
-    '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagepullcheck-1"]}}'; do
+    '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagecheck-01","imagepullcheck-1"]}}'; do
     row=$settings_row
     evaluate "$settings_row"
     untouched

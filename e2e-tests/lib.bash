@@ -13,10 +13,13 @@
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
-XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
+XTASK=$(realpath "${CARGO_TARGET_DIR:-target}/xtask/xtask")
 KWCTL=${KWCTL:-$XTASK}
 POLICY=annotated-policy.wasm
 REVIEWS=test_data/reviews
+
+# Whether KWCTL is another host than this build's own.
+real_host() { [[ ! $KWCTL -ef $XTASK ]]; }
 
 request=$BATS_TEST_TMPDIR/request.json
 # What a failure names: the row of a table, where a test has one.
@@ -87,9 +90,14 @@ fields() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
+# Where $TRANSCRIPTS names a folder, the embedded host writes down there what is asked and answered:
+# the playground's tests ask the same of the page.
+transcript=()
+[[ -z ${TRANSCRIPTS:-} || ! $KWCTL -ef $XTASK ]] || transcript=(--transcript "$TRANSCRIPTS/$(basename "$BATS_TEST_FILENAME" .bats).jsonl")
+
 # ask REQUEST SETTINGS ANSWER
 ask() {
-  "$KWCTL" run --request-path "$1" --settings-json "$2" "$POLICY" \
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "${transcript[@]}" "$POLICY" \
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 

@@ -251,6 +251,14 @@ ROWS
   asked_for "$APP" "$OTHER"
 }
 
+@test "a check that is an image volume is pinned like any check, and one that is added too" {
+  on_init='.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+  pod "init i $MULTI IfNotPresent, app a $APP Always, app b $OTHER IfNotPresent, volume imagecheck-0 $APP IfNotPresent" "$on_init"
+  consult "$(with '' '"imageChecks":{"as":"ImageVolume","coverage":"Fix"}')"
+  repaired "init i $MULTI@$MULTI_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER@$OTHER_DIGEST IfNotPresent, volume imagecheck-0 $APP@$APP_DIGEST IfNotPresent, volume imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent"
+  asked_for "$APP" "$OTHER" "$MULTI"
+}
+
 @test "two tags of one image: the check of one covers the other" {
   publish "$REGISTRY/app:same" app
   pod "init imagecheck-0 $APP Always, app a $REGISTRY/app:same Always"

@@ -1,24 +1,23 @@
 # The release workflow's steps, which are the scripts in hack/release, run in a copy of the repository
-# against a registry on the loopback. GitHub's program is a stand-in that writes down what it is
-# asked; cosign is one that signs and verifies with a key (e2e-tests/cosign).
+# against a registry on the loopback. The programs that need GitHub are stand-ins that write down what
+# they are asked. cosign's signs and verifies for real, with a key in place of GitHub's identity
+# (e2e-tests/cosign).
 
 load lib
 load registry/lib
 
 setup_file() {
   export REGISTRY COPY=$BATS_FILE_TMPDIR/copy BIN=$BATS_FILE_TMPDIR/bin
-  export TAG CALLS=$BATS_FILE_TMPDIR/gh.calls
+  export TAG CALLS=$BATS_FILE_TMPDIR/calls
   REGISTRY=$(start_registry registry)
   TAG=v$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
   # A copy at the moment of its release: committed, tagged, with a section in the changelog.
   mkdir -p "$COPY" "$BIN"
   git ls-files -z | xargs -0 cp --parents -t "$COPY"
-  export XTASK_HERE COSIGN_KEY=$BATS_FILE_TMPDIR/key.key COSIGN_PASSWORD=secret
-  XTASK_HERE=$(realpath "$XTASK")
   cd "$COPY" || return
   sed -i "s/^## \[Unreleased\]$/## [${TAG#v}] - 2026-01-01/" CHANGELOG.md
-  in_the_copy "$XTASK_HERE" artifacthub
+  in_the_copy "$XTASK" artifacthub
   git init --quiet --bare --initial-branch main "$BATS_FILE_TMPDIR/origin"
   git init --quiet --initial-branch main
   git config user.name test
@@ -30,12 +29,12 @@ setup_file() {
   git push --quiet origin main "$TAG"
   cd "$OLDPWD" || return
 
-  # GitHub's program: each call is a line; there is a release once one was created.
+  # Each call is a line. There is a release once one was created.
   cat >"$BIN/gh" <<'SH'
 #!/usr/bin/env bash
-printf '%s\n' "$*" >>"$CALLS"
+printf 'gh %s\n' "$*" >>"$CALLS"
 case "$1 $2" in
-  "release view") grep -q '^release create' "$CALLS" ;;
+  "release view") grep -q '^gh release create' "$CALLS" ;;
   "release create" | "release edit")
     while [[ $# != 0 ]]; do
       [[ $1 != --notes-file ]] || cp "$2" "$CALLS.notes"
@@ -44,9 +43,30 @@ case "$1 $2" in
     ;;
 esac
 SH
-  chmod +x "$BIN/gh"
-  ln -s "$(realpath "${CARGO_TARGET_DIR:-target}/xtask/cosign")" "$BIN/cosign"
-  "$BIN/cosign" generate-key-pair --output-key-prefix "${COSIGN_KEY%.key}"
+  cat >"$BIN/kwctl" <<'SH'
+#!/usr/bin/env bash
+[[ $1 == verify && $2 == --verification-config-path && $# == 4 ]] || exit
+printf 'kwctl verify %s\n' "$4" >>"$CALLS"
+cp "$3" "$CALLS.verification-config"
+SH
+  # Whatever is asked of GitHub's identity is asked of the key.
+  export COSIGN KEY=$BATS_FILE_TMPDIR/key COSIGN_PASSWORD=secret
+  COSIGN=$(realpath "${XTASK%/*}/cosign")
+  cat >"$BIN/cosign" <<'SH'
+#!/usr/bin/env bash
+printf 'cosign %s\n' "$*" >>"$CALLS"
+command=$1 key=$KEY.key arguments=()
+[[ $command != verify* ]] || key=$KEY.pub
+while shift && [[ $# != 0 ]]; do
+  case $1 in
+    --certificate-identity | --certificate-oidc-issuer) shift ;;
+    *) arguments+=("$1") ;;
+  esac
+done
+exec "$COSIGN" "$command" --key "$key" "${arguments[@]}"
+SH
+  chmod +x "$BIN"/*
+  "$COSIGN" generate-key-pair --output-key-prefix "$KEY"
 }
 
 teardown_file() {
@@ -54,10 +74,11 @@ teardown_file() {
 }
 
 # in_the_copy COMMAND...: with the stand-ins, and with this build's tools, as if they were the copy's.
+# The dependencies are compiled already, but for the second build of two.
 in_the_copy() {
   (
-    cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK_HERE" CARGO_MANIFEST_DIR="$COPY/xtask" \
-      CARGO_TARGET_DIR="$BATS_FILE_TMPDIR/target" GITHUB_REPOSITORY=owner/repository \
+    cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
+      CARGO_TARGET_DIR="${XTASK%/xtask/xtask}" GITHUB_REPOSITORY=owner/repository \
       GITHUB_OUTPUT="$BATS_FILE_TMPDIR/outputs" "$@"
   )
 }
@@ -85,20 +106,21 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   cd "$COPY"
   sha256sum --check SHA256SUMS
   # Here as well, where the tests' module is annotated by the same tool.
-  [[ $KWCTL != "$XTASK" ]] || cmp annotated-policy.wasm "$OLDPWD/annotated-policy.wasm"
+  real_host || cmp annotated-policy.wasm "$OLDPWD/annotated-policy.wasm"
 }
 
 @test "components: those of the module, signed" {
   in_the_copy hack/release/sbom.sh
   cd "$COPY"
-  names=$(jq -r '.packages[].name' policy-sbom.spdx.json | sort)
+  packages=$(jq -r '.packages[] | "\(.name) v\(.versionInfo)"' policy-sbom.spdx.json | sort)
   same components "$(cargo --locked tree --target wasm32-unknown-unknown --edges normal --prefix none \
-    --format '{p}' | cut -d ' ' -f 1 | sort -u)" "$names"
-  grep -qx wapc-guest <<<"$names"
+    --format '{p}' | cut -d ' ' -f 1,2 | sort -u)" "$packages"
+  grep -q '^wapc-guest v' <<<"$packages"
+  ! grep -E '^(wasmtime|oci-client) ' <<<"$packages" || fail "these are the host's"
   # Each relationship is between packages that are listed.
   same 'loose ends' '[]' "$(jq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
     | [.relationships[] | .spdxElementId, .relatedSpdxElement] - $known' policy-sbom.spdx.json)"
-  "$BIN/cosign" verify-blob --key "${COSIGN_KEY%.key}.pub" \
+  "$COSIGN" verify-blob --key "$KEY.pub" \
     --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
 }
 
@@ -109,23 +131,34 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same reference "$(output name)@$(output digest)" "$reference"
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$(output name):$TAG")
   same digest "$(output digest)" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
+  # In both formats, though the new one is cosign's own and only asked for here.
+  same signatures 2 "$(grep -cx "cosign sign --yes --new-bundle-format=[a-z]* --use-signing-config=[a-z]* $reference" "$CALLS")"
   # Its layer is the file whose SHA-256 is published.
   same layer "sha256:$(sed -n 's/  annotated-policy.wasm$//p' "$COPY/SHA256SUMS")" \
     "$(jq -r '.layers[0].digest' <<<"$manifest")"
 }
 
 @test "verify: what was signed passes, anything else doesn't" {
+  : >"$CALLS"
   in_the_copy hack/release/verify.sh "$(output reference)" "$TAG"
-  grep -qxF "attestation verify oci://$(output reference) --repo owner/repository" "$CALLS"
+  # As docs/verify.md tells users to, but for whose workflow it is.
+  workflow=https://github.com/owner/repository/.github/workflows/release.yml@refs/tags/
+  signer="--certificate-identity $workflow$TAG --certificate-oidc-issuer https://token.actions.githubusercontent.com"
+  same calls "cosign verify $signer $(output reference)
+cosign verify-blob $signer --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
+kwctl verify registry://$(output reference)
+gh attestation verify oci://$(output reference) --repo owner/repository
+gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CALLS")"
+  grep -qxF "      urlPrefix: $workflow" "$CALLS.verification-config"
 
   # Another key signed it.
   other=$BATS_TEST_TMPDIR/other
-  "$BIN/cosign" generate-key-pair --output-key-prefix "$other"
-  run "$BIN/cosign" verify --key "$other.pub" "$(output reference)"
+  "$COSIGN" generate-key-pair --output-key-prefix "$other"
+  run "$COSIGN" verify --key "$other.pub" "$(output reference)"
   same 'exit code' 1 "$status"
   # Nobody signed it.
   unsigned=$("$XTASK" push --force --output json policy.wasm "registry://$REGISTRY/policies/unsigned:v1" | jq -r .immutable_ref)
-  run "$BIN/cosign" verify --key "${COSIGN_KEY%.key}.pub" "$unsigned"
+  run "$COSIGN" verify --key "$KEY.pub" "$unsigned"
   same 'exit code' 1 "$status"
   # Something was changed after it was signed.
   echo >>"$COPY/annotated-policy.wasm"
@@ -133,7 +166,7 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same 'exit code' 1 "$status"
   truncate -s -1 "$COPY/annotated-policy.wasm"
   jq '.packages += [{}]' "$COPY/policy-sbom.spdx.json" >"$BATS_TEST_TMPDIR/sbom.json"
-  run "$BIN/cosign" verify-blob --key "${COSIGN_KEY%.key}.pub" \
+  run "$COSIGN" verify-blob --key "$KEY.pub" \
     --bundle "$COPY/policy-sbom.spdx.jsonl.bundle.sigstore" "$BATS_TEST_TMPDIR/sbom.json"
   same 'exit code' 1 "$status"
 }
@@ -160,11 +193,19 @@ trust_root() {
 }
 
 @test "verify: so does the real host" {
-  [[ $KWCTL != "$XTASK" ]] || skip "KWCTL=kwctl runs this"
+  real_host || skip "KWCTL=kwctl runs this"
   trust_root "$BATS_TEST_TMPDIR/trust.json" 2>"$BATS_TEST_TMPDIR/openssl.log"
   host=("$KWCTL" verify --sources-path "$BATS_FILE_TMPDIR/sources.yml"
     --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json")
-  "${host[@]}" --verification-key "${COSIGN_KEY%.key}.pub" "registry://$(output reference)"
+  # A file of users' form, which names a key.
+  signed_by() { printf '%s\n' 'apiVersion: v1' allOf: '- kind: pubKey' '  key: |' && sed 's/^/    /' "$1"; }
+  signed_by "$KEY.pub" >"$BATS_TEST_TMPDIR/key.yml"
+  "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/key.yml" "registry://$(output reference)"
+  "$COSIGN" generate-key-pair --output-key-prefix "$BATS_TEST_TMPDIR/other"
+  signed_by "$BATS_TEST_TMPDIR/other.pub" >"$BATS_TEST_TMPDIR/other.yml"
+  run "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/other.yml" "registry://$(output reference)"
+  same 'exit code' 1 "$status"
+  [[ $output == *'constraints were not satisfied'*'kind: pubKey'* ]] || fail "$output"
   # Users' file wants the release's signature, and a key on disk is none.
   run "${host[@]}" --verification-config-path docs/verification-config.yml "registry://$(output reference)"
   same 'exit code' 1 "$status"
@@ -172,7 +213,7 @@ trust_root() {
 }
 
 @test "the package is what kwctl writes, but for what it can't know" {
-  [[ $KWCTL != "$XTASK" ]] || skip "KWCTL=kwctl runs this"
+  real_host || skip "KWCTL=kwctl runs this"
   "$XTASK" artifacthub --as-kwctl --output-path "$BATS_TEST_TMPDIR/ours.yml"
   "$KWCTL" scaffold artifacthub --metadata-path metadata.yml --questions-path questions-ui.yml \
     --output "$BATS_TEST_TMPDIR/theirs.yml"
@@ -183,7 +224,7 @@ trust_root() {
 @test "release: with its notes, its files, and once" {
   : >"$CALLS"
   in_the_copy hack/release/github.sh "$(output reference)" "$TAG"
-  created=$(sed -n 's/^release create //p' "$CALLS")
+  created=$(sed -n 's/^gh release create //p' "$CALLS")
   [[ $created == "$TAG --latest --verify-tag "*' policy.wasm annotated-policy.wasm SHA256SUMS policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore' ]] ||
     fail "$created"
   # The changelog's section, the module, its digests.
@@ -194,10 +235,10 @@ trust_root() {
 
   # Repeated after something failed: the same release, its files anew.
   in_the_copy hack/release/github.sh "$(output reference)" "$TAG"
-  same creations 1 "$(grep -c '^release create' "$CALLS")"
-  grep -q "^release upload $TAG --clobber policy.wasm" "$CALLS"
+  same creations 1 "$(grep -c '^gh release create' "$CALLS")"
+  grep -q "^gh release upload $TAG --clobber policy.wasm" "$CALLS"
   in_the_copy hack/release/github.sh "$(output reference)" v9.9.9-rc.1
-  grep -q '^release edit v9.9.9-rc.1 --prerelease' "$CALLS"
+  grep -q '^gh release edit v9.9.9-rc.1 --prerelease' "$CALLS"
 }
 
 @test "Artifact Hub: a branch with the package of the tag, and a commit for each" {

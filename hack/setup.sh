@@ -2,11 +2,13 @@
 # Makes sure that what the Makefile's targets need is there, installs what can be installed, and
 # says how to get the rest. Silent when nothing is missing.
 #
-#   hack/setup.sh [cargo] [components] [packages] [sbom] [deny] [fuzz] [mutants]
+#   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
 #   cargo       Rust, new enough, and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
+#   site        Node.js, new enough, and the playground's npm packages
+#   browser     Chromium for the playground's tests, as a Debian package
 #   sbom, deny, fuzz, mutants
 #               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, beside what was built
 set -euo pipefail
@@ -97,6 +99,24 @@ root_prefix() {
   echo "sudo -n"
 }
 
+# apt_install <what is missing> <what to do by hand> <package>...
+apt_install() {
+  local missed=$1 by_hand=$2 prefix as_root
+  shift 2
+  prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
+    "as root: apt-get update && apt-get install $*" "then run this again, or $by_hand"
+  # No questions, and no restarts of this machine's services.
+  read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
+
+  quietly "${as_root[@]}" apt-get update -q ||
+    echo "apt-get update failed (its output is above): trying with the package lists that are there" >&2
+  (($# > 0)) || return 0
+  quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=120 "$@" ||
+    fail "apt-get install failed (its output is above)" "$missed" "$by_hand"
+  hash -r
+}
+
 check_packages() {
   local pair missing=() install=() registry=false
   for pair in $programs; do
@@ -121,31 +141,66 @@ check_packages() {
   if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
 
   if ((${#install[@]} > 0)) || $registry; then
-    local prefix as_root
-    prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
-      "as root: apt-get update && apt-get install ${install[*]-}" "then run this again, or $by_hand"
-    # No questions, and no restarts of this machine's services.
-    read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
-
-    quietly "${as_root[@]}" apt-get update -q ||
-      echo "apt-get update failed (its output is above): trying with the package lists that are there" >&2
-    if ((${#install[@]} > 0)); then
-      quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
-        -o DPkg::Lock::Timeout=120 "${install[@]}" ||
-        fail "apt-get install failed (its output is above)" "$missed" "$by_hand"
-    fi
+    apt_install "$missed" "$by_hand" "${install[@]}"
     if $registry; then
       quietly unpack_registry || fail "docker-registry could not be unpacked (the output is above)" "$by_hand"
     fi
   fi
 
-  hash -r
   for pair in $programs; do
     have "${pair%%:*}" || fail "${pair%%:*} is still missing after installing ${pair##*:}"
   done
 }
 
-# Cargo's own subcommands that the release and some targets need, at versions that are known to work.
+# node_new_enough VERSION
+node_new_enough() {
+  have node && have npm &&
+    [[ $(printf '%s\n' "$1" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$1" ]]
+}
+
+check_site() {
+  local needed packaged
+  needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
+  local by_hand="install Node.js $needed or newer, with npm, from https://nodejs.org"
+  if ! have node && have apt-get; then
+    packaged=$(apt-cache policy nodejs 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9.]*\).*/\1/p')
+    if [[ -n $packaged && $(printf '%s\n' "$needed" "$packaged" | sort -V | head -n 1) == "$needed" ]]; then
+      echo "Getting the Debian packages nodejs and npm for the playground"
+      apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
+    fi
+  fi
+  if ! node_new_enough "$needed"; then
+    have node || fail "Node.js is not installed: the playground is built with it" "$by_hand"
+    have npm || fail "npm is not installed: the playground is built with it" "$by_hand"
+    fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
+  fi
+
+  # npm notes there what it has installed.
+  if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then
+    echo "Getting the playground's packages from npm"
+    # Playwright's own browsers are not used.
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 quietly npm --prefix site ci --no-audit --no-fund ||
+      fail "npm ci failed in site/ (its output is above)"
+    touch site/node_modules/.package-lock.json
+  fi
+}
+
+check_browser() {
+  local name
+  [[ -z ${CHROMIUM:-} ]] || return 0
+  for name in chromium chromium-browser google-chrome google-chrome-stable; do
+    ! have "$name" || return 0
+  done
+  local missed="the playground's tests need Chromium"
+  local by_hand="install Chromium or Chrome by hand, and name it in \$CHROMIUM if it is not on the PATH"
+  have apt-get || fail "$missed" "$by_hand"
+  echo "Getting the Debian package chromium for the playground's tests"
+  # A page without any font would be a page of boxes.
+  apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
+}
+
+# Cargo's own subcommands that the release and some targets need, at versions that are known to work;
+# without optimisation, as most run for a second and compile for minutes.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }
@@ -154,13 +209,13 @@ check_mutants() { install_subcommand cargo-mutants 27.1.0; }
 install_subcommand() { # <package> <version>
   have "$1" && return
   echo "Compiling $1, once"
-  quietly cargo install --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
+  quietly cargo install --debug --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
 }
 
-(($# > 0)) || set -- cargo components packages
+(($# > 0)) || set -- cargo components packages site browser
 for part in "$@"; do
   case $part in
-    cargo | components | packages | sbom | deny | fuzz | mutants) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [sbom] [deny] [fuzz] [mutants]" ;;
+    cargo | components | packages | site | browser | sbom | deny | fuzz | mutants) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]" ;;
   esac
 done

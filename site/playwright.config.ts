@@ -25,8 +25,6 @@ const port = 4174;
 export default defineConfig({
   testDir: "tests/browser",
   outputDir: "test-results",
-  // The pictures are written on request only: other fonts make others of them.
-  testIgnore: process.env["PICTURES"] ? [] : ["**/pictures.spec.ts"],
   forbidOnly: true,
   retries: 0,
   workers: 1,

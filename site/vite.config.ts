@@ -39,6 +39,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // A test holds the size of the first load, compressed.
+    chunkSizeWarningLimit: 2000,
     rolldownOptions: {
       output: {
         // The module by itself: the page's own size is what is left.

@@ -31,7 +31,7 @@ use self::same_image::SameImage;
 use self::settled::RegistryAsked;
 use crate::image::Reference;
 use crate::pattern::first_match;
-use crate::pod::Place;
+use crate::pod::{Place, Slot};
 use crate::request::Review;
 use crate::settings::Settings;
 
@@ -131,7 +131,6 @@ impl<'p> Work<'p> {
             moved_mounts: Vec::new(),
             lookups: BTreeMap::new(),
         };
-        let roles = Roles::of(&review.pod, settings);
         for place in &review.pod.places {
             if settings.exempt.container(&place.name.value) {
                 continue;
@@ -139,8 +138,7 @@ impl<'p> Work<'p> {
             match Reference::parse(place.image_text()) {
                 Ok(reference) => {
                     if first_match(&settings.exempt.images, &reference).is_none() {
-                        let role = roles.role(place);
-                        let mut entry = Entry::new(place, role, reference, settings);
+                        let mut entry = Entry::new(place, reference, settings);
                         entry.use_cached =
                             settled::left_by_use_cached(&entry, review.event, settings);
                         work.entries.push(entry);
@@ -155,10 +153,11 @@ impl<'p> Work<'p> {
         work
     }
 
-    /// Whether a volume proves an image depends on who else pulls that image.
-    fn learn_roles(&mut self) {
+    /// Says what each entry is. Whether a volume proves an image depends on who else pulls that
+    /// image.
+    fn assign_roles(&mut self) {
         let (pod, settings) = (&self.review.pod, self.settings);
-        let roles = Roles::with_digests(pod, settings, &self.entries);
+        let roles = Roles::of(pod, settings, &self.entries);
         let roles: Vec<Role> = self
             .entries
             .iter()
@@ -185,6 +184,20 @@ impl<'p> Work<'p> {
     #[must_use]
     pub fn has_repairs(&self) -> bool {
         !self.added.is_empty() || self.entries.iter().any(Entry::is_finding)
+    }
+
+    /// Whether an answer could show that a volume is no check: one that containers carry proves an
+    /// image only if all of the image's containers mount it.
+    fn may_have_no_checks(&self) -> bool {
+        if self.review.pod.list(Slot::InitContainer).next().is_some() {
+            return false;
+        }
+        let cannot_tell = RegistryAsked::of(&self.entries);
+        let mut checks = self
+            .entries
+            .iter()
+            .filter(|entry| entry.role == Role::Check);
+        checks.any(|check| cannot_tell.may_join(&check.reference))
     }
 
     /// Images that can't be told apart because no registry is asked: with `registry.maxLookups: 0`.
@@ -241,12 +254,8 @@ fn before_lookups<'p>(
 ) -> Work<'p> {
     let mut work = Work::new(review, settings);
     registry::keep_earlier_pins(&mut work);
-    if !looked_up.is_empty() {
-        registry::learn(&mut work, looked_up);
-        if review.pod.has_image_volumes() {
-            work.learn_roles();
-        }
-    }
+    registry::learn(&mut work, looked_up);
+    work.assign_roles();
     policies(&mut work);
     work
 }
@@ -262,6 +271,9 @@ fn policies(work: &mut Work<'_>) {
 fn checks(work: &mut Work<'_>) {
     let checks = work.entries.iter().any(|entry| entry.role == Role::Check);
     if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
+        return;
+    }
+    if work.settings.registry.max_lookups == 0 && work.may_have_no_checks() {
         return;
     }
     let images = SameImage::of(&work.entries);

@@ -168,6 +168,29 @@ fn the_copy_accepts_whatever_a_lookup_may_have_left() {
     );
 }
 
+/// A registry may have said to the first copy that two tags are one image, which a check of another
+/// spelling pulls strongly enough.
+#[test]
+fn the_copy_asks_for_no_check_that_another_spelling_may_have() {
+    let settings = json!({"registry": {"lookup": "Verify"}});
+    let spec = json!({
+        "initContainers": [
+            container("imagecheck-0", "app:v1", "Never"),
+            container("imagecheck-2", "app", "Always"),
+        ],
+        "containers": [container("a", "docker.io/library/app:v1", "Always")],
+    });
+    let image = |tag: &str| (format!("docker.io/library/app:{tag}"), Ok(digest(1)));
+    let table = Table {
+        answers: [image("v1"), image("latest")].into(),
+        ..Table::default()
+    };
+    let request = pod_create(&spec);
+    let first = validate_with(&request, &settings, &mut table.clone());
+    assert!(first.accepted() && first.mutated().is_none());
+    assert!(validate(&request, &copy_of(&settings)).accepted());
+}
+
 /// Seen on kubelet 1.36.2: the image is there under another spelling, and is pulled again.
 #[test]
 fn a_node_knows_an_image_by_its_written_name() {
@@ -271,6 +294,23 @@ fn names_end_whatever_is_exempt() {
             "imagecheck-4"
         ]
     );
+}
+
+/// More of them than there were names.
+#[test]
+fn no_name_is_given_that_a_later_number_has() {
+    let spec = json!({
+        "initContainers": [container("imagecheck-0", "a:0", "Always")],
+        "containers": [
+            container("imagecheck-1", "a:1", "Always"),
+            container("imagecheck-3", "a:2", "Always"),
+        ],
+    });
+    let settings = json!({"imageChecks": {"coverage": "Fix"}});
+    let answer = validate(&pod_create(&spec), &settings);
+    let inits = &answer.mutated().expect("checks")["spec"]["initContainers"];
+    let names = [1, 2].map(|index| inits[index]["name"].clone());
+    assert_eq!(names, ["imagecheck-2", "imagecheck-4"]);
 }
 
 #[test]

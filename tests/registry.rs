@@ -331,3 +331,43 @@ fn an_outage_leaves_no_check_weaker_than_its_container() {
         );
     }
 }
+
+/// A check that is pinned doesn't pull with `Always` any more, so it spares nobody a pull.
+#[test]
+fn what_is_pinned_leaves_no_default_for_the_next_look() {
+    let by_digest = format!("app@{}", digest(1));
+    let mut request = pod_create(&json!({
+        "initContainers": [{"name": "imagecheck-0", "image": "app:v2", "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": by_digest, "imagePullPolicy": "IfNotPresent"}],
+    }));
+    let settings = json!({
+        "defaults": {"imagePullPolicy": "Never"},
+        "registry": {"lookup": "Pin", "images": ["*:v?"]},
+    });
+    let table = Table {
+        answers: [("docker.io/library/app:v2".to_owned(), Ok(digest(1)))].into(),
+        ..Table::default()
+    };
+    let first = validate_with(&request, &settings, &mut table.clone());
+    request["object"] = first.mutated().expect("a pin").clone();
+    let second = validate_with(&request, &settings, &mut table.clone());
+    assert_eq!(second.mutated(), None);
+}
+
+/// Without image checks nothing takes back what a default raises, and the pair is none any more.
+#[test]
+fn a_default_that_raises_a_container_leaves_nothing_for_the_next_look() {
+    let image = |tag: &str| format!("app:{tag}@{}", digest(1));
+    let mut request = pod_create(&json!({
+        "initContainers": [{"name": "setup", "image": image("latest"), "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": image("v2"), "imagePullPolicy": "IfNotPresent"}],
+    }));
+    let settings = json!({
+        "defaults": {"imagePullPolicy": "Always"},
+        "registry": {"lookup": "Pin", "images": ["app:latest"]},
+    });
+    let first = validate_with(&request, &settings, &mut Table::default());
+    request["object"] = first.mutated().expect("a default").clone();
+    let second = validate_with(&request, &settings, &mut Table::default());
+    assert_eq!(second.mutated(), None);
+}

@@ -211,6 +211,53 @@ fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
     assert!(copy.accepted(), "{}", copy.message());
 }
 
+/// The first copy learned that the volume is no check of this Pod, which then has none.
+#[test]
+fn the_copy_asks_for_no_checks_where_a_volume_may_be_none() {
+    let request = pod_create(&json!({
+        "containers": [
+            container("a", "a:1", "Always"),
+            with(container("b", "b:1", "Always"), json!([mount("imagecheck-0")])),
+        ],
+        "volumes": [volume("imagecheck-0", &format!("a@{}", digest(1)), "Always")],
+    }));
+    let mut settings = json!({"registry": {"lookup": "Verify"}});
+    settings["imageChecks"] = json!({"as": "ImageVolume", "coverage": "Fix"});
+    let image = |name: &str, number| (format!("docker.io/library/{name}:1"), Ok(digest(number)));
+    let mut table = Table {
+        answers: [image("a", 1), image("b", 2)].into(),
+        ..Table::default()
+    };
+    for mode in ["Fix", "Reject"] {
+        settings["mode"] = json!(mode);
+        let first = validate_with(&request, &settings, &mut table);
+        assert!(first.accepted() && first.mutated().is_none(), "{mode}");
+    }
+    settings["registry"]["maxLookups"] = json!(0);
+    let copy = validate(&request, &settings);
+    assert!(copy.accepted(), "{}", copy.message());
+}
+
+#[test]
+fn who_is_exempt_need_not_mount_a_volume() {
+    let request = pod_create(&json!({
+        "containers": [
+            with(container("a", "a:1", "IfNotPresent"), json!([mount("imagecheck-0")])),
+            container("istio-proxy", "a:1", "IfNotPresent"),
+        ],
+        "volumes": [volume("imagecheck-0", "a:1", "IfNotPresent")],
+    }));
+    let mut settings = settings();
+    assert_eq!(
+        repaired(&request, &settings)["volumes"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    settings["exempt"] = json!({"containers": ["istio-proxy"]});
+    assert_eq!(validate(&request, &settings).mutated(), None);
+}
+
 #[test]
 fn windows_pods_get_nothing_added_and_a_warning() {
     let request = pod_create(&json!({
@@ -367,6 +414,27 @@ fn a_check_that_mounts_an_image_volume_stays() {
     let after = repaired(&of_a_controller(&spec), &replacing());
     assert_eq!(after["initContainers"][1], spec["initContainers"][1]);
     assert_eq!(after["initContainers"].as_array().map(Vec::len), Some(2));
+}
+
+/// Else another one would be the first of them, which is the one that is raised.
+#[test]
+fn checks_of_one_image_become_volumes_together_or_not_at_all() {
+    let data = json!([{"name": "data", "mountPath": "/data"}]);
+    let spec = json!({
+        "initContainers": [
+            container("init", "i:1", "IfNotPresent"),
+            container("imagecheck-0", "app", "Always"),
+            with(container("imagecheck-1", "app", "Always"), data),
+            container("imagecheck-2", "b:1", "IfNotPresent"),
+        ],
+        "containers": [container("a", "app", "Always")],
+        "volumes": [volume("data", "d:1", "IfNotPresent")],
+    });
+    let mut settings = replacing();
+    settings["pullOnce"] = json!(false);
+    settings["defaults"] = json!({"imageCheckPullPolicy": "IfNotPresent"});
+    let after = repaired(&of_a_controller(&spec), &settings);
+    assert_eq!(after["initContainers"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]

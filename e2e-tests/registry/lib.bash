@@ -7,8 +7,6 @@
 # `consult` is `evaluate` for requests that lead to lookups. It records each host call and checks
 # that nothing of a host's raw errors reaches anybody.
 
-XTASK=${CARGO_TARGET_DIR:-target}/xtask/xtask
-
 # Everything speaks to the loopback directly, and hosts know no credentials but a test's own.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
@@ -199,7 +197,7 @@ ask() {
   local calls=(--record-host-capabilities-interactions "$3.session")
   [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
   [[ ! -e $BATS_FILE_TMPDIR/sources.yml ]] || calls+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
-  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "$POLICY" \
+  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "${transcript[@]}" "$POLICY" \
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 

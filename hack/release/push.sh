@@ -3,8 +3,6 @@
 # reference become outputs of the workflow's step.
 #
 #   hack/release/push.sh <registry>/<path> <tag>
-#
-#   COSIGN_KEY  a private key to sign with; without it GitHub's identity signs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,11 +10,9 @@ module=$1/consistent-pull-policy
 reference=$(${XTASK:-cargo --locked xtask} push --output json annotated-policy.wasm "registry://$module:$2" |
   jq --raw-output .immutable_ref)
 
-key=()
-[[ -z ${COSIGN_KEY-} ]] || key=(--key "$COSIGN_KEY")
 # In both formats: not every verifier reads the bundles that cosign 3 writes.
-cosign sign --yes "${key[@]}" --new-bundle-format=false --use-signing-config=false "$reference"
-cosign sign --yes "${key[@]}" --new-bundle-format=true --use-signing-config=true "$reference"
+cosign sign --yes --new-bundle-format=false --use-signing-config=false "$reference"
+cosign sign --yes --new-bundle-format=true --use-signing-config=true "$reference"
 
 printf '%s\n' "name=$module" "digest=${reference#*@}" "reference=$reference" |
   tee -a "${GITHUB_OUTPUT:-/dev/null}"

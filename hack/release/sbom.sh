@@ -3,8 +3,6 @@
 # into the module: not the host-side tools, not the tests, not other platforms' packages.
 #
 #   hack/release/sbom.sh
-#
-#   COSIGN_KEY  a private key to sign with; without it GitHub's identity signs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -26,6 +24,4 @@ jq --rawfile used "$sbom.used" '
 ' "$sbom.all" >"$sbom"
 rm "$sbom.all" "$sbom.used"
 
-key=()
-[[ -z ${COSIGN_KEY-} ]] || key=(--key "$COSIGN_KEY")
-cosign sign-blob --yes "${key[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore "$sbom"
+cosign sign-blob --yes --bundle policy-sbom.spdx.jsonl.bundle.sigstore "$sbom"

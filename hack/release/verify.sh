@@ -2,9 +2,6 @@
 # Verifies what was pushed, as docs/verify.md tells users to, before anybody is told of it.
 #
 #   hack/release/verify.sh <reference> <tag>
-#
-#   COSIGN_KEY  the private key that was signed with, its public one beside it; without it GitHub's
-#               identity is looked for
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,22 +9,16 @@ reference=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if [[ -n ${COSIGN_KEY-} ]]; then
-  cosign verify --key "${COSIGN_KEY%.key}.pub" "$reference"
-  cosign verify-blob --key "${COSIGN_KEY%.key}.pub" --bundle policy-sbom.spdx.jsonl.bundle.sigstore \
-    policy-sbom.spdx.json
-else
-  repository=${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY
-  signer=(
-    --certificate-identity "$repository/.github/workflows/release.yml@refs/tags/$2"
-    --certificate-oidc-issuer https://token.actions.githubusercontent.com
-  )
-  cosign verify "${signer[@]}" "$reference" >/dev/null
-  cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-  # Users' file; a fork's release is signed by the fork.
-  sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
-  kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
-fi
+repository=${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY
+signer=(
+  --certificate-identity "$repository/.github/workflows/release.yml@refs/tags/$2"
+  --certificate-oidc-issuer https://token.actions.githubusercontent.com
+)
+cosign verify "${signer[@]}" "$reference" >/dev/null
+cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
+# Users' file; a fork's release is signed by the fork.
+sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
+kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"
 gh attestation verify annotated-policy.wasm --repo "$GITHUB_REPOSITORY"
 

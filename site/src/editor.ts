@@ -24,6 +24,7 @@ import {
   highlightActiveLine,
   keymap,
   lineNumbers,
+  placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { placeAt, type Schema, suggestions } from "./settings.ts";
@@ -46,6 +47,7 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--quiet)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--line)" },
+  ".cm-placeholder": { color: "var(--quiet)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--selection) !important",
@@ -104,6 +106,8 @@ export function editor(
   options: {
     label: string;
     text: string;
+    /** What stands there while there is nothing. */
+    hint: string;
     schema?: Schema;
     changed: () => void;
     takesOver?: (text: string) => boolean;
@@ -124,6 +128,7 @@ export function editor(
         bracketMatching(),
         closeBrackets(),
         lintGutter(),
+        placeholder(options.hint),
         autocompletion(schema ? { override: [completions(schema)] } : {}),
         keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
         EditorView.contentAttributes.of({
@@ -187,7 +192,8 @@ function completions(schema: Schema) {
 
 /** Shows what changed between two texts. */
 export function changedView(parent: HTMLElement, label: string, before: string, after: string) {
-  parent.replaceChildren();
+  const old = parent.querySelector<HTMLElement>(".cm-editor");
+  if (old) EditorView.findFromDOM(old)?.destroy();
   return new EditorView({
     parent,
     state: EditorState.create({
@@ -207,6 +213,8 @@ export function changedView(parent: HTMLElement, label: string, before: string, 
         unifiedMergeView({
           original: before,
           mergeControls: false,
+          // The standard limit gives up early, and shows a whole Pod as replaced.
+          diffConfig: { scanLimit: 20_000, timeout: 500 },
           collapseUnchanged: { margin: 3, minSize: 6 },
         }),
       ],

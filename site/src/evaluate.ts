@@ -1,6 +1,6 @@
 /** The policy's two operations, as a policy server calls them. */
 
-import { call, GuestError } from "./host.ts";
+import { call, GuestError, type HostCall } from "./host.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { AdmissionRequest } from "./objects.ts";
 import { type Exchange, registryHost, type Table } from "./registry.ts";
@@ -24,7 +24,7 @@ export type Evaluation = {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Evaluates a request. */
+/** Evaluates a request; registries answer as the table says. */
 export function evaluate(
   module: WebAssembly.Module,
   request: AdmissionRequest,
@@ -32,20 +32,28 @@ export function evaluate(
   table: Table,
 ): Evaluation {
   const asked: Exchange[] = [];
+  return { answer: answerOf(module, request, settings, registryHost(table, asked)), asked };
+}
+
+/** Evaluates a request on a host of one's own. */
+export function answerOf(
+  module: WebAssembly.Module,
+  request: AdmissionRequest,
+  settings: JsonObject,
+  hostCall: HostCall,
+): Answer {
   const payload = encoder.encode(JSON.stringify({ request, settings }));
-  let answer: Answer;
   try {
-    const bytes = call(module, "validate", payload, registryHost(table, asked));
+    const bytes = call(module, "validate", payload, hostCall);
     // The policy SDK writes null for what an answer doesn't have.
     const fields = Object.entries(JSON.parse(decoder.decode(bytes)) as object);
-    answer = Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
+    return Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
   } catch (error) {
     if (!(error instanceof GuestError)) throw error;
     // In policy-server's words.
     const message = `internal server error: Guest call failure: ${error.message}`;
-    answer = { accepted: false, message, code: 500 };
+    return { accepted: false, message, code: 500 };
   }
-  return { answer, asked };
 }
 
 /** Whether the policy can work with its settings, and if not, all that is wrong with them. */

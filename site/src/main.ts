@@ -4,9 +4,10 @@ import schema from "virtual:settings-schema";
 import { byId, copy, h, save } from "./dom.ts";
 import { drawing } from "./drawing.ts";
 import { changedView, editor } from "./editor.ts";
-import { type Evaluation, evaluate, validateSettings } from "./evaluate.ts";
+import { answerOf, type Evaluation, evaluate, validateSettings } from "./evaluate.ts";
 import { type Example, FIRST, type Group, OBJECTS, SETTINGS } from "./examples.ts";
 import { textOf } from "./files.ts";
+import type { HostCall } from "./host.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
 import { type Item, podSpec, type Read, readValue } from "./objects.ts";
@@ -18,7 +19,7 @@ import { title, type Verdict, verdict } from "./report.ts";
 import { RegistryView } from "./registry-view.ts";
 import { locate, readSettings } from "./settings.ts";
 import { type Registry, type Scenario, simulate } from "./start.ts";
-import { kwctlLine, metadataOf, policyYaml, requestFile } from "./takeaway.ts";
+import { asksRegistries, kwctlLine, metadataOf, policyYaml, requestFile } from "./takeaway.ts";
 import type { Input } from "./worker.ts";
 import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 
@@ -49,6 +50,7 @@ const registry = new RegistryView(byId("registry-images"), later);
 const objectEditor = editor(byId("object"), {
   label: "What comes in, in YAML or JSON",
   text: FIRST?.text ?? "",
+  hint: "Paste a Pod here, or choose an example",
   changed: () => {
     list = undefined;
     byId<HTMLSelectElement>("object-example").value = "";
@@ -64,6 +66,7 @@ const objectEditor = editor(byId("object"), {
 const settingsEditor = editor(byId("settings"), {
   label: "Settings, in YAML",
   text: "",
+  hint: "Nothing is set: mode is Fix",
   schema,
   changed: () => {
     byId<HTMLSelectElement>("settings-example").value = "";
@@ -197,7 +200,7 @@ async function show(mine: number, item: Item) {
   showPlaces(byId("places"), item, evaluation);
   const looked = evaluation.asked.filter(({ operation }) => operation === "v1/manifest_digest");
   registry.show(looked.map(({ image }) => image));
-  byId("registry").hidden = registry.rows === 0;
+  byId("registry").hidden = registry.rows === 0 || !asksRegistries(settings);
   showStart();
   showChanged();
   byId("audit-section").hidden = !showAudit(byId("audit"), evaluation);
@@ -329,6 +332,10 @@ function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Exam
 function listen() {
   fill(byId("object-example"), OBJECTS, ({ text }) => objectEditor.replace(text));
   fill(byId("settings-example"), SETTINGS, ({ text }) => settingsEditor.replace(text));
+  byId("clear").addEventListener("click", () => {
+    objectEditor.replace("");
+    objectEditor.goTo(0);
+  });
   for (const [button, input] of [
     ["open-files", "files"],
     ["open-folder", "folder"],
@@ -425,6 +432,9 @@ const forScripts = {
   validateSettings: async (settings: JsonObject) => validateSettings(await compiled, settings),
   evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
     evaluate(await compiled, item.request, settings, table),
+  /** The answer to a request on a host of one's own. */
+  answerOf: async (item: Item, settings: JsonObject, host: HostCall) =>
+    answerOf(await compiled, item.request, settings, host),
 };
 declare global {
   interface Window {

@@ -3,7 +3,9 @@
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
 import type { Item } from "./objects.ts";
-import { type Row, rows, type Verdict } from "./report.ts";
+import { RULES, type Row, rows, rulesOf, type Verdict } from "./report.ts";
+
+const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
 /** The verdict in its colour, and what it is about. One that stays is not announced again. */
 export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
@@ -67,6 +69,18 @@ export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluati
       ),
     );
   }
+  const rules = rulesOf(answer);
+  if (rules.length > 0) {
+    target.append(
+      h(
+        "ul",
+        { class: "rules", "aria-label": "The rules" },
+        ...rules.map((rule) =>
+          h("li", {}, h("a", { href: `${DOCS}/rules.md#${rule}` }, rule), `: ${RULES[rule] ?? ""}`),
+        ),
+      ),
+    );
+  }
 }
 
 function placeRow(row: Row): HTMLElement {
@@ -74,13 +88,15 @@ function placeRow(row: Row): HTMLElement {
   return h(
     "tr",
     { class: row.state === "same" && row.why ? "found" : row.state },
-    h("th", { scope: "row" }, row.label, row.state === "new" && h("span", { class: "tag" }, "new")),
     h(
-      "td",
-      { title: row.image },
-      row.imageBefore !== undefined && h("del", {}, shortDigest(row.imageBefore)),
-      shortDigest(row.image),
+      "th",
+      { scope: "row" },
+      row.label,
+      row.state === "new" && h("span", { class: "tag" }, "new"),
+      // Where a column of its own is too wide.
+      h("span", { class: "below" }, ...image(row)),
     ),
+    h("td", { title: row.image }, ...image(row)),
     h("td", { class: "policy" }, row.before ?? "–", row.defaulted && " *"),
     h(
       "td",
@@ -93,6 +109,11 @@ function placeRow(row: Row): HTMLElement {
     ),
     h("td", {}, row.why),
   );
+}
+
+function image({ image, imageBefore }: Row): (Node | string)[] {
+  const before = imageBefore === undefined ? [] : [h("del", {}, shortDigest(imageBefore))];
+  return [...before, shortDigest(image)];
 }
 
 /** A digest is told by its first digits; the whole one is in what comes out. */

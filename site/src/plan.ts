@@ -6,7 +6,7 @@
 
 import type { Answer } from "./evaluate.ts";
 import type { Item } from "./objects.ts";
-import { changesOf, findingsOf } from "./report.ts";
+import { changesOf, rulesOf } from "./report.ts";
 
 export type Outcome = "rejected" | "changed" | "warned" | "allowed";
 
@@ -30,7 +30,6 @@ export type Column = (typeof COLUMNS)[number];
 /** The row of an answer. */
 export function planRow(item: Item, answer: Answer): PlanRow {
   const changes = changesOf(answer);
-  const rules = new Set([...changes, ...findingsOf(answer)].map((entry) => entry.rule));
   const outcome: Outcome = !answer.accepted
     ? "rejected"
     : answer.mutated_object !== undefined
@@ -49,7 +48,7 @@ export function planRow(item: Item, answer: Answer): PlanRow {
     namespace: item.namespace,
     name: item.name,
     outcome,
-    rules: [...rules].sort(),
+    rules: rulesOf(answer),
     reason: reason.join("; "),
   };
 }

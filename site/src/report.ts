@@ -65,6 +65,25 @@ function annotation<T>(answer: Answer, key: string): T[] {
 export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
 export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
 
+/** What a rule has found or done, for those who don't know the rules. docs/rules.md has them all. */
+export const RULES: Record<string, string> = {
+  "invalid-image": "no node can pull an image by this name",
+  "stuck-pull": "the Pod waits for its image right now",
+  "disallowed-policy": "the settings demand or forbid a pull policy for this image",
+  registry: "what the registry said of the image",
+  "weak-check": "an image check pulls less often than the container that it guards",
+  "missing-check": "no image check pulls this image first",
+  default: "nobody chose a pull policy: the settings have one for that",
+  "pull-once": "a check pulls the image with Always just before, so that once is enough",
+  "replace-check": "an image volume takes the place of a check that a controller made",
+};
+
+/** The rules that found or changed something, in alphabetical order. */
+export function rulesOf(answer: Answer): string[] {
+  const entries = [...changesOf(answer), ...findingsOf(answer)];
+  return [...new Set(entries.map((entry) => entry.rule))].sort();
+}
+
 export type Verdict = { words: string; style: "good" | "notice" | "bad" };
 
 /** The verdict in the words of `make run`. */

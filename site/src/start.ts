@@ -7,6 +7,7 @@
  * spelling asks the registry again.
  */
 
+import { parseReference } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** What happens to the registry. */
@@ -57,6 +58,7 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   let stuck = false;
 
   const pull = (image: string, policy: string): Fate => {
+    if (!parseReference(image)) return "waits";
     const key = withTag(image);
     const there = scenario.copies || onNode.has(key);
     if (policy === "Never") return there ? "node" : "waits";
@@ -72,8 +74,13 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     for (const mount of listAt(container, "volumeMounts")) {
       const name = textAt(mount, "name") ?? "";
       const volume = volumes.get(name);
-      // Once for each Pod, with the first container that mounts it.
-      if (!volume || steps.some((step) => step.kind === "volume" && step.name === name)) continue;
+      if (!volume) continue;
+      // Once for each Pod, with the first container that mounts it; the others wait for it too.
+      const pulled = steps.find((step) => step.kind === "volume" && step.name === name);
+      if (pulled) {
+        if (pulled.fate === "waits") fate = "never";
+        continue;
+      }
       const image = textAt(volume, "reference") ?? "";
       const policy = textAt(volume, "pullPolicy") ?? "";
       const outcome = fate ?? pull(image, policy);
@@ -117,7 +124,11 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   const early = waiting.filter((step) => step.early);
   const late = waiting.filter((step) => !step.early);
   const reason = (found: Step[]) =>
-    found.every((step) => step.policy === "Never") ? "ErrImageNeverPull" : "ImagePullBackOff";
+    found.every((step) => !parseReference(step.image))
+      ? "InvalidImageName"
+      : found.every((step) => step.policy === "Never")
+        ? "ErrImageNeverPull"
+        : "ImagePullBackOff";
   const wait = (found: Step[]) => (found.length > 1 ? "wait" : "waits");
   if (steps.length === 0) return { style: "good", sentence: "There is nothing to start." };
   if (early.length > 0) {
@@ -130,6 +141,13 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
     const others = steps.some(
       (step) => step.kind === "app" && step.fate !== "waits" && step.fate !== "never",
     );
+    // Without init containers the checks are volumes of all containers that pull.
+    if (!others && late.every((step) => step.kind === "volume")) {
+      return {
+        style: "notice",
+        sentence: `${names(late)} ${wait(late)} (${reason(late)}) before any container has started: nothing runs half.`,
+      };
+    }
     return {
       style: "bad",
       sentence: `${names(late)} ${wait(late)} for ever (${reason(late)})${others ? ", while the others run" : ""}: the Pod hangs.`,

@@ -1,6 +1,6 @@
 /** What a person takes away: the policy's resource, and the same run for `kwctl`. */
 
-import { at, isObject, type Json, type JsonObject, textAt } from "./json.ts";
+import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 import type { Item } from "./objects.ts";
 import { toYaml } from "./yaml.ts";
 
@@ -29,20 +29,24 @@ function isTemplate(resource: Json): boolean {
   return typeof resource === "string" && !resource.startsWith("pods");
 }
 
+/** Whether the policy asks registries under these settings. */
+export function asksRegistries(settings: JsonObject): boolean {
+  const looksUp = (holder: Json | undefined) => {
+    const lookup = textAt(holder, "lookup");
+    return lookup !== undefined && lookup !== "Off";
+  };
+  const registry = settings["registry"];
+  return (
+    at(registry, "maxLookups") !== 0 &&
+    (looksUp(registry) || listAt(registry, "overrides").some(looksUp))
+  );
+}
+
 /** The ClusterAdmissionPolicy for these settings, with the rules that they need. */
 export function policyYaml(metadata: Metadata, settings: JsonObject): string {
   const mutating = (settings["mode"] ?? "Fix") === "Fix";
   const templates = settings["templates"];
   const ignoresTemplates = templates === "Off" || templates === false;
-  const lookup = at(settings, "registry", "lookup");
-  const overrides = at(settings, "registry", "overrides");
-  const looksUp =
-    (typeof lookup === "string" && lookup !== "Off") ||
-    (Array.isArray(overrides) &&
-      overrides.some(
-        (entry) => textAt(entry, "lookup") !== undefined && textAt(entry, "lookup") !== "Off",
-      ));
-  const asks = looksUp && at(settings, "registry", "maxLookups") !== 0;
   const rules = metadata.rules
     .map((rule) => ({
       ...rule,
@@ -58,7 +62,7 @@ export function policyYaml(metadata: Metadata, settings: JsonObject): string {
     spec: {
       module: moduleUri(metadata),
       // What the API server waits, and what the policy may take: 2 seconds are short for a registry.
-      ...(asks ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
+      ...(asksRegistries(settings) ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
       mutating,
       namespaceSelector: {
         matchExpressions: [

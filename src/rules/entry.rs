@@ -55,17 +55,16 @@ pub struct Entry<'p> {
 }
 
 impl<'p> Entry<'p> {
-    /// An entry as it came in.
+    /// An entry as it came in, without its role.
     pub(super) fn new(
         place: &'p Place<'p>,
-        role: Role,
         reference: Reference<'p>,
         settings: &'p Settings,
     ) -> Self {
         let images = &settings.images;
         Self {
             place,
-            role,
+            role: Role::Other,
             reference,
             require_always: first_match(&images.require_always, &reference),
             forbid_always: first_match(&images.forbid_always, &reference),
@@ -179,33 +178,10 @@ struct Mounted {
 }
 
 impl<'p> Roles<'p> {
-    /// The roles, by the images as they are written.
-    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
-        Self::by_images(pod, settings, &as_written)
-    }
-
-    /// The roles, once it is known of some tags and digests that they are one image.
-    pub(super) fn with_digests(
-        pod: &'p Pod<'p>,
-        settings: &'p Settings,
-        entries: &'p [Entry<'_>],
-    ) -> Self {
-        let key = |place: &Place<'_>| (place.slot, place.index);
-        Self::by_images(pod, settings, &|place| match entries
-            .binary_search_by_key(&key(place), |entry| key(entry.place))
-        {
-            Ok(index) => Some(entries.get(index)?.identity()),
-            Err(_) => as_written(place),
-        })
-    }
-
-    fn by_images(
-        pod: &'p Pod<'p>,
-        settings: &'p Settings,
-        identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
-    ) -> Self {
+    /// The roles in a Pod with these entries, by what is known to be one image.
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, entries: &'p [Entry<'_>]) -> Self {
         let volumes = if pod.has_image_volumes() {
-            mounted(pod, identity)
+            mounted(pod, entries)
         } else {
             BTreeMap::new()
         };
@@ -251,16 +227,14 @@ impl<'p> Roles<'p> {
     }
 }
 
-fn as_written<'p>(place: &'p Place<'_>) -> Option<Identity<'p>> {
-    let reference = Reference::parse(place.image_text()).ok()?;
-    Some(reference.identity())
-}
-
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
-fn mounted<'p>(
-    pod: &'p Pod<'p>,
-    identity: &dyn Fn(&'p Place<'p>) -> Option<Identity<'p>>,
-) -> BTreeMap<&'p str, Mounted> {
+fn mounted<'p>(pod: &'p Pod<'p>, entries: &'p [Entry<'_>]) -> BTreeMap<&'p str, Mounted> {
+    // What is exempt pulls nothing, as far as checks are concerned.
+    let identity = |place: &Place<'_>| {
+        let key = |place: &Place<'_>| (place.slot, place.index);
+        let entry = entries.binary_search_by_key(&key(place), |entry| key(entry.place));
+        Some(entries.get(entry.ok()?)?.identity())
+    };
     let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {
         if let Some(image) = identity(place) {

@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::missing_check::{Carriers, MOUNTED_IN};
-use super::{Role, Work};
+use super::same_image::SameImage;
+use super::{Entry, Role, Work};
 use crate::pod::{Place, Slot};
 use crate::request::Event;
 
@@ -74,10 +75,15 @@ pub fn apply(work: &mut Work<'_>) {
             })
             .map(|place| place.index)
             .collect();
-        if collide.is_empty() {
+        let keep = if collide.is_empty() {
+            with_one_that_stays(work, &replaced)
+        } else {
+            collide
+        };
+        if keep.is_empty() {
             break;
         }
-        for place in collide {
+        for place in keep {
             replaced.remove(&place);
         }
     }
@@ -91,6 +97,28 @@ pub fn apply(work: &mut Work<'_>) {
     }
     work.moved_mounts = moved.into_iter().collect();
     work.replaced = entries;
+}
+
+/// The checks of an image of which one stays: they would come behind it, and another of them would
+/// be the first, which is the one that is raised.
+fn with_one_that_stays(work: &Work<'_>, replaced: &BTreeMap<usize, usize>) -> Vec<usize> {
+    let images = SameImage::of(&work.entries);
+    let mut stays = vec![false; images.count()];
+    let is_replaced = |entry: &Entry<'_>| {
+        entry.place.slot == Slot::InitContainer && replaced.contains_key(&entry.place.index)
+    };
+    let checks = || {
+        let entries = work.entries.iter().zip(images.ids());
+        entries.filter(|(entry, _)| entry.role == Role::Check)
+    };
+    for (entry, image) in checks() {
+        if let Some(stays) = stays.get_mut(image) {
+            *stays |= !is_replaced(entry);
+        }
+    }
+    let stays = |image: usize| stays.get(image).copied().unwrap_or_default();
+    let together = checks().filter(|(entry, image)| is_replaced(entry) && stays(*image));
+    together.map(|(entry, _)| entry.place.index).collect()
 }
 
 /// Where the volume of a check is mounted.

@@ -90,6 +90,23 @@ pub fn check(entry: &Entry<'_>, needed: PullPolicy, settings: &Settings) -> Pull
     policy.max(needed)
 }
 
+/// Whether `Pin` is going to write a digest, and `IfNotPresent` with it.
+fn will_be_lowered(entry: &Entry<'_>, event: Event) -> bool {
+    entry.digest.is_some()
+        && !entry.has_digest()
+        && entry.lookup.mode == LookupMode::Pin
+        && entry.require_always.is_none()
+        && !event.is_template()
+}
+
+/// Whether a default is going to raise it to `Always`, which only *pull-once* takes back, in a Pod
+/// with image checks.
+fn will_be_raised(entry: &Entry<'_>, settings: &Settings) -> bool {
+    !is_chosen(entry, settings)
+        && default_of(entry, false, settings)
+            .is_some_and(|(policy, _)| policy == PullPolicy::Always)
+}
+
 /// Both halves of what *pull-once* leaves: an init container or check that came in with `Always`,
 /// and a container that came in with `IfNotPresent`.
 #[derive(Clone, Copy, Default)]
@@ -107,16 +124,21 @@ struct Halves {
 pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     let images = SameImage::of(&work.entries);
     let has_init_containers = work.review.pod.list(Slot::InitContainer).next().is_some();
+    let has_checks = work.entries.iter().any(|entry| entry.role == Role::Check);
     let halves = |entry: &Entry<'_>| {
         let policy = entry.policy_before();
         // Volumes that only containers mount are pulled again with each of them.
         let proves = matches!(entry.role, Role::Check | Role::Init)
             && (entry.place.slot != Slot::ImageVolume || has_init_containers);
         Halves {
-            pulled: proves && policy == PullPolicy::Always && entry.forbid_always.is_none(),
+            pulled: proves
+                && policy == PullPolicy::Always
+                && entry.forbid_always.is_none()
+                && !will_be_lowered(entry, work.review.event),
             spared: entry.role == Role::Guarded
                 && policy == PullPolicy::IfNotPresent
-                && entry.require_always.is_none(),
+                && entry.require_always.is_none()
+                && (has_checks || !will_be_raised(entry, work.settings)),
         }
     };
     let mut both: BTreeMap<usize, Halves> = BTreeMap::new();
@@ -135,11 +157,16 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
     entries.map(is_left).collect()
 }
 
-/// Repositories, as they are written, of which a registry may be asked in this request, or was
+/// Repositories, however they are written, of which a registry may be asked in this request, or was
 /// asked in that of another copy: its answer can make several references to the repository one
 /// image, pin a tag, or have `UseCached` take what the node has.
 #[derive(Debug, Default)]
-pub struct RegistryAsked<'e>(BTreeMap<&'e str, Repository<'e>>);
+pub struct RegistryAsked<'e>(BTreeMap<Identity<'e>, Repository<'e>>);
+
+/// An image without its tag and digest.
+fn repository_of<'e>(reference: &Reference<'e>) -> Identity<'e> {
+    reference.identity_at(Some(""))
+}
 
 #[derive(Debug, Default)]
 struct Repository<'e> {
@@ -160,7 +187,7 @@ impl<'e> RegistryAsked<'e> {
         let mut asked = Self::default();
         for entry in entries {
             let image = entry.reference.identity();
-            let repository = asked.0.entry(entry.reference.written()).or_default();
+            let repository = asked.0.entry(repository_of(&entry.reference)).or_default();
             repository.has_others |= *repository.image.get_or_insert(image) != image;
             repository.is_asked |= entry.is_looked_up();
             let policy = Some(entry.policy_before());
@@ -175,15 +202,15 @@ impl<'e> RegistryAsked<'e> {
         asked
     }
 
-    fn joined(&self, reference: &Reference<'_>) -> Option<&Repository<'e>> {
-        let repository = self.0.get(reference.written())?;
+    fn joined<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s Repository<'s>> {
+        let repository = self.0.get(&repository_of(reference))?;
         (repository.is_asked && repository.has_others).then_some(repository)
     }
 
     /// Whether an answer can concern the image.
     #[must_use]
     pub fn concerns(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(reference.written());
+        let repository = self.0.get(&repository_of(reference));
         repository.is_some_and(|repository| repository.is_asked)
     }
 

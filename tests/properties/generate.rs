@@ -100,7 +100,7 @@ fn container() -> impl Strategy<Value = (Value, u16)> {
     })
 }
 
-fn named(container: (Value, u16), name: String, volumes: &[Value]) -> Value {
+fn named(container: (Value, u16), name: &str, volumes: &[Value]) -> Value {
     let (mut container, mounts) = container;
     container["name"] = json!(name);
     let mut mounted = Vec::new();
@@ -190,7 +190,7 @@ pub(crate) fn pod_spec() -> impl Strategy<Value = Value> {
                 .enumerate()
                 .map(|(index, (prefix, container, sidecar))| {
                     let mut container =
-                        named(container, format!("{prefix}{}", index * 2), &volumes);
+                        named(container, &format!("{prefix}{}", index * 2), &volumes);
                     if sidecar {
                         container["restartPolicy"] = json!("Always");
                     }
@@ -201,7 +201,7 @@ pub(crate) fn pod_spec() -> impl Strategy<Value = Value> {
                 .into_iter()
                 .enumerate()
                 .map(|(index, (prefix, container))| {
-                    named(container, format!("{prefix}{}", index * 2 + 1), &volumes)
+                    named(container, &format!("{prefix}{}", index * 2 + 1), &volumes)
                 })
                 .collect();
             let mut spec = json!({

@@ -5,16 +5,20 @@ mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
-#[cfg(not(all(feature = "registry", feature = "soak")))]
+#[cfg(not(all(feature = "policy", feature = "registry", feature = "soak")))]
 mod elsewhere;
 mod faulty_registry;
 mod inspect;
+#[cfg(feature = "policy")]
+mod plan;
 #[cfg(feature = "registry")]
 mod pull;
 #[cfg(feature = "registry")]
 mod push;
 #[cfg(feature = "registry")]
 mod run;
+#[cfg(feature = "policy")]
+mod schema;
 mod show;
 #[cfg(feature = "soak")]
 mod soak;
@@ -31,6 +35,10 @@ mod bench {
 mod soak {
     pub(super) use super::elsewhere::{Args, with_soak as run};
 }
+#[cfg(not(feature = "policy"))]
+mod plan {
+    pub(super) use super::elsewhere::{Args, with_policy as run};
+}
 #[cfg(not(feature = "registry"))]
 mod pull {
     pub(super) use super::elsewhere::{Args, with_registry as run};
@@ -42,6 +50,11 @@ mod push {
 #[cfg(not(feature = "registry"))]
 mod run {
     pub(super) use super::elsewhere::{Args, with_registry as run};
+}
+
+#[cfg(not(feature = "policy"))]
+mod schema {
+    pub(super) use super::elsewhere::{Args, with_policy as run};
 }
 
 /// The tools of consistent-pull-policy
@@ -64,12 +77,16 @@ enum Command {
     #[command(hide = true)]
     FaultyRegistry(faulty_registry::Args),
     Inspect(inspect::Args),
+    /// Lists what the policy would do to many objects: kubectl get pods -A -o json | cargo xtask plan
+    Plan(plan::Args),
     /// Pulls a policy's module from a registry, as `kwctl pull` does
     Pull(pull::Args),
     /// Pushes an annotated module to a registry, as `kwctl push` does
     Push(push::Args),
     /// Evaluates an admission request, as `kwctl run` does
     Run(run::Args),
+    /// Prints the JSON Schema of the policy's settings, for editors
+    Schema(schema::Args),
     Show(show::Args),
     /// Runs the module against the specification, with random requests, settings and registries
     Soak(soak::Args),
@@ -85,9 +102,11 @@ pub fn main() -> ExitCode {
         Command::Build(args) => build::run(&args),
         Command::FaultyRegistry(args) => faulty_registry::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Pull(args) => pull::run(&args),
         Command::Push(args) => push::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Soak(args) => soak::run(&args),
     };

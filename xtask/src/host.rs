@@ -28,6 +28,8 @@ pub(crate) mod compiler;
 pub(crate) mod functions;
 pub(crate) mod imports;
 mod interpreter;
+#[cfg(feature = "policy")]
+pub(crate) mod objects;
 #[cfg(feature = "registry")]
 pub(crate) mod oci;
 pub(crate) mod request;
@@ -37,6 +39,8 @@ pub(crate) mod session;
 pub(crate) mod settings;
 #[cfg(feature = "registry")]
 pub(crate) mod sources;
+#[cfg(feature = "registry")]
+pub(crate) mod transcript;
 
 use std::fmt;
 use std::path::Path;

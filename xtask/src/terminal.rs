@@ -1,6 +1,6 @@
 //! Text for a terminal: paragraphs and columns that fit, colour where somebody looks.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
@@ -53,13 +53,27 @@ pub(crate) fn shorten(text: &str) -> String {
     beginning + "..."
 }
 
-/// Aligned columns under a header, two spaces before each; long cells are wrapped.
+/// Aligned columns under a header, two spaces before each. Long cells are wrapped on a terminal; in
+/// a file or a pipe they stay whole, where names are searched for.
 pub(crate) fn columns(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    arranged(header, rows, width())
+}
+
+/// How wide a table may be, if a person reads it.
+pub(crate) fn width() -> Option<u16> {
+    std::io::stdout().is_terminal().then_some(WIDTH)
+}
+
+/// [`columns`] of a given width, or as wide as they are.
+pub(crate) fn arranged(header: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let mut table = Table::new();
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    }
     table
         .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
         .set_header(header.iter().copied())
         .add_rows(rows);
     for column in table.column_iter_mut() {
@@ -90,12 +104,14 @@ mod tests {
     fn columns_are_aligned_and_fit() {
         let long = "x".repeat(150);
         let rows = [["a", "1"], ["longer", &long]].map(|row| row.map(str::to_owned).to_vec());
-        let text = columns(&["name", "image"], rows.to_vec());
+        let text = arranged(&["name", "image"], rows.to_vec(), Some(WIDTH));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["  name    image", "  a       1"]);
         assert!(lines.len() > 3, "{text}");
         assert!(lines.iter().all(|line| line.len() <= 100), "{text}");
         assert_eq!(text.matches('x').count(), 150);
+        let whole = arranged(&["name", "image"], rows.to_vec(), None);
+        assert_eq!(whole.lines().nth(2), Some(&*format!("  longer  {long}")));
     }
 
     #[test]

@@ -7,12 +7,12 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { applyPatch } from "rfc6902";
 import { parse, stringify } from "yaml";
-import type { Answer, Evaluation } from "../../src/evaluate.ts";
-import { at, type Json, type JsonObject } from "../../src/json.ts";
+import type { Evaluation } from "../../src/evaluate.ts";
+import { at, type JsonObject } from "../../src/json.ts";
 import type { Exchange, Table } from "../../src/registry.ts";
 import { expect, test } from "./page.ts";
+import { asAnswer, type Response } from "./response.ts";
 
 const root = new URL("../../../", import.meta.url);
 const path = (relative: string) => fileURLToPath(new URL(relative, root));
@@ -47,30 +47,6 @@ function session(asked: Exchange[]): string {
           : { type: "Success", payload: answer },
     })),
   );
-}
-
-type Response = {
-  allowed: boolean;
-  patch?: string;
-  status?: { message?: string; code?: number };
-  warnings?: string[] | null;
-  auditAnnotations?: Record<string, string> | null;
-};
-
-/** What the embedded host's answer means, in the module's own words. */
-function asAnswer(response: Response, object: Json | undefined): Answer {
-  const answer: Answer = { accepted: response.allowed };
-  if (response.status?.message !== undefined) answer.message = response.status.message;
-  if (response.status?.code !== undefined) answer.code = response.status.code;
-  if (response.warnings) answer.warnings = response.warnings;
-  if (response.auditAnnotations) answer.audit_annotations = response.auditAnnotations;
-  if (response.patch !== undefined) {
-    const patch = JSON.parse(Buffer.from(response.patch, "base64").toString("utf8"));
-    const mutated = structuredClone(object) ?? null;
-    expect(applyPatch(mutated, patch).filter((problem) => problem !== null)).toEqual([]);
-    answer.mutated_object = mutated;
-  }
-  return answer;
 }
 
 async function embedded(

@@ -93,8 +93,12 @@ test("a broken YAML is told at its line, and mended", async ({ playground }) => 
   await expect(playground.problems("object")).toContainText("an object needs apiVersion and kind");
   await playground.type("object", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n");
   await expect(playground.about).toContainText("no rule of the policy names it");
-  await playground.type("object", "");
+  await page.getByRole("button", { name: "Clear" }).click();
   await expect(playground.about).toContainText("paste an object");
+  await expect(page.locator("#object .cm-placeholder")).toHaveText(
+    "Paste a Pod here, or choose an example",
+  );
+  await expect(page.locator("#object .cm-content")).toBeFocused();
   await playground.type(
     "object",
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: a}]}\n",
@@ -193,6 +197,66 @@ test("the table of answers shows what an outage does", async ({ playground }) =>
   }
 });
 
+test("platforms are held against what the Pod asks for", async ({ playground }) => {
+  const { page } = playground;
+  await playground.type(
+    "object",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: arm}\nspec:\n  nodeSelector: {kubernetes.io/arch: arm64}\n  containers: [{name: a, image: 'a:1'}]\n",
+  );
+  await playground.type("settings", "registry:\n  lookup: Verify\n  platform: Reject\n");
+  const image = page.getByRole("group", { name: "docker.io/library/a:1" });
+  await image.getByLabel("platforms").fill("linux/amd64");
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(page.locator("#told")).toContainText("arm64");
+  await image.getByLabel("platforms").fill("linux/amd64, linux/arm64");
+  await expect(playground.verdict).toHaveText("allowed, unchanged");
+  // An override spares the image all that.
+  await image.getByLabel("platforms").fill("linux/amd64");
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await playground.type(
+    "settings",
+    'registry:\n  lookup: Verify\n  platform: Reject\n  overrides:\n    - images: ["a"]\n      lookup: "Off"\n',
+  );
+  await expect(playground.verdict).toHaveText("allowed, unchanged");
+});
+
+test("checks that are image volumes are in the table and in the drawing", async ({
+  playground,
+}) => {
+  const { page } = playground;
+  await playground.choose("object", "bare-pod");
+  await playground.type(
+    "settings",
+    "imageChecks:\n  coverage: Fix\n  everyPod: true\n  as: ImageVolume\n",
+  );
+  await expect(page.locator(".places tbody tr").first()).toContainText("volume imagecheck-0");
+  await expect(page.locator(".places tr.new")).toHaveCount(2);
+  await expect(
+    page.getByRole("img", { name: /^After: volume imagecheck-0 .* waits;.* never starts/ }),
+  ).toBeVisible();
+
+  // Those that a controller made become volumes.
+  await playground.choose("object", "ci-job");
+  const pod = (await playground.text("object")).replace(
+    /^metadata:\n/m,
+    "metadata:\n  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
+  );
+  await playground.type("object", pod);
+  await playground.type("settings", "imageChecks:\n  as: ImageVolume\n  replaceExisting: true\n");
+  await expect(page.locator(".places tr.removed")).toContainText("init imagecheck-0");
+  await expect(page.locator(".places tr.new")).toContainText("volume imagecheck-0");
+  await expect(page.locator(".places")).toContainText("replace-check");
+});
+
+test("a Pod that waits for its image is found as an audit finds it", async ({ playground }) => {
+  const { page } = playground;
+  await playground.choose("object", "audit-pod-stuck-after-check");
+  await playground.choose("settings", "audit");
+  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(page.locator("#told")).toContainText("ImagePullBackOff");
+  await expect(page.locator(".places")).toContainText("stuck-pull");
+});
+
 test("several documents make a plan, and a row of it the details", async ({ playground }) => {
   const { page } = playground;
   await playground.choose("object", "several-documents");
@@ -279,6 +343,26 @@ test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ pla
   await page.goto("about:blank");
   await page.goto(link);
   await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
+});
+
+test("10,000 Pods are planned beside the page, which stays usable", async ({ playground }) => {
+  const { page } = playground;
+  await page.locator("#files").setInputFiles({
+    name: "many.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(podList(10_000)),
+  });
+  const plan = page.locator("#plan");
+  await expect(plan.getByRole("progressbar")).toBeVisible();
+  await plan.getByRole("searchbox").fill("job-42");
+  await expect(plan.getByRole("progressbar")).toBeHidden();
+  await expect(plan.getByRole("status")).toHaveText("10,000 objects");
+  await expect(plan.getByRole("button", { name: "rejected" })).toHaveText("1,000 rejected");
+  await expect(plan.getByRole("button", { name: "changed" })).toHaveText("5,000 changed");
+  await expect(plan.getByRole("button", { name: "allowed" })).toHaveText("4,000 allowed");
+  // job-42, job-420 to job-429, and job-4200 to job-4299: of 111 as many as a page has.
+  await expect(plan.locator("tbody tr")).toHaveCount(100);
+  await expect(plan.locator("tbody tr").first()).toContainText("job-42");
 });
 
 test("a plan can be cancelled", async ({ playground }) => {

@@ -1,16 +1,45 @@
-/** Pictures for the docs and the README; only `make pictures` writes them. */
+/**
+ * Pictures for the docs and the README. Only `make pictures` writes them, as other fonts make others
+ * of them; with each goes the SHA-256 of what it shows, so that one that has grown old is noticed.
+ */
 
-import { fileURLToPath } from "node:url";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Locator, Page } from "@playwright/test";
 import { expect, podList, test } from "./page.ts";
 
-const picture = (name: string) =>
-  fileURLToPath(new URL(`../../../docs/pictures/${name}.png`, import.meta.url));
+const pictures = new URL("../../../docs/pictures/", import.meta.url);
+const list = new URL("shown.json", pictures);
+const style = readFileSync(new URL("../../src/style.css", import.meta.url), "utf8");
 
-test.use({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
+/** Takes a picture, or makes sure that the one that is there still shows what the page does. */
+async function picture(name: string, page: Page, target: Page | Locator = page) {
+  const texts = await page
+    .locator(
+      "header p:first-of-type, h2, #plan, #registry-images, #told, #places, #drawings, #verdict",
+    )
+    .evaluateAll((elements) =>
+      elements.filter((element) => element.checkVisibility()).map((element) => element.textContent),
+    );
+  const shown = createHash("sha256")
+    .update(JSON.stringify([style, ...texts]))
+    .digest("hex");
+  const known = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : {};
+  if (process.env["PICTURES"]) {
+    // Of every build another one.
+    await page.locator("#module").evaluate((element) => element.replaceChildren());
+    await target.screenshot({ path: new URL(`${name}.png`, pictures).pathname });
+    writeFileSync(list, `${JSON.stringify({ ...known, [name]: shown }, null, 2)}\n`);
+  } else {
+    expect(known[name], "the page looks different now: make pictures").toBe(shown);
+  }
+}
+
+test.use({ viewport: { width: 1280, height: 860 }, colorScheme: "light" });
 
 test("the repair", async ({ playground }) => {
   await expect(playground.verdict).toHaveText("allowed, repaired");
-  await playground.page.screenshot({ path: picture("playground-repair") });
+  await picture("playground-repair", playground.page);
 });
 
 const JOB = `apiVersion: v1
@@ -30,7 +59,7 @@ test("the outage", async ({ playground }) => {
   await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: UseCached\n");
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
   await expect(page.locator("#told")).toContainText("gives no answer");
-  await page.screenshot({ path: picture("playground-outage") });
+  await picture("playground-outage", page);
 });
 
 test("the plan", async ({ playground }) => {
@@ -42,5 +71,5 @@ test("the plan", async ({ playground }) => {
   const plan = page.locator("#plan");
   await expect(plan).toContainText("1,000 objects");
   await expect(plan.locator("[aria-current]")).toBeVisible();
-  await plan.screenshot({ path: picture("playground-plan") });
+  await picture("playground-plan", page, plan);
 });

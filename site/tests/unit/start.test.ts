@@ -88,6 +88,22 @@ test("a volume is pulled before the first container that mounts it", () => {
   expect(fates(volume("IfNotPresent"), away)).toBe("imagecheck-1 node, copy node, app node");
 });
 
+test("a volume that waits keeps every container that mounts it", () => {
+  const volumeMounts = [{ name: "imagecheck-0", mountPath: "/.imagecheck/imagecheck-0" }];
+  const spec = {
+    volumes: [{ name: "imagecheck-0", image: { reference: "app:v1", pullPolicy: "Always" } }],
+    containers: [
+      container("app", "app:v1", "IfNotPresent", { volumeMounts }),
+      container("other", "app:v1", "IfNotPresent", { volumeMounts }),
+      container("third", "third:v1", "IfNotPresent"),
+    ],
+  };
+  expect(fates(spec, away)).toBe("imagecheck-0 waits, app never, other never, third node");
+  expect(fates(spec, { registry: "up", copies: true })).toBe(
+    "imagecheck-0 registry, app node, other node, third node",
+  );
+});
+
 test("how it ends is said in a sentence", () => {
   const sentence = (spec: Parameters<typeof simulate>[0], scenario: Scenario) => {
     const { style, sentence } = ending(simulate(spec, scenario), scenario);
@@ -101,6 +117,14 @@ test("how it ends is said in a sentence", () => {
   );
   expect(sentence(volume("IfNotPresent"), away)).toBe(
     "good: Everything starts, with the copies on the node.",
+  );
+  const { initContainers, ...bare } = volume("Always");
+  const carried = { ...bare, containers: [{ ...initContainers[0], name: "app" }] };
+  expect(sentence(carried, away)).toBe(
+    "notice: imagecheck-1 waits (ImagePullBackOff) before any container has started: nothing runs half.",
+  );
+  expect(sentence({ containers: [container("app", "App:v1", "IfNotPresent")] }, away)).toBe(
+    "bad: app waits for ever (InvalidImageName): the Pod hangs.",
   );
   expect(sentence({}, away)).toBe("good: There is nothing to start.");
 });

@@ -8,8 +8,8 @@ use crate::settings::NamePrefix;
 /// Names that nothing in the Pod has yet.
 pub(super) struct FreeNames<'p> {
     prefix: &'p str,
-    /// For each number, whether it is taken. One of the first numbers is always free, so there
-    /// need be no more of them than there are names.
+    /// For each number, whether it is taken; as many as there are names, those to be given
+    /// included: no other can matter.
     taken: Vec<bool>,
     next: usize,
 }
@@ -32,7 +32,8 @@ impl<'p> FreeNames<'p> {
             names.extend(mounts.filter_map(|mount| mount.path.strip_prefix(MOUNTED_IN)));
         }
         let prefix = prefixes.first().map_or("imagecheck-", NamePrefix::as_str);
-        let mut taken = vec![false; names.len()];
+        // Each entry gets one check at most.
+        let mut taken = vec![false; names.len().saturating_add(work.entries.len())];
         for name in names {
             let number = name.strip_prefix(prefix).and_then(|number| {
                 let canonical = number == "0" || !number.starts_with(['0', '+']);

@@ -17,6 +17,12 @@ pub(crate) struct Args {
     _all: Vec<OsString>,
 }
 
+/// Runs a command that knows what the policy's crate does.
+#[cfg(not(feature = "policy"))]
+pub(crate) fn with_policy(_: &Args) -> Result<()> {
+    build_with(&["--features", "policy"])
+}
+
 /// Runs a command that reaches registries.
 #[cfg(not(feature = "registry"))]
 pub(crate) fn with_registry(_: &Args) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::host::functions::{AllowList, HostFunctions, Registries};
 use crate::host::oci::RealRegistries;
 use crate::host::session::{Recorder, Replayer};
 use crate::host::sources::Sources;
+use crate::host::transcript::{Listener, Transcript};
 use crate::host::{Engine, Module};
 use crate::host::{request, settings};
 use crate::terminal;
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Answers what the policy asks of its host from such a record
     #[arg(long, value_name = "FILE")]
     replay_host_capabilities_interactions: Option<PathBuf>,
+    /// Adds request, settings, host calls and answer to this file, as a line of JSON
+    #[arg(long, value_name = "FILE", hide = true)]
+    transcript: Option<PathBuf>,
     /// Interrupts the policy after this time, as policy-server does; 0 for no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     timeout_eval_seconds: u64,
@@ -66,7 +70,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = settings::read(args.settings_path.as_deref(), args.settings_json.as_deref())?;
-    let request = request::read(&read_request(&args.request_path)?)
+    let text = read_request(&args.request_path)?;
+    let request = request::read(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
     let allowed = AllowList::new(&args.allowed_host_capabilities)
         .context("in --allowed-host-capabilities")?;
@@ -88,8 +93,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 registries
             }
         };
-    let functions: Arc<dyn Capabilities> =
-        Arc::new(HostFunctions::new(allowed, answers, args.verbose));
+    let functions = Arc::new(HostFunctions::new(allowed, answers, args.verbose));
+    let listener = Arc::new(Listener::new(functions));
+    let functions: Arc<dyn Capabilities> = Arc::clone(&listener) as _;
 
     let time_limit = limit(args.timeout_eval_seconds);
     let module = match args
@@ -119,7 +125,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     {
         eprintln!("WARN {left_over} recorded exchanges have not been replayed");
     }
-    match evaluation? {
+    let evaluation = evaluation?;
+    if let Some(path) = &args.transcript {
+        let refused = validation.message.as_deref();
+        let transcript = Transcript {
+            request: &text,
+            settings: &settings,
+            calls: listener.calls(),
+            refused: refused.filter(|_| !validation.valid),
+            response: evaluation.as_ref(),
+        };
+        transcript.append_to(path)?;
+    }
+    match evaluation {
         Some(response) => {
             let line = serde_json::to_string(&response).context("cannot serialise the answer")?;
             terminal::print(&format!("{line}\n"))

@@ -109,6 +109,13 @@ pub(crate) fn read(text: &str) -> Result<AdmissionRequest> {
             None => bail!("the AdmissionReview has no request"),
         };
     }
+    // Under a kind or without any, kwctl takes it for the request itself, and so it is refused here too.
+    if value.get("request").is_some() && value.get("uid").is_none() {
+        bail!(
+            "this is a review, but doesn't say so: give it `\"kind\": \"AdmissionReview\"`, or send \
+             the request in it alone (jq .request)"
+        );
+    }
     serde_json::from_value(value).context("not an AdmissionRequest of admission.k8s.io/v1")
 }
 
@@ -181,6 +188,8 @@ mod tests {
             ("[]", "not a JSON object"),
             ("{", "not JSON"),
             (r#"{"kind":"AdmissionReview"}"#, "has no request"),
+            // The audit scanner's reviews are like this.
+            (r#"{"request":{"uid":"u"}}"#, "jq .request"),
             (r#"{"uid":"u"}"#, "missing field `kind`"),
             (r#"{"kind":"Pod"}"#, "invalid type"),
         ] {

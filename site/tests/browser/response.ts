@@ -1,0 +1,30 @@
+/** What the embedded host prints. */
+
+import { applyPatch } from "rfc6902";
+import type { Answer } from "../../src/evaluate.ts";
+import type { Json } from "../../src/json.ts";
+import { expect } from "./page.ts";
+
+export type Response = {
+  allowed: boolean;
+  patch?: string;
+  status?: { message?: string; code?: number };
+  warnings?: string[] | null;
+  auditAnnotations?: Record<string, string> | null;
+};
+
+/** What the embedded host's answer means, in the module's own words. */
+export function asAnswer(response: Response, object: Json | undefined): Answer {
+  const answer: Answer = { accepted: response.allowed };
+  if (response.status?.message !== undefined) answer.message = response.status.message;
+  if (response.status?.code !== undefined) answer.code = response.status.code;
+  if (response.warnings) answer.warnings = response.warnings;
+  if (response.auditAnnotations) answer.audit_annotations = response.auditAnnotations;
+  if (response.patch !== undefined) {
+    const patch = JSON.parse(Buffer.from(response.patch, "base64").toString("utf8"));
+    const mutated = structuredClone(object) ?? null;
+    expect(applyPatch(mutated, patch).filter((problem) => problem !== null)).toEqual([]);
+    answer.mutated_object = mutated;
+  }
+  return answer;
+}

@@ -1,0 +1,134 @@
+//! What happened between the policy and its host, written down so that another host can be held
+//! against it: the request as it was read, the settings, each host call as the policy made it and
+//! heard the answer, and what came of it.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::capabilities::Capabilities;
+use super::response::AdmissionResponse;
+use super::settings::Settings;
+
+/// A host call; what is in the log is none that matters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct HostCall {
+    namespace: String,
+    operation: String,
+    payload: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Passes host calls on and keeps what came back.
+pub(crate) struct Listener {
+    inner: Arc<dyn Capabilities>,
+    calls: Mutex<Vec<HostCall>>,
+}
+
+impl Listener {
+    /// Listens to what `inner` is asked.
+    pub(crate) fn new(inner: Arc<dyn Capabilities>) -> Self {
+        Self {
+            inner,
+            calls: Mutex::default(),
+        }
+    }
+
+    /// What was heard so far.
+    pub(crate) fn calls(&self) -> Vec<HostCall> {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.clone()
+    }
+}
+
+impl Capabilities for Listener {
+    fn call(
+        &self,
+        binding: &str,
+        namespace: &str,
+        operation: &str,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        let result = self.inner.call(binding, namespace, operation, payload);
+        if namespace != "tracing" {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let call = HostCall {
+                namespace: namespace.to_owned(),
+                operation: operation.to_owned(),
+                payload: text(payload),
+                answer: result.as_deref().ok().map(text),
+                error: result.as_ref().err().cloned(),
+            };
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            calls.push(call);
+        }
+        result
+    }
+}
+
+/// One evaluation, from the outside.
+#[derive(Serialize)]
+pub(crate) struct Transcript<'a> {
+    /// As it was read, a review or a bare request.
+    pub(crate) request: &'a str,
+    pub(crate) settings: &'a Settings,
+    pub(crate) calls: Vec<HostCall>,
+    /// What is wrong with the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) response: Option<&'a AdmissionResponse>,
+}
+
+impl Transcript<'_> {
+    /// Adds a line of JSON to a file.
+    pub(crate) fn append_to(&self, path: &Path) -> Result<()> {
+        let mut line = serde_json::to_string(self).context("cannot write the transcript")?;
+        line.push('\n');
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .with_context(|| format!("cannot write transcript {}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_passed_on_and_kept_but_for_the_log() {
+        let inner = |_: &str, _: &str, operation: &str, _: &[u8]| match operation {
+            "log" | "v1/manifest_digest" => Ok(b"yes".to_vec()),
+            other => Err(format!("no {other}")),
+        };
+        let listener = Listener::new(Arc::new(inner));
+        for (namespace, operation, expected) in [
+            ("tracing", "log", Ok("yes")),
+            ("oci", "v1/manifest_digest", Ok("yes")),
+            ("oci", "v1/verify", Err("no v1/verify")),
+        ] {
+            let got = listener.call("kubewarden", namespace, operation, b"\"a:1\"");
+            let expected = expected
+                .map(|text| text.as_bytes().to_vec())
+                .map_err(str::to_owned);
+            assert_eq!(got, expected);
+        }
+        assert_eq!(
+            serde_json::to_value(listener.calls()).expect("JSON"),
+            serde_json::json!([
+                {"namespace": "oci", "operation": "v1/manifest_digest", "payload": "\"a:1\"", "answer": "yes"},
+                {"namespace": "oci", "operation": "v1/verify", "payload": "\"a:1\"", "error": "no v1/verify"},
+            ])
+        );
+    }
+}
