@@ -56,6 +56,22 @@ pub(crate) fn apply(pod: &mut Pod) {
             going = moves.into_iter().filter(fits).collect();
         }
         if going.len() == before {
+            // docs/rules.md: those of one image together, or none of them.
+            let stays = |place: &usize| {
+                let mut checks = pod.checks().into_iter();
+                checks.any(|check| {
+                    pod.places[check].came_in.is_some()
+                        && !going.contains(&check)
+                        && pod.is_same_image(check, *place)
+                })
+            };
+            going = going
+                .iter()
+                .copied()
+                .filter(|place| !stays(place))
+                .collect();
+        }
+        if going.len() == before {
             break;
         }
     }
