@@ -266,6 +266,10 @@ fn random(args: &Args, subject: &Subject) -> Result<()> {
                 tell(args, &bar, index, &difference)?;
             }
             bar.inc(1);
+            // Without a bar a log says how far it came, for whoever has to end it.
+            if bar.is_hidden() && number % 10_000 == 0 {
+                eprintln!("at --from {number}");
+            }
         }
     })?;
     let reached = next.load(Ordering::Relaxed).min(last);
