@@ -74,7 +74,8 @@ export class Runner {
         this.#worker = new PolicyWorker();
         this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
         this.#worker.onerror = (event) => this.end(new Error(event.message));
-        void this.#send({ task: "start", module });
+        // Who asks next hears what went wrong; a start that is ended concerns nobody.
+        this.#send({ task: "start", module }).catch(() => undefined);
       }
     }
     const answer = this.#send<T>(task, progress);
