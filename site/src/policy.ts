@@ -55,7 +55,13 @@ export class Runner {
 
   /** An object of the last list; `undefined` if the plan was ended. */
   async item(index: number): Promise<Item | undefined> {
-    return this.#worker && this.#ask<Item | undefined>({ task: "item", index });
+    if (!this.#worker) return undefined;
+    try {
+      return await this.#ask<Item | undefined>({ task: "item", index });
+    } catch (error) {
+      if (error instanceof Ended) return undefined;
+      throw error;
+    }
   }
 
   /** Ends whatever runs. */
