@@ -268,7 +268,7 @@ impl<'a> Pod<'a> {
                     app.iter().any(|&app| mounts_it(app))
                         && app
                             .iter()
-                            .filter(|&&app| self.is_same_image(app, index))
+                            .filter(|&&app| self.may_be_same_image(app, index))
                             .all(|&app| mounts_it(app))
                 } else {
                     init.into_iter().any(mounts_it)
@@ -341,6 +341,22 @@ impl<'a> Pod<'a> {
                         || self.looked_up(&a).is_some() && self.looked_up(&a) == self.looked_up(&b)
                 }
             }
+    }
+
+    /// Whether they are the same image, or a registry could say so: what it says doesn't decide what a
+    /// volume is (DESIGN.md).
+    fn may_be_same_image(&self, a: usize, b: usize) -> bool {
+        let repository = |place: usize| Some(self.reference(place)?.name());
+        let looks_up = |place: usize| {
+            self.reference(place)
+                .is_some_and(|image| self.settings.lookup(&image) != "Off")
+        };
+        self.is_same_image(a, b)
+            || repository(a) == repository(b)
+                && self
+                    .examined()
+                    .into_iter()
+                    .any(|other| repository(other) == repository(a) && looks_up(other))
     }
 
     fn looked_up(&self, image: &Reference) -> Option<&String> {
