@@ -114,7 +114,8 @@ fuzz: ## Bytes that nobody meant, for requests, settings, images, patterns and h
 .PHONY: mutants
 mutants: ## Change the policy's code in every small way, and see that a test fails (hours)
 	@hack/setup.sh cargo mutants
-	CASES=$(or $(CASES),6000) cargo mutants
+	CASES=$(or $(CASES),6000) cargo mutants \
+		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 # The playground, a page that runs the module in the browser: docs/playground.md.
 .PHONY: site

@@ -12,7 +12,8 @@ seconds=${1:-60}
 shift || true
 (($# > 0)) || set -- validate validate_settings references globs host_errors
 
-if cargo +nightly --version >/dev/null 2>&1; then
+# Asked of rustup's list: `cargo +nightly` would install one.
+if command -v rustup >/dev/null && rustup toolchain list | grep -q '^nightly'; then
   fuzz=(cargo +nightly fuzz run)
 else
   echo "There is no nightly toolchain: fuzzing with $(rustc --version), without a sanitizer" >&2

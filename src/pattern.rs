@@ -23,6 +23,11 @@ const FIRST_DIGIT: u8 = b'$';
 /// for itself.
 #[must_use]
 pub fn glob_matches(glob: &str, text: &str) -> bool {
+    // Most globs don't match, and most of those can be told by their ends.
+    let tail = glob.rsplit('*').next().unwrap_or_default();
+    if !tail.contains('?') && !text.ends_with(tail) {
+        return false;
+    }
     aligns(glob.as_bytes(), text.as_bytes(), |wanted, byte| {
         wanted == b'?' || wanted == byte
     })

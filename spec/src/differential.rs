@@ -177,6 +177,9 @@ fn index(platforms: &[(String, String)]) -> Value {
         .map(|(os, architecture)| {
             let mut one = descriptor("application/vnd.oci.image.manifest.v1+json");
             one["platform"] = json!({"os": os, "architecture": architecture});
+            if architecture == "arm64" {
+                one["platform"]["variant"] = "v8".into();
+            }
             one
         })
         .collect();
@@ -198,6 +201,9 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
         ),
         (Failure::NotFound, _) => {
             format!("{fail}Server error: url {url}, code: 404, message: s3cr3t-value")
+        }
+        (Failure::Denied, _) if image.len().is_multiple_of(3) => {
+            format!("{fail}Server error: url {url}, code: 403, message: s3cr3t-value")
         }
         (Failure::Denied, 0) => {
             format!("{fail}Not authorized: url {url}\n\nCaused by:\n    Not authorized: url {url}")

@@ -472,6 +472,8 @@ impl Source<'_> {
                 if let Some(image) = Reference::parse(&format!("{repository}{suffix}")) {
                     let answer = if all_down || self.chance(1, 4)? {
                         Err(*self.0.choose(&FAILURES)?)
+                    } else if self.chance(1, 60)? {
+                        Ok(self.pick(&["", "sha256:123", "latest"])?.to_owned())
                     } else {
                         Ok(self.pick(&DIGESTS)?.to_owned())
                     };
@@ -505,7 +507,7 @@ impl Source<'_> {
                 platforms.push((platform.0.to_owned(), platform.1.to_owned()));
             }
         }
-        if platforms.iter().all(|(os, _)| os == "unknown") {
+        if platforms.iter().all(|(os, _)| os == "unknown") && self.chance(3, 4)? {
             platforms.push(("linux".to_owned(), "s390x".to_owned()));
         }
         Ok(Ok(self.chance(3, 4)?.then_some(platforms)))
@@ -629,7 +631,9 @@ impl Source<'_> {
             volume["image"]["pullPolicy"] = policy;
         }
         let where_mounted = self.0.int_in_range(0..=4)?;
-        let path = if self.chance(1, 2)? {
+        let path = if self.chance(1, 8)? {
+            format!("/.imagecheck/{}", self.pick(&INITS)?)
+        } else if self.chance(1, 2)? {
             format!("/.imagecheck/{name}")
         } else {
             format!("/mnt/{name}")
@@ -802,7 +806,11 @@ impl Source<'_> {
             let mut stored = Vec::new();
             let mut brought = Vec::new();
             for name in self.some(&["debug-0", "debug-1", "istio-debug"], 3)? {
-                let container = self.container(&name, &images)?;
+                let mut container = self.container(&name, &images)?;
+                if self.chance(1, 4)? {
+                    let volume = self.pick(&VOLUMES)?;
+                    container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
+                }
                 if self.chance(1, 3)? {
                     stored.push(container.clone());
                 }

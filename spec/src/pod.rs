@@ -268,6 +268,7 @@ impl<'a> Pod<'a> {
                     app.iter().any(|&app| mounts_it(app))
                         && app
                             .iter()
+                            .filter(|&&app| self.places[app].is_examined)
                             .filter(|&&app| self.may_be_same_image(app, index))
                             .all(|&app| mounts_it(app))
                 } else {
@@ -346,17 +347,16 @@ impl<'a> Pod<'a> {
     /// Whether they are the same image, or a registry could say so: what it says doesn't decide what a
     /// volume is (DESIGN.md).
     fn may_be_same_image(&self, a: usize, b: usize) -> bool {
-        let repository = |place: usize| Some(self.reference(place)?.name());
         let looks_up = |place: usize| {
             self.reference(place)
                 .is_some_and(|image| self.settings.lookup(&image) != "Off")
         };
         self.is_same_image(a, b)
-            || repository(a) == repository(b)
+            || self.is_same_repository(a, b)
                 && self
                     .examined()
                     .into_iter()
-                    .any(|other| repository(other) == repository(a) && looks_up(other))
+                    .any(|other| self.is_same_repository(other, a) && looks_up(other))
     }
 
     fn looked_up(&self, image: &Reference) -> Option<&String> {
@@ -377,14 +377,14 @@ impl<'a> Pod<'a> {
     }
 
     /// The strongest policies that checks and other init containers came in with, where an answer of
-    /// a registry may make the image of a place one with theirs: several images stand in the Pod
-    /// under its written repository, and one of them is a tag that is looked up.
+    /// a registry may make the image of a place one with theirs: several images of its
+    /// repository stand in the Pod, however they are written, and one of them is a tag that is looked up.
     fn may_be_joined(&self, place: usize) -> Option<(Option<Policy>, Option<Policy>)> {
         let alike: Vec<usize> = self
             .examined()
             .into_iter()
             .filter(|&other| self.places[other].came_in.is_some())
-            .filter(|&other| self.is_written_alike(other, place))
+            .filter(|&other| self.is_same_repository(other, place))
             .collect();
         let has_others = alike
             .iter()
@@ -418,6 +418,14 @@ impl<'a> Pod<'a> {
     pub(crate) fn may_be_covered(&self, place: usize, need: Policy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
+    }
+
+    /// Whether two places pull from one repository.
+    fn is_same_repository(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.name() == b.name(),
+            _ => false,
+        }
     }
 
     /// Whether a tag stands in a place that is looked up.
@@ -455,7 +463,7 @@ impl<'a> Pod<'a> {
             && self
                 .examined()
                 .into_iter()
-                .any(|other| self.is_written_alike(other, place) && self.is_looked_up(other))
+                .any(|other| self.is_same_repository(other, place) && self.is_looked_up(other))
     }
 
     /// Whether an effective `on…` is `UseCached`.
@@ -610,14 +618,18 @@ impl<'a> Pod<'a> {
     /// sidecar nor exempt; else … the first sidecar or exempt one …; without init containers …
     /// every app container".
     pub(crate) fn carriers(&self) -> Vec<usize> {
-        let init = self.list(List::InitContainers);
+        match self.first_carrier(&self.list(List::InitContainers)) {
+            Some(carrier) => vec![carrier],
+            None => self.list(List::Containers),
+        }
+    }
+
+    /// The first of some init containers that can carry volumes.
+    pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
         let plain = init
             .iter()
             .find(|&&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
-        match plain.or(init.first()) {
-            Some(&carrier) => vec![carrier],
-            None => self.list(List::Containers),
-        }
+        plain.or(init.first()).copied()
     }
 
     /// The names of all containers, and of all volumes where they count as well.

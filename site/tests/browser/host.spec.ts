@@ -9,8 +9,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
 import type { Evaluation } from "../../src/evaluate.ts";
-import { at, type JsonObject } from "../../src/json.ts";
+import type { JsonObject } from "../../src/json.ts";
 import type { Exchange, Table } from "../../src/registry.ts";
+import { asksRegistries } from "../../src/takeaway.ts";
 import { expect, test } from "./page.ts";
 import { asAnswer, type Response } from "./response.ts";
 
@@ -80,8 +81,7 @@ for (const { name, value } of settings) {
   }, info) => {
     const { page } = playground;
     const tables: Table[] = [{}];
-    const lookup = at(value, "registry", "lookup");
-    if (typeof lookup === "string" && lookup !== "Off") {
+    if (asksRegistries(value)) {
       // Each way in which lookups fail, for every image that is looked up.
       const evaluations = await page.evaluate(
         async ({ texts, json }) => {

@@ -3,7 +3,7 @@
 //! not some of them."
 
 use crate::image::Reference;
-use crate::pod::{List, Pod};
+use crate::pod::{Event, List, Pod};
 use crate::policy::{Policy, server_default};
 use crate::settings::Settings;
 
@@ -123,8 +123,11 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
         pod.guarded().contains(&container)
             && pod.places[container].policy == Policy::IfNotPresent
             && !pod.settings.requires_always(&pulled)
+            // A default is going to raise it, and without image checks nothing takes that back.
+            && (pod.has_checks() || !will_be_raised(pod, container))
             && pod.places[proof].policy == Policy::Always
             && !pod.settings.forbids_always(&proved)
+            && !will_be_pinned(pod, proof)
             // Who mounts a volume itself isn't asked; but those that the app carries spare nobody a pull.
             && pod.serves(proof, container)
             && (pod.is_plain_init(proof)
@@ -135,4 +138,22 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             .examined()
             .into_iter()
             .any(|other| is_left(place, other) || is_left(other, place))
+}
+
+/// Whether `Pin` is going to write the digest that a lookup gave, and `IfNotPresent` with it.
+fn will_be_pinned(pod: &Pod, place: usize) -> bool {
+    pod.reference(place).is_some_and(|image| {
+        image.digest.is_none()
+            && image
+                .name_and_tag()
+                .is_some_and(|name| pod.lookups.digests.contains_key(&name))
+            && pod.settings.lookup(&image) == "Pin"
+            && !pod.settings.requires_always(&image)
+            && pod.event != Event::Template
+    })
+}
+
+fn will_be_raised(pod: &Pod, place: usize) -> bool {
+    let default = configured(pod.settings, &pod.places[place].image, false);
+    !is_chosen(pod, place) && default == Some(Policy::Always)
 }

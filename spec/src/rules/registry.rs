@@ -154,6 +154,12 @@ impl Host<'_> {
         }
         pod.lookups.asked.push(image.normalised());
         let answer = self.registry.manifest_digest(&image.normalised());
+        // An answer that is no digest is "any other answer".
+        let is_digest = |digest: &str| Reference::parse(&format!("a@{digest}")).is_some();
+        let answer = match answer {
+            Ok(digest) if !is_digest(&digest) => Err(Failure::Unknown),
+            answer => answer,
+        };
         answer.map_err(|failure| (self.note(image, failure), true))
     }
 

@@ -17,7 +17,7 @@ pub(crate) fn apply(pod: &mut Pod) {
     {
         return;
     }
-    let (names, paths) = (volume_names(pod), pod.mount_paths());
+    let names = volume_names(pod);
     let init = pod.list(List::InitContainers);
     let mut going: Vec<usize> = init
         .iter()
@@ -29,14 +29,51 @@ pub(crate) fn apply(pod: &mut Pod) {
             // volume could have no such name or no mount of its own.
             !names.contains(name)
                 && name.len() <= 63
-                && !paths.contains(&format!("/.imagecheck/{name}"))
                 // docs/rules.md: nor "one that mounts an image volume which is no check itself".
                 && !mounts_other_images(pod, place)
         })
         .collect();
-    // "Where no init container would remain, the first check stays and carries the volumes."
-    if going.len() == init.len() && !going.is_empty() {
-        going.remove(0);
+    // "Where no init container would remain, the first check stays and carries the volumes." One of
+    // whose mounts the carrier has the path stays as well, and may be the carrier itself then.
+    loop {
+        if going.len() == init.len() && !going.is_empty() {
+            going.remove(0);
+        }
+        let before = going.len();
+        let staying: Vec<usize> = init
+            .iter()
+            .copied()
+            .filter(|place| !going.contains(place))
+            .collect();
+        if let Some(carrier) = pod.first_carrier(&staying) {
+            let (used, moves) = (paths_of(pod, carrier), going.clone());
+            let fits = |place: &usize| {
+                mounts_to_move(pod, *place, carrier)
+                    .iter()
+                    .chain([&pod.places[*place].name])
+                    .all(|name| !used.contains(&format!("/.imagecheck/{name}")))
+            };
+            going = moves.into_iter().filter(fits).collect();
+        }
+        if going.len() == before {
+            // docs/rules.md: those of one image together, or none of them.
+            let stays = |place: &usize| {
+                let mut checks = pod.checks().into_iter();
+                checks.any(|check| {
+                    pod.places[check].came_in.is_some()
+                        && !going.contains(&check)
+                        && pod.is_same_image(check, *place)
+                })
+            };
+            going = going
+                .iter()
+                .copied()
+                .filter(|place| !stays(place))
+                .collect();
+        }
+        if going.len() == before {
+            break;
+        }
     }
     let checks = pod.checks();
     let removed: Vec<(usize, Value)> = going
@@ -95,6 +132,39 @@ fn mounts_other_images(pod: &Pod, place: usize) -> bool {
             && pod.reference(volume).is_some()
             && !pod.is_check(volume)
     })
+}
+
+/// The paths at which a container mounted something as it came in.
+fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
+    let place = &pod.places[place];
+    let mounts = pod.spec[place.list.key()][place.index].get("volumeMounts");
+    let mounts = mounts.and_then(Value::as_array).into_iter().flatten();
+    mounts
+        .filter(|mount| {
+            // What *missing-check* has just mounted has names of its own.
+            let name = mount.get("name").and_then(Value::as_str);
+            !pod.places.iter().any(|place| {
+                place.list == List::Volumes && place.came_in.is_none() && name == Some(&place.name)
+            })
+        })
+        .filter_map(|mount| Some(mount.get("mountPath")?.as_str()?.to_owned()))
+        .collect()
+}
+
+/// The check volumes that came in, that a place mounts and the carrier doesn't.
+fn mounts_to_move(pod: &Pod, place: usize, carrier: usize) -> Vec<String> {
+    let is_check = |name: &&String| {
+        pod.checks().into_iter().any(|check| {
+            let check = &pod.places[check];
+            check.list == List::Volumes && check.came_in.is_some() && check.name == **name
+        })
+    };
+    let mounts = pod.places[place].mounts.iter();
+    mounts
+        .filter(is_check)
+        .filter(|name| !pod.places[carrier].mounts.contains(name))
+        .cloned()
+        .collect()
 }
 
 /// The mounts of a container whose volumes *missing-check* added.

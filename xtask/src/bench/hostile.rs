@@ -23,6 +23,8 @@ pub(crate) struct Bound {
     memory_per_byte: u64,
     /// ... and so many bytes.
     memory_bytes: u64,
+    /// Instructions for each image that is held against a pattern.
+    instructions_per_match: u64,
     /// By how much a byte of a request four times as large may cost more, in per cent.
     growth_percent: u64,
 }
@@ -30,6 +32,8 @@ pub(crate) struct Bound {
 /// One kind of request, and what it cost in one size and in four times that.
 pub(crate) struct Hostile {
     pub(crate) name: &'static str,
+    /// How many images are held against how many patterns in the large one, multiplied.
+    matches: u64,
     pub(crate) small: Exact,
     pub(crate) large: Exact,
 }
@@ -52,9 +56,11 @@ impl Bound {
         let mut excesses = Vec::new();
         for one in hostile {
             let name = one.name;
-            for cost in [&one.small, &one.large] {
+            let matching = self.instructions_per_match * one.matches;
+            for (cost, matching) in [(&one.small, matching / 4), (&one.large, matching)] {
                 let bytes = cost.request_bytes;
-                let instructions = self.instructions_per_byte * bytes + self.instructions;
+                let instructions =
+                    self.instructions_per_byte * bytes + self.instructions + matching;
                 let memory = self.memory_per_byte * bytes + self.memory_bytes;
                 if cost.instructions > instructions {
                     excesses.push(format!(
@@ -72,7 +78,7 @@ impl Bound {
             let grown = (one.large.instructions.saturating_sub(self.instructions))
                 * one.small.request_bytes;
             let straight = one.small.instructions * one.large.request_bytes;
-            if grown > straight + straight * self.growth_percent / 100 {
+            if one.matches == 0 && grown > straight + straight * self.growth_percent / 100 {
                 excesses.push(format!(
                     "{name}: four times as large it costs {} instructions after {}",
                     one.large.instructions, one.small.instructions
@@ -93,6 +99,7 @@ pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
                 settings,
                 operation,
                 heard,
+                ..
             } = request(size);
             let payload = format!(
                 r#"{{"request":{{"uid":"u","kind":{{"group":"","version":"v1","kind":"Pod"}},"operation":"{operation}","userInfo":{{}},"object":{object},"oldObject":{}}},"settings":{settings}}}"#,
@@ -128,6 +135,7 @@ pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
         let cost = |size| cost(size).with_context(|| format!("in the hostile request: {name}"));
         counted.push(Hostile {
             name,
+            matches: u64::try_from(request(size).matches)?,
             small: cost(size / 4)?,
             large: cost(size)?,
         });
@@ -141,6 +149,8 @@ struct Request {
     operation: &'static str,
     /// What a registry answers.
     heard: Option<Vec<u8>>,
+    /// Images times patterns, where that is what costs.
+    matches: usize,
 }
 
 impl Request {
@@ -150,6 +160,7 @@ impl Request {
             settings,
             operation: "CREATE",
             heard: None,
+            matches: 0,
         }
     }
 }
@@ -238,6 +249,22 @@ const REQUESTS: &[(&str, usize, Make)] = &[
         let container = format!(r#"{{"name":"{}","image":"a:1"}}"#, "a".repeat(size));
         let exempt = json!({"containers": ["*a*a*a*a*a*a*a*a*b"]});
         Request::create(pod(&container, ""), json!({"exempt": exempt}))
+    }),
+    ("10,000 patterns against 1,000 images", 10_000, |size| {
+        let patterns: Vec<String> = (0..size).map(|n| format!("*a*a*a*b{n}")).collect();
+        let containers = list(1_000, |number| {
+            format!(
+                r#"{{"name":"c{number}","image":"{}{number}:1"}}"#,
+                "a".repeat(30)
+            )
+        });
+        Request {
+            matches: 1_000 * size,
+            ..Request::create(
+                pod(&containers, ""),
+                json!({"images": {"requireAlways": patterns}}),
+            )
+        }
     }),
     ("a key, again and again", 100_000, |size| {
         let keys = list(size, |_| r#""image":"a:1""#.to_owned());
@@ -339,6 +366,7 @@ mod tests {
         };
         Hostile {
             name: "x",
+            matches: 0,
             small: exact(small),
             large: exact(large),
         }
@@ -351,6 +379,7 @@ mod tests {
             instructions: 1_000,
             memory_per_byte: 8,
             memory_bytes: 100,
+            instructions_per_match: 1,
             growth_percent: 20,
         };
         for (small, large, excess) in [
@@ -385,7 +414,8 @@ mod tests {
                 let request = request(size);
                 request.object.len() + request.heard.map_or(0, |heard| heard.len())
             };
-            assert!(size(4_000) > 2 * size(1_000), "{name}");
+            let matches = request(4_000).matches / 4 / request(1_000).matches.max(1);
+            assert!(matches == 1 || size(4_000) > 2 * size(1_000), "{name}");
         }
     }
 }

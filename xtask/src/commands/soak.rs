@@ -137,15 +137,14 @@ fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
         }
         let case = case(&bytes(seed, number));
         let sent = Instant::now();
-        let is_answered = match &mut server {
-            Some(server) => server.review(&case.review())?["response"]["allowed"].is_boolean(),
-            None => {
-                let payload = json!({"request": case.request, "settings": case.settings});
-                let answer = module
-                    .validate(&nothing_granted(), payload.to_string().as_bytes())
-                    .with_context(|| format!("seed {seed}, case {number}"))?;
-                serde_json::from_slice::<Value>(&answer)?["accepted"].is_boolean()
-            }
+        let is_answered = if let Some(server) = &mut server {
+            server.review(&case.review())?["response"]["allowed"].is_boolean()
+        } else {
+            let payload = json!({"request": case.request, "settings": case.settings});
+            let answer = module
+                .validate(&nothing_granted(), payload.to_string().as_bytes())
+                .with_context(|| format!("seed {seed}, case {number}"))?;
+            serde_json::from_slice::<Value>(&answer)?["accepted"].is_boolean()
         };
         latencies.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
         if !is_answered {
@@ -267,6 +266,10 @@ fn random(args: &Args, subject: &Subject) -> Result<()> {
                 tell(args, &bar, index, &difference)?;
             }
             bar.inc(1);
+            // Without a bar a log says how far it came, for whoever has to end it.
+            if bar.is_hidden() && number % 10_000 == 0 {
+                eprintln!("at --from {number}");
+            }
         }
     })?;
     let reached = next.load(Ordering::Relaxed).min(last);
