@@ -188,6 +188,12 @@ impl<'a> Reference<'a> {
         self.identity_at(self.digest)
     }
 
+    /// What this image has in common with all others of its repository, however they are written.
+    #[must_use]
+    pub fn repository_identity(self) -> Identity<'a> {
+        self.identity_at(Some(""))
+    }
+
     /// The identity that this image has once it is pinned to a digest.
     #[must_use]
     pub fn identity_at<'b>(self, digest: Option<&'b str>) -> Identity<'b>

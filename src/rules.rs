@@ -31,7 +31,7 @@ use self::same_image::SameImage;
 use self::settled::RegistryAsked;
 use crate::image::Reference;
 use crate::pattern::first_match;
-use crate::pod::{Place, Slot};
+use crate::pod::Place;
 use crate::request::Review;
 use crate::settings::Settings;
 
@@ -153,18 +153,11 @@ impl<'p> Work<'p> {
         work
     }
 
-    /// Says what each entry is. Whether a volume proves an image depends on who else pulls that
-    /// image.
+    /// Says what each entry is.
     fn assign_roles(&mut self) {
-        let (pod, settings) = (&self.review.pod, self.settings);
-        let roles = Roles::of(pod, settings, &self.entries);
-        let roles: Vec<Role> = self
-            .entries
-            .iter()
-            .map(|entry| roles.role(entry.place))
-            .collect();
-        for (entry, role) in self.entries.iter_mut().zip(roles) {
-            entry.role = role;
+        let roles = Roles::of(&self.review.pod, self.settings, &self.entries);
+        for entry in &mut self.entries {
+            entry.role = roles.role(entry.place);
         }
     }
 
@@ -184,20 +177,6 @@ impl<'p> Work<'p> {
     #[must_use]
     pub fn has_repairs(&self) -> bool {
         !self.added.is_empty() || self.entries.iter().any(Entry::is_finding)
-    }
-
-    /// Whether an answer could show that a volume is no check: one that containers carry proves an
-    /// image only if all of the image's containers mount it.
-    fn may_have_no_checks(&self) -> bool {
-        if self.review.pod.list(Slot::InitContainer).next().is_some() {
-            return false;
-        }
-        let cannot_tell = RegistryAsked::of(&self.entries);
-        let mut checks = self
-            .entries
-            .iter()
-            .filter(|entry| entry.role == Role::Check);
-        checks.any(|check| cannot_tell.may_join(&check.reference))
     }
 
     /// Images that can't be told apart because no registry is asked: with `registry.maxLookups: 0`.
@@ -271,9 +250,6 @@ fn policies(work: &mut Work<'_>) {
 fn checks(work: &mut Work<'_>) {
     let checks = work.entries.iter().any(|entry| entry.role == Role::Check);
     if !work.review.event.has_checks() || !(checks || work.settings.image_checks.every_pod) {
-        return;
-    }
-    if work.settings.registry.max_lookups == 0 && work.may_have_no_checks() {
         return;
     }
     let images = SameImage::of(&work.entries);

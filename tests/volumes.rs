@@ -182,8 +182,9 @@ fn a_check_volume_is_raised_like_any_check() {
 
 /// A volume without init containers proves an image if all its containers mount it; that a
 /// container's digest is the image, the registry says.
+/// What a registry says doesn't make a check of a volume, nor takes it away: the copy never hears it.
 #[test]
-fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
+fn of_a_repository_that_is_looked_up_every_container_has_to_mount_a_volume() {
     let by_digest = format!("a@{}", digest(1));
     let request = pod_create(&json!({
         "containers": [
@@ -192,49 +193,62 @@ fn who_has_to_mount_a_volume_is_known_after_the_lookup() {
         ],
         "volumes": [volume("imagecheck-0", "a:1", "IfNotPresent")],
     }));
+    // Without a lookup the volume is a check, so the other image gets one; with one it is none.
+    let cases = [
+        ("Off", 1, ["imagecheck-0", "imagecheck-1"].as_slice()),
+        ("Pin", 1, &["imagecheck-0", "imagecheck-1"]),
+        ("Pin", 2, &["imagecheck-0", "imagecheck-1", "imagecheck-2"]),
+    ];
+    for (lookup, number, names) in cases {
+        let mut settings = settings();
+        settings["imageChecks"]["everyPod"] = json!(true);
+        settings["registry"] = json!({"lookup": lookup});
+        let table = Table {
+            answers: [("docker.io/library/a:1".to_owned(), Ok(digest(number)))].into(),
+            ..Table::default()
+        };
+        let answer = validate_with(&request, &settings, &mut table.clone());
+        let mut again = request.clone();
+        again["object"] = answer.mutated().expect("a repair").clone();
+        let volumes = again["object"]["spec"]["volumes"]
+            .as_array()
+            .expect("a list");
+        let volumes: Vec<_> = volumes.iter().map(|volume| &volume["name"]).collect();
+        assert_eq!(volumes, names, "{lookup} {number}");
+        assert_eq!(validate(&again, &settings).mutated(), None);
+        settings["mode"] = json!("Reject");
+        settings["registry"]["maxLookups"] = json!(0);
+        let copy = validate(&again, &settings);
+        assert!(copy.accepted(), "{}", copy.message());
+    }
+}
+
+/// Beside images that the copy can't tell apart, a check that was raised for another one stays.
+#[test]
+fn the_copy_accepts_raised_volumes_beside_images_that_it_can_not_tell_apart() {
+    let request = pod_create(&json!({
+        "containers": [
+            container("a", "a", "Always"),
+            container("b", "b", "Always"),
+            container("c", "b:1", "Always"),
+        ],
+    }));
     let mut settings = settings();
-    settings["registry"] = json!({"lookup": "Pin"});
-    let table = Table {
-        answers: [("docker.io/library/a:1".to_owned(), Ok(digest(1)))].into(),
+    settings["imageChecks"]["everyPod"] = json!(true);
+    settings["defaults"] = json!({"imageCheckPullPolicy": "IfNotPresent"});
+    settings["registry"] = json!({"lookup": "Verify"});
+    let answers = ["a:latest", "b:latest", "b:1"]
+        .map(|image| (format!("docker.io/library/{image}"), Ok(digest(1))));
+    let mut table = Table {
+        answers: answers.into(),
         ..Table::default()
     };
-    let answer = validate_with(&request, &settings, &mut table.clone());
-    let mut again = request.clone();
+    let answer = validate_with(&request, &settings, &mut table);
+    let mut again = request;
     again["object"] = answer.mutated().expect("a repair").clone();
-    // The volume that not all mount is no check, so both get one.
-    let volumes = again["object"]["spec"]["volumes"].as_array().map(Vec::len);
-    assert_eq!(volumes, Some(2));
-    assert_eq!(validate(&again, &settings).mutated(), None);
     settings["mode"] = json!("Reject");
     settings["registry"]["maxLookups"] = json!(0);
     let copy = validate(&again, &settings);
-    assert!(copy.accepted(), "{}", copy.message());
-}
-
-/// The first copy learned that the volume is no check of this Pod, which then has none.
-#[test]
-fn the_copy_asks_for_no_checks_where_a_volume_may_be_none() {
-    let request = pod_create(&json!({
-        "containers": [
-            container("a", "a:1", "Always"),
-            with(container("b", "b:1", "Always"), json!([mount("imagecheck-0")])),
-        ],
-        "volumes": [volume("imagecheck-0", &format!("a@{}", digest(1)), "Always")],
-    }));
-    let mut settings = json!({"registry": {"lookup": "Verify"}});
-    settings["imageChecks"] = json!({"as": "ImageVolume", "coverage": "Fix"});
-    let image = |name: &str, number| (format!("docker.io/library/{name}:1"), Ok(digest(number)));
-    let mut table = Table {
-        answers: [image("a", 1), image("b", 2)].into(),
-        ..Table::default()
-    };
-    for mode in ["Fix", "Reject"] {
-        settings["mode"] = json!(mode);
-        let first = validate_with(&request, &settings, &mut table);
-        assert!(first.accepted() && first.mutated().is_none(), "{mode}");
-    }
-    settings["registry"]["maxLookups"] = json!(0);
-    let copy = validate(&request, &settings);
     assert!(copy.accepted(), "{}", copy.message());
 }
 
@@ -471,7 +485,10 @@ fn a_replaced_check_is_recorded_as_it_came_in() {
 /// By its image or by its name; the other init containers carry the volumes.
 #[test]
 fn an_exempt_init_container_carries_no_volume() {
-    for exempt in [json!({"images": ["skip"]}), json!({"containers": ["first"]})] {
+    for exempt in [
+        json!({"images": ["skip"]}),
+        json!({"containers": ["first"]}),
+    ] {
         let pod = pod_create(&json!({
             "initContainers": [
                 {"name": "first", "image": "skip:1", "imagePullPolicy": "Always"},
@@ -483,6 +500,9 @@ fn an_exempt_init_container_carries_no_volume() {
         let answer = validate(&pod, &json!({"imageChecks": checks, "exempt": exempt}));
         let containers = &answer.mutated().expect("a change")["spec"]["initContainers"];
         assert_eq!(containers[0]["volumeMounts"], Value::Null, "{exempt}");
-        assert_eq!(containers[1]["volumeMounts"][0]["name"], "imagecheck-0", "{exempt}");
+        assert_eq!(
+            containers[1]["volumeMounts"][0]["name"], "imagecheck-0",
+            "{exempt}"
+        );
     }
 }

@@ -118,7 +118,6 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
 /// `Pin` and `UseCached` that of a default.
 fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     match finding.rule {
-        "missing-check" | "weak-check" if pod.may_have_no_checks() => true,
         "missing-check" => pod.may_be_pulled_first(finding.place),
         "weak-check" | "default" => {
             pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)

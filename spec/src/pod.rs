@@ -269,7 +269,7 @@ impl<'a> Pod<'a> {
                         && app
                             .iter()
                             .filter(|&&app| self.places[app].is_examined)
-                            .filter(|&&app| self.is_same_image(app, index))
+                            .filter(|&&app| self.may_be_same_image(app, index))
                             .all(|&app| mounts_it(app))
                 } else {
                     init.into_iter().any(mounts_it)
@@ -344,6 +344,21 @@ impl<'a> Pod<'a> {
             }
     }
 
+    /// Whether they are the same image, or a registry could say so: what it says doesn't decide what a
+    /// volume is (DESIGN.md).
+    fn may_be_same_image(&self, a: usize, b: usize) -> bool {
+        let looks_up = |place: usize| {
+            self.reference(place)
+                .is_some_and(|image| self.settings.lookup(&image) != "Off")
+        };
+        self.is_same_image(a, b)
+            || self.is_same_repository(a, b)
+                && self
+                    .examined()
+                    .into_iter()
+                    .any(|other| self.is_same_repository(other, a) && looks_up(other))
+    }
+
     fn looked_up(&self, image: &Reference) -> Option<&String> {
         self.lookups.digests.get(&image.name_and_tag()?)
     }
@@ -411,16 +426,6 @@ impl<'a> Pod<'a> {
             (Some(a), Some(b)) => a.name() == b.name(),
             _ => false,
         }
-    }
-
-    /// Whether an answer may show that a volume is no check: one that the app carries proves an image
-    /// only if all containers of the image mount it.
-    pub(crate) fn may_have_no_checks(&self) -> bool {
-        self.list(List::InitContainers).is_empty()
-            && self
-                .checks()
-                .into_iter()
-                .any(|check| self.may_be_pulled_first(check))
     }
 
     /// Whether a tag stands in a place that is looked up.

@@ -52,9 +52,7 @@ impl Decision {
             return false;
         }
         let asked = RegistryAsked::of(&without_registry.entries);
-        let may_have_no_checks = without_registry.may_have_no_checks();
         let stays = |rule: Rule, reference: &Reference<'_>| match rule {
-            Rule::WeakCheck | Rule::MissingCheck if may_have_no_checks => false,
             Rule::Default | Rule::WeakCheck => {
                 let lookup = without_registry.settings.registry.for_image(reference);
                 let changes = lookup.mode == LookupMode::Pin || lookup.may_use_cached();

@@ -178,8 +178,8 @@ struct Mounted {
 }
 
 impl<'p> Roles<'p> {
-    /// The roles in a Pod with these entries, by what is known to be one image.
-    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, entries: &'p [Entry<'_>]) -> Self {
+    /// The roles in a Pod with these entries.
+    pub(super) fn of(pod: &'p Pod<'p>, settings: &'p Settings, entries: &[Entry<'p>]) -> Self {
         let volumes = if pod.has_image_volumes() {
             mounted(pod, entries)
         } else {
@@ -228,12 +228,27 @@ impl<'p> Roles<'p> {
 }
 
 /// Who mounts each image volume of a Pod. One pass over the containers, one over their mounts.
-fn mounted<'p>(pod: &'p Pod<'p>, entries: &'p [Entry<'_>]) -> BTreeMap<&'p str, Mounted> {
+///
+/// Images of a repository that is looked up count as one here: what a registry says must not make a
+/// check of a volume that was none, or the other way round, as nobody else hears it.
+fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mounted> {
+    let mut looked_up: BTreeSet<Identity<'_>> = BTreeSet::new();
+    let may_be_asked = entries
+        .iter()
+        .filter(|entry| entry.lookup.mode != LookupMode::Off);
+    looked_up.extend(may_be_asked.map(|entry| entry.reference.repository_identity()));
     // What is exempt pulls nothing, as far as checks are concerned.
     let identity = |place: &Place<'_>| {
         let key = |place: &Place<'_>| (place.slot, place.index);
         let entry = entries.binary_search_by_key(&key(place), |entry| key(entry.place));
-        Some(entries.get(entry.ok()?)?.identity())
+        let reference = &entries.get(entry.ok()?)?.reference;
+        let repository = reference.repository_identity();
+        let is_looked_up = looked_up.contains(&repository);
+        Some(if is_looked_up {
+            repository
+        } else {
+            reference.identity()
+        })
     };
     let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {

@@ -163,11 +163,6 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
 #[derive(Debug, Default)]
 pub struct RegistryAsked<'e>(BTreeMap<Identity<'e>, Repository<'e>>);
 
-/// An image without its tag and digest.
-fn repository_of<'e>(reference: &Reference<'e>) -> Identity<'e> {
-    reference.identity_at(Some(""))
-}
-
 #[derive(Debug, Default)]
 struct Repository<'e> {
     /// One of its images.
@@ -187,7 +182,10 @@ impl<'e> RegistryAsked<'e> {
         let mut asked = Self::default();
         for entry in entries {
             let image = entry.reference.identity();
-            let repository = asked.0.entry(repository_of(&entry.reference)).or_default();
+            let repository = asked
+                .0
+                .entry(entry.reference.repository_identity())
+                .or_default();
             repository.has_others |= *repository.image.get_or_insert(image) != image;
             repository.is_asked |= entry.is_looked_up();
             let policy = Some(entry.policy_before());
@@ -203,14 +201,14 @@ impl<'e> RegistryAsked<'e> {
     }
 
     fn joined<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s Repository<'s>> {
-        let repository = self.0.get(&repository_of(reference))?;
+        let repository = self.0.get(&reference.repository_identity())?;
         (repository.is_asked && repository.has_others).then_some(repository)
     }
 
     /// Whether an answer can concern the image.
     #[must_use]
     pub fn concerns(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(&repository_of(reference));
+        let repository = self.0.get(&reference.repository_identity());
         repository.is_some_and(|repository| repository.is_asked)
     }
 

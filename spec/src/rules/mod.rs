@@ -30,14 +30,11 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
     if matches!(pod.event, Event::PodUpdate | Event::EphemeralContainers) {
         return;
     }
-    // The copy can't tell whether there are any checks.
-    if !(pod.is_lenient && pod.may_have_no_checks()) {
-        weak_check::apply(pod);
-        pull_once::apply(pod);
-        missing_check::apply(pod);
-        // "Then pull-once applies to it as well."
-        pull_once::apply(pod);
-    }
+    weak_check::apply(pod);
+    pull_once::apply(pod);
+    missing_check::apply(pod);
+    // "Then pull-once applies to it as well."
+    pull_once::apply(pod);
     replace_check::apply(pod);
     stuck_pull::apply(pod, status);
 }
