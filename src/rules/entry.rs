@@ -163,13 +163,14 @@ pub(super) fn server_default(reference: &Reference<'_>) -> PullPolicy {
 /// The roles in a Pod.
 pub(super) struct Roles<'p> {
     settings: &'p Settings,
-    volumes: BTreeMap<&'p str, Mounted>,
+    volumes: BTreeMap<&'p str, Mounted<'p>>,
     has_init_containers: bool,
 }
 
-/// Who mounts an image volume.
+/// An image volume, and who mounts it.
 #[derive(Clone, Copy, Default)]
-struct Mounted {
+struct Mounted<'p> {
+    image: Option<Identity<'p>>,
     by_init_container: bool,
     by_container: bool,
     /// Containers that pull its image, and those of them that mount it.
@@ -219,7 +220,7 @@ impl<'p> Roles<'p> {
 
     /// Whether a volume that can't be pulled holds up what it is to guard: nothing starts before
     /// the first init container, and without any each container has to wait for itself.
-    fn proves(&self, mounted: Mounted) -> bool {
+    fn proves(&self, mounted: Mounted<'_>) -> bool {
         mounted.by_init_container
             || (!self.has_init_containers
                 && mounted.by_container
@@ -231,19 +232,20 @@ impl<'p> Roles<'p> {
 ///
 /// Images of a repository that is looked up count as one here: what a registry says must not make a
 /// check of a volume that was none, or the other way round, as nobody else hears it.
-fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mounted> {
-    let mut looked_up: BTreeSet<Identity<'_>> = BTreeSet::new();
-    let may_be_asked = entries
-        .iter()
-        .filter(|entry| entry.lookup.mode != LookupMode::Off);
-    looked_up.extend(may_be_asked.map(|entry| entry.reference.repository_identity()));
+fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mounted<'p>> {
+    let mut looked_up: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.lookup.mode != LookupMode::Off {
+            looked_up.insert(entry.reference.repository_identity(), index);
+        }
+    }
     // What is exempt pulls nothing, as far as checks are concerned.
-    let identity = |place: &Place<'_>| {
+    let identity = |place: &Place<'_>| -> Option<Identity<'p>> {
         let key = |place: &Place<'_>| (place.slot, place.index);
         let entry = entries.binary_search_by_key(&key(place), |entry| key(entry.place));
         let reference = &entries.get(entry.ok()?)?.reference;
         let repository = reference.repository_identity();
-        let is_looked_up = looked_up.contains(&repository);
+        let is_looked_up = looked_up.contains_key(&repository);
         Some(if is_looked_up {
             repository
         } else {
@@ -257,29 +259,30 @@ fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mou
             *count = count.saturating_add(1);
         }
     }
-    let mut volumes: BTreeMap<&str, (Option<Identity<'_>>, Mounted)> = BTreeMap::new();
+    let mut volumes: BTreeMap<&str, Mounted<'_>> = BTreeMap::new();
     for place in pod.list(Slot::ImageVolume) {
         let image = identity(place);
         let of_its_image = image.and_then(|image| pulling.get(&image).copied());
         let mounted = Mounted {
+            image,
             of_its_image: of_its_image.unwrap_or_default(),
             ..Mounted::default()
         };
-        volumes.insert(&place.name.value, (image, mounted));
+        volumes.insert(&place.name.value, mounted);
     }
     for place in &pod.places {
         let image = identity(place);
         let mut names: BTreeSet<&str> = BTreeSet::new();
         names.extend(place.mounts.iter().map(|mount| &*mount.name));
         for name in names {
-            let Some((volume_image, mounted)) = volumes.get_mut(name) else {
+            let Some(mounted) = volumes.get_mut(name) else {
                 continue;
             };
             match place.slot {
                 Slot::InitContainer => mounted.by_init_container = true,
                 Slot::Container => {
                     mounted.by_container = true;
-                    if image.is_some() && image == *volume_image {
+                    if image.is_some() && image == mounted.image {
                         mounted.of_its_image_and_mount =
                             mounted.of_its_image_and_mount.saturating_add(1);
                     }
@@ -288,11 +291,5 @@ fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mou
             }
         }
     }
-    let mut by_name = BTreeMap::new();
-    by_name.extend(
-        volumes
-            .into_iter()
-            .map(|(name, (_, mounted))| (name, mounted)),
-    );
-    by_name
+    volumes
 }
