@@ -65,6 +65,44 @@ fn the_settings_of_each_example_are_valid_and_it_may_change_what_they_repair() {
     }
 }
 
+/// An added check counts for the Pod's quality of service, as all init containers do.
+fn keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
+    let template = &settings["imageChecks"]["template"];
+    if template.is_null() {
+        return false;
+    }
+    let resources = &template["resources"];
+    for resource in ["cpu", "memory"] {
+        let limit = &resources["limits"][resource];
+        assert!(limit.is_string(), "{name}: no limit of {resource}");
+        assert_eq!(
+            &resources["requests"][resource], limit,
+            "{name}: {resource}"
+        );
+    }
+    true
+}
+
+#[test]
+fn the_templates_of_checks_have_requests_like_their_limits() {
+    let mut count = 0;
+    for path in files("examples", "yaml") {
+        let name = path.display().to_string();
+        let manifests = documents(&fs::read_to_string(&path).expect("an example"));
+        for policy in manifests.iter().flat_map(policies) {
+            count += usize::from(keeps_guaranteed_pods(&policy["settings"], &name));
+        }
+    }
+    for path in files("examples/settings", "yaml") {
+        let name = path.display().to_string();
+        let settings = documents(&fs::read_to_string(&path).expect("settings"));
+        for settings in &settings {
+            count += usize::from(keeps_guaranteed_pods(settings, &name));
+        }
+    }
+    assert!(count > 1, "{count}");
+}
+
 #[test]
 fn settings_that_stand_beside_an_example_are_its_own() {
     for path in files("examples/settings", "yaml") {
@@ -101,6 +139,7 @@ fn the_settings_in_the_documentation_are_valid() {
                 .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
+                keeps_guaranteed_pods(&settings, &path.display().to_string());
                 assert_eq!(
                     settings_problems(&settings),
                     None,

@@ -371,3 +371,30 @@ fn a_default_that_raises_a_container_leaves_nothing_for_the_next_look() {
     let second = validate_with(&request, &settings, &mut Table::default());
     assert_eq!(second.mutated(), None);
 }
+
+/// Of two checks the first was raised, the other one has what `UseCached` may have left.
+#[test]
+fn the_copy_raises_again_what_its_default_would_lower() {
+    let request = pod_create(&json!({
+        "initContainers": [
+            {"name": "imagecheck-0", "image": "app", "imagePullPolicy": "Always"},
+            {"name": "imagecheck-1", "image": "app", "imagePullPolicy": "IfNotPresent"},
+        ],
+        "containers": [{"name": "a", "image": "app", "imagePullPolicy": "Always"}],
+    }));
+    let mut settings = json!({
+        "pullOnce": false,
+        "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
+        "registry": {"lookup": "Verify", "onUnknown": "UseCached"},
+    });
+    let mut table = Table {
+        answers: [("docker.io/library/app:latest".to_owned(), Ok(digest(1)))].into(),
+        ..Table::default()
+    };
+    let first = validate_with(&request, &settings, &mut table);
+    assert!(first.accepted() && first.mutated().is_none());
+    settings["mode"] = json!("Reject");
+    settings["registry"]["maxLookups"] = json!(0);
+    let copy = validate_with(&request, &settings, &mut Table::default());
+    assert!(copy.accepted(), "{}", copy.message());
+}

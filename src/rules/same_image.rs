@@ -114,6 +114,8 @@ pub struct Checks {
     pub first_for_always: Option<usize>,
     /// The strongest policy of them.
     pub strongest: Option<PullPolicy>,
+    /// The strongest policy that one of them came in with.
+    pub came_in: Option<PullPolicy>,
     /// One of them takes what the node has, as its registry gave no digest.
     pub use_cached: bool,
 }
@@ -124,6 +126,7 @@ impl Checks {
         self.first = first(self.first, other.first);
         self.first_for_always = first(self.first_for_always, other.first_for_always);
         self.strongest = self.strongest.max(other.strongest);
+        self.came_in = self.came_in.max(other.came_in);
         self.use_cached |= other.use_cached;
     }
 }
@@ -148,6 +151,7 @@ impl Pulls {
                 first: Some(index),
                 first_for_always: entry.forbid_always.is_none().then_some(index),
                 strongest: Some(entry.policy),
+                came_in: Some(entry.policy_before()),
                 // `UseCached` leaves `Never`, which is as weak as it was.
                 use_cached: entry.use_cached && entry.policy != PullPolicy::Never,
             }),

@@ -37,8 +37,10 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         let (Some(first), Some(guarded)) = (checks.first, work.entries.get(guarded)) else {
             continue;
         };
+        // A check that only a default made weak is raised again all the same.
+        let left_by_use_cached = checks.use_cached && checks.came_in < Some(needed);
         if checks.strongest >= Some(needed)
-            || checks.use_cached
+            || left_by_use_cached
             || cannot_tell.may_be_checked(&guarded.reference, needed)
         {
             continue;

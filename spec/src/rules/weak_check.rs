@@ -94,7 +94,12 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     }
     // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
     // check*" in the copy; and what a lookup may have shown to be the same image counts there.
-    if checks.iter().any(|&check| pod.may_be_cached(check)) || pod.may_be_checked(container, need) {
+    let came_with = checks
+        .iter()
+        .map(|&check| pod.places[check].policy_before());
+    let may_be_cached =
+        came_with.max() < Some(need) && checks.iter().any(|&check| pod.may_be_cached(check));
+    if may_be_cached || pod.may_be_checked(container, need) {
         return;
     }
     // One that `forbidAlways` names is passed over for one that it doesn't: with a digest two tags are
