@@ -471,7 +471,10 @@ fn a_replaced_check_is_recorded_as_it_came_in() {
 /// By its image or by its name; the other init containers carry the volumes.
 #[test]
 fn an_exempt_init_container_carries_no_volume() {
-    for exempt in [json!({"images": ["skip"]}), json!({"containers": ["first"]})] {
+    for exempt in [
+        json!({"images": ["skip"]}),
+        json!({"containers": ["first"]}),
+    ] {
         let pod = pod_create(&json!({
             "initContainers": [
                 {"name": "first", "image": "skip:1", "imagePullPolicy": "Always"},
@@ -483,6 +486,9 @@ fn an_exempt_init_container_carries_no_volume() {
         let answer = validate(&pod, &json!({"imageChecks": checks, "exempt": exempt}));
         let containers = &answer.mutated().expect("a change")["spec"]["initContainers"];
         assert_eq!(containers[0]["volumeMounts"], Value::Null, "{exempt}");
-        assert_eq!(containers[1]["volumeMounts"][0]["name"], "imagecheck-0", "{exempt}");
+        assert_eq!(
+            containers[1]["volumeMounts"][0]["name"], "imagecheck-0",
+            "{exempt}"
+        );
     }
 }
