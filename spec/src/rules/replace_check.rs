@@ -19,7 +19,7 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
     let names = volume_names(pod);
     let init = pod.list(List::InitContainers);
-    let mut going: Vec<usize> = init
+    let going: Vec<usize> = init
         .iter()
         .copied()
         .filter(|&place| pod.is_check(place))
@@ -33,48 +33,7 @@ pub(crate) fn apply(pod: &mut Pod) {
                 && !mounts_other_images(pod, place)
         })
         .collect();
-    // "Where no init container would remain, the first check stays and carries the volumes." One of
-    // whose mounts the carrier has the path stays as well, and may be the carrier itself then.
-    loop {
-        if going.len() == init.len() && !going.is_empty() {
-            going.remove(0);
-        }
-        let before = going.len();
-        let staying: Vec<usize> = init
-            .iter()
-            .copied()
-            .filter(|place| !going.contains(place))
-            .collect();
-        if let Some(carrier) = pod.first_carrier(&staying) {
-            let (used, moves) = (paths_of(pod, carrier), going.clone());
-            let fits = |place: &usize| {
-                mounts_to_move(pod, *place, carrier)
-                    .iter()
-                    .chain([&pod.places[*place].name])
-                    .all(|name| !used.contains(&format!("/.imagecheck/{name}")))
-            };
-            going = moves.into_iter().filter(fits).collect();
-        }
-        if going.len() == before {
-            // docs/rules.md: those of one image together, or none of them.
-            let stays = |place: &usize| {
-                let mut checks = pod.checks().into_iter();
-                checks.any(|check| {
-                    pod.places[check].came_in.is_some()
-                        && !going.contains(&check)
-                        && pod.is_same_image(check, *place)
-                })
-            };
-            going = going
-                .iter()
-                .copied()
-                .filter(|place| !stays(place))
-                .collect();
-        }
-        if going.len() == before {
-            break;
-        }
-    }
+    let going = that_can_go(pod, &init, going);
     let checks = pod.checks();
     let removed: Vec<(usize, Value)> = going
         .into_iter()
@@ -121,6 +80,53 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
         }
     }
+}
+
+/// Those of the checks that nothing keeps from going.
+fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
+    // "Where no init container would remain, the first check stays and carries the volumes." One of
+    // whose mounts the carrier has the path stays as well, and may be the carrier itself then.
+    loop {
+        if going.len() == init.len() && !going.is_empty() {
+            going.remove(0);
+        }
+        let before = going.len();
+        let staying: Vec<usize> = init
+            .iter()
+            .copied()
+            .filter(|place| !going.contains(place))
+            .collect();
+        if let Some(carrier) = pod.first_carrier(&staying) {
+            let (used, moves) = (paths_of(pod, carrier), going.clone());
+            let fits = |place: &usize| {
+                mounts_to_move(pod, *place, carrier)
+                    .iter()
+                    .chain([&pod.places[*place].name])
+                    .all(|name| !used.contains(&format!("/.imagecheck/{name}")))
+            };
+            going = moves.into_iter().filter(fits).collect();
+        }
+        if going.len() == before {
+            // docs/rules.md: those of one image together, or none of them.
+            let stays = |place: &usize| {
+                let mut checks = pod.checks().into_iter();
+                checks.any(|check| {
+                    pod.places[check].came_in.is_some()
+                        && !going.contains(&check)
+                        && pod.is_same_image(check, *place)
+                })
+            };
+            going = going
+                .iter()
+                .copied()
+                .filter(|place| !stays(place))
+                .collect();
+        }
+        if going.len() == before {
+            break;
+        }
+    }
+    going
 }
 
 /// Whether a place mounts an image volume that is no check.
