@@ -398,3 +398,28 @@ fn the_copy_raises_again_what_its_default_would_lower() {
     let copy = validate_with(&request, &settings, &mut Table::default());
     assert!(copy.accepted(), "{}", copy.message());
 }
+
+/// The check is that of the container, as soon as a registry has said so: its forbidden default acts
+/// no more.
+#[test]
+fn a_default_that_is_forbidden_rejects_nothing_before_a_registry_was_asked() {
+    let check = format!("app:latest@{}", digest(1));
+    let mut request = pod_create(&json!({
+        "initContainers": [{"name": "imagecheck-0", "image": check, "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": "app:v1", "imagePullPolicy": "Always"}],
+    }));
+    let mut settings = json!({
+        "defaults": {"imageCheckPullPolicy": "Never"},
+        "images": {"forbidNever": ["app:latest"]},
+        "registry": {"lookup": "Verify", "images": ["app:v1"]},
+    });
+    let mut table = Table {
+        answers: [("docker.io/library/app:v1".to_owned(), Ok(digest(1)))].into(),
+        ..Table::default()
+    };
+    let first = validate_with(&request, &settings, &mut table);
+    request["object"] = first.mutated().expect("pull-once").clone();
+    settings["mode"] = json!("Reject");
+    let second = validate_with(&request, &settings, &mut table);
+    assert!(second.accepted(), "{}", second.message());
+}

@@ -122,6 +122,15 @@ fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
         "weak-check" | "default" => {
             pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)
         }
+        // Only a default of `Never` that is clamped lowers an `Always` that is allowed.
+        "disallowed-policy" => {
+            let is_allowed = pod
+                .reference(finding.place)
+                .is_some_and(|image| !pod.settings.forbids_always(&image));
+            is_allowed
+                && pod.places[finding.place].policy_before() == policy::Policy::Always
+                && pod.may_be_pulled_first(finding.place)
+        }
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 use super::settled::RegistryAsked;
 use super::{Problem, Rule, Work};
 use crate::image::Reference;
+use crate::pull_policy::PullPolicy;
 use crate::request::Review;
 use crate::settings::{LookupMode, Mode, Settings, Templates};
 
@@ -70,7 +71,14 @@ impl Decision {
         let repair_stays = || {
             entries.iter().any(|entry| {
                 let finding = entry.policy_finding();
-                entry.pinned || finding.is_some_and(|cause| stays(cause.rule(), &entry.reference))
+                // A default of `Never` that is forbidden is a default all the same.
+                let is_default =
+                    entry.policy_before() == PullPolicy::Always && entry.forbid_always.is_none();
+                let rule = finding.map(|cause| match cause.rule() {
+                    Rule::DisallowedPolicy if is_default => Rule::Default,
+                    rule => rule,
+                });
+                entry.pinned || rule.is_some_and(|rule| stays(rule, &entry.reference))
             }) || without_registry.added.iter().any(|check| {
                 let guarded = entries.get(check.guarded);
                 guarded.is_some_and(|entry| stays(Rule::MissingCheck, &entry.reference))
