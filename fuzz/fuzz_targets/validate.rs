@@ -40,7 +40,8 @@ fuzz_target!(|payload: &[u8]| {
         return;
     }
     payload["request"]["object"] = object.clone();
-    let again = evaluate::validate(payload.to_string().as_bytes(), &mut EverySecond).expect("an answer");
+    let again =
+        evaluate::validate(payload.to_string().as_bytes(), &mut EverySecond).expect("an answer");
     let again: Value = serde_json::from_slice(&again).expect("the answer is JSON");
     assert!(again["accepted"] == true && again["mutated_object"].is_null());
 });

@@ -12,6 +12,10 @@ fuzz_target!(|settings: &[u8]| {
     if answer["valid"] == true {
         Settings::read(settings).expect("valid settings can be read");
     } else {
-        assert!(answer["message"].as_str().is_some_and(|text| !text.is_empty()));
+        assert!(
+            answer["message"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty())
+        );
     }
 });
