@@ -2,8 +2,8 @@
 //! metadata.yml, questions-ui.yml and CHANGELOG.md.
 //!
 //! It is what `kwctl scaffold artifacthub` writes, with what that can't know: who provides the
-//! policy (kwctl writes `kubewarden`), what changed, and the logo. With `--as-kwctl` it is exactly
-//! what kwctl writes, but for the time.
+//! policy (kwctl writes `kubewarden`), what changed, logo and screenshots. With `--as-kwctl` it is
+//! exactly what kwctl writes, but for the time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,6 +30,21 @@ const KWCTL_HEADER: &str = "\
 #   kwctl scaffold artifacthub > artifacthub-pkg.yml 
 ";
 
+/// What there is to see, and the files in this repository that show it.
+const SCREENSHOTS: [(&str, &str); 3] = [
+    (
+        "The playground: a Pod is repaired",
+        "docs/pictures/playground-repair.png",
+    ),
+    (
+        "The playground: what a registry's outage does",
+        "docs/pictures/playground-outage.png",
+    ),
+    (
+        "The playground: the plan for a list of Pods",
+        "docs/pictures/playground-plan.png",
+    ),
+];
 const HEADER: &str = "\
 # What Artifact Hub and Rancher show. Written by `make artifacthub-pkg.yml` from metadata.yml,
 # questions-ui.yml and CHANGELOG.md; `make lint` compares. The release publishes it on the branch
@@ -108,6 +123,8 @@ struct Package {
     #[serde(rename = "homeURL")]
     home_url: Option<String>,
     containers_images: Vec<Image>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    screenshots: Vec<Screenshot>,
     keywords: Vec<String>,
     links: Vec<Link>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,6 +140,13 @@ struct Package {
 struct Image {
     name: &'static str,
     image: String,
+}
+
+/// A picture of the playground.
+#[derive(Serialize)]
+struct Screenshot {
+    title: &'static str,
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -206,20 +230,26 @@ fn package(root: &Path, there: &str, as_kwctl: bool) -> Result<String> {
         kubewarden.insert("kubewarden/resources", resources);
     }
 
+    // From the release's own tag: what belongs to a version doesn't change with the next.
+    let raw = source.replacen(
+        "https://github.com/",
+        "https://raw.githubusercontent.com/",
+        1,
+    );
+    let file = |path: &str| format!("{raw}/v{version}/{path}");
+    let screenshots = if as_kwctl {
+        Vec::new()
+    } else {
+        screenshots(root, file)?
+    };
+
     let package = Package {
         name: title.clone(),
         display_name: display_name.clone(),
         created_at,
         description: required("io.kubewarden.policy.description")?,
-        // From the release's own tag: what belongs to a version doesn't change with the next.
-        logo_url: (!as_kwctl).then(|| {
-            let raw = source.replacen(
-                "https://github.com/",
-                "https://raw.githubusercontent.com/",
-                1,
-            );
-            format!("{raw}/v{version}/docs/logo.svg")
-        }),
+        logo_url: (!as_kwctl).then(|| file("docs/logo.svg")),
+        screenshots,
         license: optional("io.kubewarden.policy.license"),
         home_url: optional("io.kubewarden.policy.url"),
         keywords: list(&optional("io.artifacthub.keywords").unwrap_or_default()),
@@ -260,6 +290,16 @@ fn package(root: &Path, there: &str, as_kwctl: bool) -> Result<String> {
     };
     let header = if as_kwctl { KWCTL_HEADER } else { HEADER };
     Ok(format!("{header}{}", yaml_serde::to_string(&package)?))
+}
+
+fn screenshots(root: &Path, url: impl Fn(&str) -> String) -> Result<Vec<Screenshot>> {
+    let screenshot = |(title, path): (&'static str, &str)| {
+        let is_there = root.join(path).is_file();
+        ensure!(is_there, "{path} is missing: run `make pictures`");
+        let url = url(path);
+        Ok(Screenshot { title, url })
+    };
+    SCREENSHOTS.into_iter().map(screenshot).collect()
 }
 
 /// kwctl's own words.
@@ -417,6 +457,18 @@ mod tests {
         assert!(!first.contains("2001-02-03"));
         assert!(with(env!("CARGO_PKG_VERSION")).contains("\ncreatedAt: 2001-02-03T04:05:06Z\n"));
         assert!(!with("0.0.1-other").contains("2001-02-03"));
+    }
+
+    #[test]
+    fn pictures_are_those_of_the_version_and_have_to_be_there() {
+        let shots = screenshots(&workspace::root(), |path| format!("v1/{path}")).expect("pictures");
+        assert!(
+            shots
+                .iter()
+                .all(|shot| shot.url.starts_with("v1/docs/pictures/"))
+        );
+        let error = screenshots(Path::new("nowhere"), str::to_owned).err();
+        assert!(error.is_some_and(|error| error.to_string().ends_with("run `make pictures`")));
     }
 
     #[test]
