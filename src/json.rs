@@ -110,12 +110,9 @@ pub trait Members<'a> {
     /// The value is not what it should be.
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error>;
 
-    /// All members were read.
-    ///
-    /// # Errors
-    /// One is missing.
-    fn end<E: Error>(&self) -> Result<(), E> {
-        Ok(())
+    /// The field that it must have and lacks, once all members were read.
+    fn missing(&self) -> Option<&'static str> {
+        None
     }
 }
 
@@ -151,7 +148,9 @@ impl<'a, T: Members<'a>> Visitor<'a> for Object<'_, T> {
                 .member(&key, &mut map)
                 .map_err(|error| below(key.name(), &error))?;
         }
-        self.0.end()
+        self.0
+            .missing()
+            .map_or(Ok(()), |field| Err(A::Error::missing_field(field)))
     }
 }
 

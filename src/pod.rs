@@ -185,11 +185,8 @@ impl<'a> Members<'a> for Place<'a> {
         Ok(())
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        if self.name.raw.is_empty() {
-            return Err(E::missing_field("name"));
-        }
-        Ok(())
+    fn missing(&self) -> Option<&'static str> {
+        self.name.raw.is_empty().then_some("name")
     }
 }
 
@@ -235,11 +232,8 @@ impl<'a> Members<'a> for Volume<'a> {
         Ok(())
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        if self.source.is_some() && self.name.raw.is_empty() {
-            return Err(E::missing_field("name"));
-        }
-        Ok(())
+    fn missing(&self) -> Option<&'static str> {
+        (self.source.is_some() && self.name.raw.is_empty()).then_some("name")
     }
 }
 

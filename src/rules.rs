@@ -197,30 +197,22 @@ pub fn run<'p>(
     decision: Decision,
     registries: &mut dyn registry::Registries,
 ) -> Work<'p> {
-    let mut looked_up = Vec::new();
+    let mut work = before_lookups(review, settings, &[]);
     if settings.registry.max_lookups > 0 && settings.registry.looks_up() {
         // A registry is asked only for what would otherwise be accepted.
-        let without = with_answers(review, settings, &[]);
+        let mut without = work.clone();
+        checks(&mut without);
         if decision.rejects_anyway(&without) {
             return without;
         }
-        let work = before_lookups(review, settings, &[]);
-        looked_up = registry::ask(&work, registries);
+        let looked_up = registry::ask(&work, registries);
+        if !looked_up.is_empty() {
+            work = before_lookups(review, settings, &looked_up);
+            registry::apply(&mut work, &looked_up);
+        }
     }
-    let mut work = with_answers(review, settings, &looked_up);
-    replace_check::apply(&mut work);
-    work
-}
-
-/// All rules but the last, with what registries answered.
-fn with_answers<'p>(
-    review: &'p Review<'p>,
-    settings: &'p Settings,
-    looked_up: &[registry::LookedUp],
-) -> Work<'p> {
-    let mut work = before_lookups(review, settings, looked_up);
-    registry::apply(&mut work, looked_up);
     checks(&mut work);
+    replace_check::apply(&mut work);
     work
 }
 

@@ -1,6 +1,6 @@
 //! An object of a known kind, read down to its Pod spec.
 
-use serde::de::{Error, MapAccess};
+use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::event::Kind;
@@ -150,11 +150,9 @@ impl<'a> Members<'a> for Object<'a> {
         Ok(())
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        match self.kind.path().first() {
-            Some(first) if self.with_spec && !self.has_first_step => Err(E::missing_field(first)),
-            _ => Ok(()),
-        }
+    fn missing(&self) -> Option<&'static str> {
+        let first = self.kind.path().first().copied();
+        first.filter(|_| self.with_spec && !self.has_first_step)
     }
 }
 
@@ -202,10 +200,7 @@ impl<'a> Members<'a> for Step<'_, 'a> {
         skip(map)
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        match self.path.first() {
-            Some(next) if !self.has_next => Err(E::missing_field(next)),
-            _ => Ok(()),
-        }
+    fn missing(&self) -> Option<&'static str> {
+        self.path.first().copied().filter(|_| !self.has_next)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::de::{Error, MapAccess};
+use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::object::{Metadata, Object};
@@ -82,12 +82,8 @@ impl<'a> Members<'a> for Parts<'a> {
         }
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        if self.has_request {
-            Ok(())
-        } else {
-            Err(E::missing_field("request"))
-        }
+    fn missing(&self) -> Option<&'static str> {
+        (!self.has_request).then_some("request")
     }
 }
 
@@ -149,12 +145,8 @@ impl<'a> Members<'a> for Request<'a> {
         Ok(())
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        if self.kind.is_some() {
-            Ok(())
-        } else {
-            Err(E::missing_field("kind"))
-        }
+    fn missing(&self) -> Option<&'static str> {
+        self.kind.is_none().then_some("kind")
     }
 }
 
@@ -182,12 +174,8 @@ impl<'a> Members<'a> for GroupKind<'a> {
         Ok(())
     }
 
-    fn end<E: Error>(&self) -> Result<(), E> {
-        if self.kind.is_some() {
-            Ok(())
-        } else {
-            Err(E::missing_field("kind"))
-        }
+    fn missing(&self) -> Option<&'static str> {
+        self.kind.is_none().then_some("kind")
     }
 }
 

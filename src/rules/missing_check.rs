@@ -60,6 +60,7 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     let cannot_tell = work.cannot_tell_images_apart();
     let is_too_much = adds(work) && is_too_much(work, uncovered.len());
     let adds = adds(work) && !is_too_much;
+    let made_of = MadeOf::in_pod_of(work);
     let mut names: Option<FreeNames<'_>> = None;
     for pulls in uncovered {
         let Some((guarded, policy)) = pulls.guarded else {
@@ -76,7 +77,6 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             .and_then(|checks| work.entries.get(checks.first?))
             .map(super::Entry::image);
         if adds {
-            let made_of = MadeOf::in_pod_of(work);
             let names = names.get_or_insert_with(|| FreeNames::of(work, made_of));
             let check = NewCheck {
                 name: names.next(),

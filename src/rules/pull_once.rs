@@ -42,9 +42,10 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
         }
     }
     // Checks that were just added count like those that were there.
+    let carried_by_containers =
+        !work.added.is_empty() && matches!(Carriers::in_pod_of(work), Carriers::Containers);
     for check in &work.added {
-        let mounted_by_containers = check.made_of == MadeOf::Volume
-            && matches!(Carriers::in_pod_of(work), Carriers::Containers);
+        let mounted_by_containers = check.made_of == MadeOf::Volume && carried_by_containers;
         if let Some(spelling) = images.spelling(check.guarded)
             && check.policy == PullPolicy::Always
             && !mounted_by_containers
