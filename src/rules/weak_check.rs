@@ -3,7 +3,7 @@
 //! A check with `IfNotPresent` passes on a stale image that the node has, and the container with
 //! `Always` then asks the registry and hangs in `ImagePullBackOff`.
 
-use super::same_image::SameImage;
+use super::same_image::{Pulls, SameImage};
 use super::{Cause, Field, Rule, Told, Work, missing_check, settled};
 use crate::pull_policy::PullPolicy;
 use crate::sentence::Names;
@@ -20,21 +20,27 @@ struct Stronger<'p> {
 /// all checks of the image, which still tell a missing image early.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     let by_spelling = images.pulls(&work.entries);
-    let by_image = images.checks(&by_spelling);
+    let mut by_image = images.checks(&by_spelling);
     let adds = missing_check::adds(work);
-    let written_alike = by_spelling.iter().filter_map(|pulls| {
-        pulls.checks.first?;
-        Some((pulls.checks, pulls.guarded?))
-    });
-    let written_otherwise = by_spelling.iter().filter_map(|pulls| {
-        if adds || pulls.is_covered() {
-            return None;
-        }
-        Some((by_image.get(pulls.image).copied()?, pulls.guarded?))
-    });
+    let has_own = |pulls: &&Pulls| pulls.checks.first.is_some();
+    let written_alike = by_spelling.iter().filter(has_own);
+    let needs_others = |pulls: &&Pulls| !adds && !pulls.is_covered();
+    let written_otherwise = by_spelling.iter().filter(needs_others);
     let cannot_tell = work.cannot_tell_images_apart();
-    for (checks, (guarded, needed)) in written_alike.chain(written_otherwise) {
-        let (Some(first), Some(guarded)) = (checks.first, work.entries.get(guarded)) else {
+    for pulls in written_alike.chain(written_otherwise) {
+        let Some(of_the_image) = by_image.get_mut(pulls.image) else {
+            continue;
+        };
+        // By now they include what was raised for its own spelling, which may do for the others.
+        let checks = if has_own(&pulls) {
+            pulls.checks
+        } else {
+            *of_the_image
+        };
+        let (Some(first), Some((guarded, needed))) = (checks.first, pulls.guarded) else {
+            continue;
+        };
+        let Some(guarded) = work.entries.get(guarded) else {
             continue;
         };
         // A check that only a default made weak is raised again all the same.
@@ -54,11 +60,10 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
         };
         match raised.and_then(|check| work.entries.get_mut(check)) {
-            // Another spelling of the image may have raised it already.
-            Some(check) if check.policy >= needed => {}
             Some(check) => {
                 let policy = settled::check(check, needed, work.settings);
                 check.set_policy(policy, stronger);
+                of_the_image.strongest = of_the_image.strongest.max(Some(policy));
             }
             // images.forbidAlways names the check and not the container.
             None => {
