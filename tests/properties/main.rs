@@ -5,22 +5,27 @@
 //! profile that optimises is worth its time: `cargo test --release --test properties`.
 //!
 //! What is promised is promised for equal answers of the registries, and for images that were all
-//! asked for; see [`depends_on_the_order`].
+//! asked for; see [`promised::depends_on_the_order`].
 
 #[path = "../common/mod.rs"]
 mod common;
 mod generate;
+mod promised;
+mod restated;
 
-use common::{Answer, Table, digest, pod_create, settings_problems, validate, validate_with};
+use common::{Table, digest, pod_create, settings_problems, validate, validate_with};
 use consistent_pull_policy::image::Reference;
-use consistent_pull_policy::pull_policy::PullPolicy;
-use consistent_pull_policy::rules::registry::Failure;
 use generate::{ANNOTATIONS_MAX, ON, RECORD};
 use generate::{any_shape, metadata, pod_spec, registries, settings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
+use promised::{
+    advice_only, come_out, is_minimal, is_valid, is_well_told, needs_nothing_more,
+    the_copy_accepts, untouchable,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use restated::{check_volumes, containers, is_named_as_check};
 use serde_json::{Map, Value, json};
 
 /// What the variables of proptest say; without them the same 400 cases each time.
@@ -62,35 +67,6 @@ fn deployment(spec: &Value) -> Value {
     request
 }
 
-/// The failure that a lookup would have met, had it been made.
-fn would_fail(image: &str, registry: &Table, asks_for_platforms: bool) -> Option<&'static str> {
-    let digest = match registry.answers.get(image) {
-        Some(Ok(digest)) if digest.starts_with("sha256:") => digest,
-        Some(Ok(_)) | None => return Some("unknown"),
-        Some(Err(text)) => return Some(Failure::classify(text).id()),
-    };
-    let repository = image.split(['@', ':']).next().unwrap_or_default();
-    let platforms = registry.platforms.get(&format!("{repository}@{digest}"));
-    match platforms {
-        Some(Err(text)) if asks_for_platforms => Some(Failure::classify(text).id()),
-        _ => None,
-    }
-}
-
-/// Whether an image was not asked for, because another one of its registry got no answer, and
-/// would have got one. Which images that are depends on their order, which a repair may change, so
-/// nothing is promised then but what the copy does.
-fn depends_on_the_order(answer: &Answer, settings: &Value, spec: &Value, registry: &Table) -> bool {
-    let platform = &settings["registry"]["platform"];
-    let asks_for_platforms =
-        !platform.is_null() && platform != "Off" && !spec["nodeSelector"].is_null();
-    answer.audited("lookups").iter().any(|lookup| {
-        let image = lookup["image"].as_str().expect("an image");
-        lookup["asked"] == false
-            && lookup["failure"].as_str() != would_fail(image, registry, asks_for_platforms)
-    })
-}
-
 /// A list of an object; empty where it is missing or null.
 fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     object[key].as_array().map_or(&[], Vec::as_slice)
@@ -98,267 +74,6 @@ fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
 
 fn by_name<'v>(items: &'v [Value], name: &Value) -> Option<&'v Value> {
     items.iter().find(|item| item["name"] == *name)
-}
-
-/// The Pod spec without what the policy may change in places that stay.
-fn untouchable(spec: &Value) -> Value {
-    let mut spec = spec.clone();
-    for key in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in spec[key].as_array_mut().into_iter().flatten() {
-            let container = container.as_object_mut().expect("a container is an object");
-            container.remove("imagePullPolicy");
-            unpin(container, "image");
-            without_nothing(container, "volumeMounts");
-        }
-    }
-    for volume in spec["volumes"].as_array_mut().into_iter().flatten() {
-        if let Some(source) = volume.get_mut("image").and_then(Value::as_object_mut) {
-            source.remove("pullPolicy");
-            unpin(source, "reference");
-        }
-    }
-    let members = spec.as_object_mut().expect("a Pod spec is an object");
-    for key in ["initContainers", "ephemeralContainers", "volumes"] {
-        without_nothing(members, key);
-    }
-    spec
-}
-
-/// A list that is missing, null or empty is the same to Kubernetes.
-fn without_nothing(object: &mut Map<String, Value>, key: &str) {
-    let has_any = object.get(key).and_then(Value::as_array);
-    if has_any.is_none_or(Vec::is_empty) {
-        object.remove(key);
-    }
-}
-
-fn unpin(container: &mut Map<String, Value>, key: &str) {
-    let image = container[key].as_str().expect("an image").to_owned();
-    let tag = image.split_once('@').map_or(&*image, |(tag, _)| tag);
-    let tag = tag.strip_suffix(":latest").unwrap_or(tag);
-    container.insert(key.to_owned(), json!(tag));
-}
-
-/// Nothing else changes than what the changes say, and every field has its place and value.
-fn is_minimal(before: &Value, after: &Value, changes: &[Value]) -> Result<(), TestCaseError> {
-    let named = |change: &Value, list: &str, side: &str| {
-        let is_in = change["path"]
-            .as_str()
-            .is_some_and(|path| path.contains(list));
-        is_in.then(|| change[side]["name"].clone())
-    };
-    let whole = |list: &str, side: &str| -> Vec<Value> {
-        let changes = changes.iter().filter(|change| change[side].is_object());
-        changes
-            .filter_map(|change| named(change, list, side))
-            .collect()
-    };
-    let new_inits = whole("initContainers[", "to");
-    let new_volumes = whole("volumes[", "to");
-    let gone = whole("initContainers[", "from");
-    let (mut kept, mut after) = (before.clone(), after.clone());
-    let retain = |spec: &mut Value, list: &str, names: &[Value]| {
-        if let Some(items) = spec[list].as_array_mut() {
-            let count = items.len();
-            items.retain(|item| !names.contains(&item["name"]));
-            return count - items.len();
-        }
-        0
-    };
-    prop_assert_eq!(
-        retain(&mut after, "initContainers", &new_inits),
-        new_inits.len()
-    );
-    prop_assert_eq!(
-        retain(&mut after, "volumes", &new_volumes),
-        new_volumes.len()
-    );
-    prop_assert_eq!(retain(&mut kept, "initContainers", &gone), gone.len());
-    // Mounts of checks come last, and only of checks.
-    for key in ["initContainers", "containers"] {
-        let old = list(&kept, key).to_vec();
-        for container in after[key].as_array_mut().into_iter().flatten() {
-            let Some(old) = by_name(&old, &container["name"]) else {
-                continue;
-            };
-            let had = list(old, "volumeMounts").len();
-            let Some(mounts) = container["volumeMounts"].as_array_mut() else {
-                continue;
-            };
-            prop_assert!(mounts.len() >= had);
-            for mount in mounts.drain(had..) {
-                let name = mount["name"].as_str().expect("a name");
-                let path = format!("/.imagecheck/{name}");
-                let is_new = new_volumes.contains(&mount["name"]);
-                prop_assert!(is_new || !gone.is_empty(), "{}", mount);
-                prop_assert_eq!(
-                    &mount,
-                    &json!({"name": name, "mountPath": path, "readOnly": true})
-                );
-            }
-        }
-    }
-    prop_assert_eq!(untouchable(&after), untouchable(&kept));
-    Ok(())
-}
-
-/// Kubernetes would take the Pod spec: names and mount paths differ, and what is mounted is there.
-fn is_valid(spec: &Value) -> Result<(), TestCaseError> {
-    let differ = |mut names: Vec<&Value>| {
-        let count = names.len();
-        names.sort_by_key(ToString::to_string);
-        names.dedup();
-        names.len() == count
-    };
-    let containers: Vec<&Value> = common::places(spec).into_iter().map(|(.., c)| c).collect();
-    prop_assert!(differ(containers.iter().map(|c| &c["name"]).collect()));
-    prop_assert!(differ(
-        list(spec, "volumes").iter().map(|v| &v["name"]).collect()
-    ));
-    for container in containers {
-        let mounts = list(container, "volumeMounts");
-        prop_assert!(differ(mounts.iter().map(|m| &m["mountPath"]).collect()));
-        for mount in mounts {
-            prop_assert!(by_name(list(spec, "volumes"), &mount["name"]).is_some());
-        }
-    }
-    Ok(())
-}
-
-/// What a repair may leave: advice, because the settings ask for no more.
-fn advice_only(findings: &[Value], settings: &Value, spec: &Value, is_template: bool) -> bool {
-    let coverage = &settings["imageChecks"]["coverage"];
-    // In a template, and on Windows, a missing check is told, never added.
-    let never_added = is_template || spec["os"]["name"] == "windows";
-    let told = coverage == "Warn" || coverage.is_null() || (never_added && coverage == "Fix");
-    findings
-        .iter()
-        .all(|finding| match finding["rule"].as_str() {
-            Some("missing-check") => told,
-            // A wrong platform; a lookup that failed would have rejected.
-            Some("registry") => {
-                settings["registry"]["platform"] == "Warn" && finding["expected"].is_null()
-            }
-            _ => false,
-        })
-}
-
-/// The second copy asks nobody, and accepts whatever the first may have left.
-fn the_copy_accepts(request: &Value, settings: &Value) -> Result<(), TestCaseError> {
-    let mut copy = in_mode(settings, "Reject");
-    copy["registry"]["maxLookups"] = json!(0);
-    prop_assert_eq!(settings_problems(&copy), None);
-    let mut nobody = Table::default();
-    let copied = validate_with(request, &copy, &mut nobody);
-    prop_assert!(copied.accepted(), "the copy: {}", copied.message());
-    prop_assert_eq!(copied.mutated(), None);
-    prop_assert!(nobody.asked.is_empty());
-    Ok(())
-}
-
-/// A repaired object needs no repair, in any mode.
-fn needs_nothing_more(
-    request: &Value,
-    spec: &Value,
-    settings: &Value,
-    registry: &Table,
-) -> Result<(), TestCaseError> {
-    the_copy_accepts(request, settings)?;
-    let second = validate_with(request, settings, &mut registry.clone());
-    if depends_on_the_order(&second, settings, spec, registry) {
-        return Ok(());
-    }
-    prop_assert!(second.accepted(), "{}", second.message());
-    prop_assert_eq!(second.mutated(), None);
-    let is_template = request["kind"]["kind"] != "Pod";
-    let findings = second.audited("findings");
-    prop_assert!(
-        advice_only(&findings, settings, spec, is_template),
-        "{:?}",
-        second
-    );
-    let checked = validate_with(request, &in_mode(settings, "Reject"), &mut registry.clone());
-    prop_assert!(checked.accepted(), "{}", checked.message());
-    Ok(())
-}
-
-/// The lines of an answer are as short, and as few, as the Kubernetes API asks for; who is rejected
-/// hears why, and gets no object.
-fn is_well_told(answer: &Answer) -> Result<(), TestCaseError> {
-    prop_assert!(answer.warnings().len() <= 10);
-    for line in answer.warnings() {
-        prop_assert!(line.chars().count() <= 120, "{}", line);
-    }
-    if !answer.accepted() {
-        prop_assert!(answer.mutated().is_none());
-        prop_assert_eq!(&answer.0["code"], &json!(400));
-        prop_assert!(!answer.message().is_empty());
-    }
-    Ok(())
-}
-
-/// An image and its strongest policy, restated without the rules' code.
-type Pulled<'s> = (Reference<'s>, PullPolicy);
-
-fn pulled<'s>(place: &'s Value, image: &str, policy: &str) -> Pulled<'s> {
-    let image = Reference::parse(place[image].as_str().expect("an image")).expect("valid");
-    let policy = place[policy].as_str().and_then(PullPolicy::parse);
-    let policy = policy.unwrap_or_else(|| PullPolicy::server_default(image.tag(), image.digest()));
-    (image, policy)
-}
-
-fn containers<'s>(spec: &'s Value, key: &str, wanted: impl Fn(&Value) -> bool) -> Vec<Pulled<'s>> {
-    let wanted = list(spec, key).iter().filter(|container| wanted(container));
-    wanted
-        .map(|container| pulled(container, "image", "imagePullPolicy"))
-        .collect()
-}
-
-fn is_named_as_check(item: &Value, settings: &Value) -> bool {
-    let name = item["name"].as_str().expect("a name");
-    let prefixes = &settings["imageChecks"]["namePrefixes"];
-    let usual = json!(["imagecheck-", "imagepullcheck-"]);
-    let prefixes = if prefixes.is_null() { &usual } else { prefixes };
-    let prefixes = prefixes.as_array().expect("a list").iter();
-    prefixes
-        .filter_map(Value::as_str)
-        .any(|prefix| name.starts_with(prefix))
-}
-
-fn mounts(container: &Value, volume: &Value) -> bool {
-    by_name(list(container, "volumeMounts"), &volume["name"]).is_some()
-}
-
-/// The image volumes that are image checks: nothing starts before the first init container, and
-/// without any each container of the image has to wait for itself.
-fn check_volumes<'s>(spec: &'s Value, settings: &Value) -> Vec<Pulled<'s>> {
-    let proves = |volume: &&Value| {
-        let inits = list(spec, "initContainers");
-        let apps = list(spec, "containers");
-        if !inits.is_empty() {
-            return inits.iter().any(|init| mounts(init, volume));
-        }
-        let image = |text: &Value| {
-            Reference::parse(text.as_str()?).ok().map(|i| {
-                i.identity() == {
-                    let own = volume["image"]["reference"].as_str().expect("an image");
-                    Reference::parse(own).expect("valid").identity()
-                }
-            })
-        };
-        apps.iter().any(|app| mounts(app, volume))
-            && apps
-                .iter()
-                .all(|app| mounts(app, volume) || image(&app["image"]) == Some(false))
-    };
-    let volumes = list(spec, "volumes")
-        .iter()
-        .filter(|volume| volume["image"].is_object());
-    volumes
-        .filter(|volume| is_named_as_check(volume, settings))
-        .filter(proves)
-        .map(|volume| pulled(&volume["image"], "reference", "pullPolicy"))
-        .collect()
 }
 
 /// The places of a Pod spec with the keys of their image and policy.
@@ -472,12 +187,7 @@ proptest! {
         prop_assert!(size <= ANNOTATIONS_MAX);
         serde_json::from_value::<Pod>(after.clone()).expect("the API server reads it");
 
-        let mut again = request.clone();
-        again["object"] = after.clone();
-        if depends_on_the_order(&answer, &settings, &spec, &registry) {
-            return the_copy_accepts(&again, &settings);
-        }
-        needs_nothing_more(&again, &spec, &settings, &registry)?;
+        needs_nothing_more(&request, &answer, &spec, &settings, &registry)?;
     }
 
     /// Beyond `registry.maxLookups` each look may find some more; only the copy accepts then.
@@ -497,9 +207,7 @@ proptest! {
         // One for the digest, one for the platforms behind it.
         prop_assert!(asked.asked.len() <= 2 * most);
         prop_assume!(answer.accepted());
-        let mut again = request.clone();
-        again["object"] = answer.mutated().unwrap_or(&request["object"]).clone();
-        the_copy_accepts(&again, &settings)?;
+        the_copy_accepts(&come_out(&request, &answer), &settings)?;
     }
 
     #[test]
@@ -536,15 +244,10 @@ proptest! {
         }
         serde_json::from_value::<Deployment>(after.clone()).expect("the API server reads it");
 
-        let mut again = request.clone();
-        again["object"] = after.clone();
         if settings["templates"] == "Enforce" {
-            if depends_on_the_order(&answer, &settings, &spec, &registry) {
-                return the_copy_accepts(&again, &settings);
-            }
-            needs_nothing_more(&again, &spec, &settings, &registry)?;
+            needs_nothing_more(&request, &answer, &spec, &settings, &registry)?;
         } else {
-            the_copy_accepts(&again, &settings)?;
+            the_copy_accepts(&come_out(&request, &answer), &settings)?;
         }
     }
 
@@ -673,12 +376,7 @@ proptest! {
             let is_new = old.is_none_or(|old| old[image] != new[image]);
             prop_assert!(place[image] == new[image] || is_new, "{}", place);
         }
-        let mut again = request.clone();
-        again["object"] = answer.mutated().unwrap_or(&request["object"]).clone();
-        if depends_on_the_order(&answer, &settings, &spec, &registry) {
-            return the_copy_accepts(&again, &settings);
-        }
-        needs_nothing_more(&again, &spec, &settings, &registry)?;
+        needs_nothing_more(&request, &answer, &spec, &settings, &registry)?;
     }
 
     /// Of ephemeral containers only the new ones may change.
@@ -715,12 +413,7 @@ proptest! {
             prop_assert_eq!(&after["spec"][key], &spec[key]);
         }
         prop_assert_eq!(&list(&after["spec"], "ephemeralContainers")[..old.len()], old);
-        let mut again = request.clone();
-        again["object"] = after.clone();
-        if depends_on_the_order(&answer, &settings, &spec, &registry) {
-            return the_copy_accepts(&again, &settings);
-        }
-        needs_nothing_more(&again, &spec, &settings, &registry)?;
+        needs_nothing_more(&request, &answer, &spec, &settings, &registry)?;
     }
 
     /// Whatever the settings are by then, as long as the mode is `Fix`.

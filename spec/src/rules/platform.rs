@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::pod::Pod;
-use crate::rules::registry::places_of;
-use crate::verdict::{Repair, Weight};
+use crate::rules::registry::{find, places_of};
+use crate::verdict::Weight;
 
 const ARCH: &str = "kubernetes.io/arch";
 const OS: &str = "kubernetes.io/os";
@@ -130,16 +130,6 @@ pub(crate) fn compare(
     };
     // One sentence for an image, at the first place that has it.
     if let Some(&place) = places_of(pod, normalised).first() {
-        let path = pod.image_path(place);
-        let found = Value::from(pod.places[place].image.as_str());
-        pod.find(
-            "registry",
-            place,
-            path,
-            found,
-            Value::Null,
-            Repair::None,
-            weight,
-        );
+        find(pod, place, weight);
     }
 }

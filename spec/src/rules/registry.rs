@@ -267,19 +267,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
     for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
             // One sentence for an image, at the first place that pulls it.
-            "Reject" if index == 0 => {
-                let path = pod.image_path(place);
-                let found = Value::from(pod.places[place].image.as_str());
-                pod.find(
-                    "registry",
-                    place,
-                    path,
-                    found,
-                    Value::Null,
-                    Repair::None,
-                    Weight::Rejects,
-                );
-            }
+            "Reject" if index == 0 => find(pod, place, Weight::Rejects),
             // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
             // `Always` only"
             "UseCached"
@@ -300,4 +288,12 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
         asked,
         action: action.to_owned(),
     });
+}
+
+/// A finding about an image that its registry hasn't, or not for the platform.
+pub(super) fn find(pod: &mut Pod, place: usize, weight: Weight) {
+    let path = pod.image_path(place);
+    let found = Value::from(pod.places[place].image.as_str());
+    let (expected, repair) = (Value::Null, Repair::None);
+    pod.find("registry", place, path, found, expected, repair, weight);
 }
