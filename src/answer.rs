@@ -188,8 +188,10 @@ fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
         .map(|finding| finding.sentence(Names::whole()))
         .collect();
     let more = told.len().saturating_sub(SENTENCES_MAX);
-    if more > 0 {
-        sentences.push(format!("and {more} more findings"));
+    match more {
+        0 => {}
+        1 => sentences.push("and 1 more finding".to_owned()),
+        _ => sentences.push(format!("and {more} more findings")),
     }
     sentences.join("; ")
 }
