@@ -95,12 +95,6 @@ impl Invalid {
     }
 }
 
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
 impl<'a> Reference<'a> {
     /// Parses a reference.
     ///
@@ -295,10 +289,9 @@ fn official<'a>(registry: &str, path: &'a str) -> (bool, &'a str) {
     if registry != DEFAULT_REGISTRY {
         return (false, path);
     }
-    let is_short = |path: &str| part_at(path, '/').1.is_none();
     match path.strip_prefix(OFFICIAL_NAMESPACE) {
-        Some(short) if is_short(short) => (true, short),
-        _ => (is_short(path), path),
+        Some(short) => (true, short),
+        None => (part_at(path, '/').1.is_none(), path),
     }
 }
 

@@ -156,8 +156,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Policy<'a> {
         let place = <&RawValue>::deserialize(deserializer)?.get();
         let value = match place {
             "null" | "\"\"" => None,
-            "\"Always\"" => Some(PullPolicy::Always),
-            "\"IfNotPresent\"" => Some(PullPolicy::IfNotPresent),
             _ => {
                 let policy = PullPolicy::parse(&Text::read(place)?.value);
                 let policy = policy.ok_or("must be Always, IfNotPresent or Never");

@@ -108,7 +108,8 @@ mod tests {
             (&if_not_present[..], PullPolicy::IfNotPresent),
         ] {
             for image in images {
-                let reference = Reference::parse(image).unwrap_or_else(|e| panic!("{image}: {e}"));
+                let reference =
+                    Reference::parse(image).unwrap_or_else(|e| panic!("{image}: {}", e.reason()));
                 assert_eq!(
                     PullPolicy::server_default(reference.tag(), reference.digest()),
                     expected,

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 fn name(image: &str) -> String {
-    let reference = Reference::parse(image).unwrap_or_else(|invalid| panic!("{image}: {invalid}"));
+    let reference =
+        Reference::parse(image).unwrap_or_else(|invalid| panic!("{image}: {}", invalid.reason()));
     match (reference.repository_and_tag(), reference.digest()) {
         (Some(name), Some(digest)) => format!("{name}@{digest}"),
         (Some(name), None) => name,

@@ -88,7 +88,6 @@ impl Event {
             (Kind::Pod, "CREATE", "") => Self::PodCreate,
             (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
             (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralContainers,
-            (Kind::Pod, ..) => return None,
             (Kind::Job, "UPDATE", "") => Self::JobUpdate,
             (_, "CREATE", "") => Self::TemplateCreate,
             (_, "UPDATE", "") => Self::TemplateUpdate,

@@ -100,7 +100,7 @@ pub(super) struct Object<'a> {
     pub(super) template_key: Option<&'a str>,
     pub(super) spec_key: Option<&'a str>,
     pub(super) spec: PodSpec<'a>,
-    /// `status`, of a Pod.
+    /// `status`, which is only a Pod's that is looked at.
     pub(super) status: Option<&'a str>,
     has_first_step: bool,
 }
@@ -138,7 +138,7 @@ impl<'a> Members<'a> for Object<'a> {
                 self.metadata = Metadata::default();
                 map.next_value_seed(OptionalObject(&mut self.metadata))?;
             }
-            "status" if self.kind == Kind::Pod => {
+            "status" => {
                 self.status = map.next_value::<Option<&RawValue>>()?.map(RawValue::get);
             }
             name if self.with_spec && path.first() == Some(&name) => {

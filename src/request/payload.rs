@@ -135,7 +135,6 @@ impl<'a> Members<'a> for Request<'a> {
                         let is_one = map.next_value_seed(OptionalObject(&mut object))?;
                         self.object = is_one.then_some(object);
                     }
-                    Some(None) => skip(map)?,
                     _ => self.raw_object = map.next_value()?,
                 }
             }

@@ -12,7 +12,6 @@ use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::ContainerStatus;
 use crate::sentence::Names;
-use crate::settings::Mode;
 
 /// The reasons of a waiting container that concern its image, and what a person can do.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -32,10 +31,11 @@ const REASONS: [(&str, &str); 7] = [
     ("SignatureValidationFailed", "sign its image"),
 ];
 
-/// Finds what waits in a status, in the modes that only tell.
+/// Finds what waits in a status, which is [read](crate::request::Review::read_status) in the modes
+/// that only tell.
 pub fn apply(work: &mut Work<'_>) {
     let status = &work.review.status;
-    if work.settings.mode == Mode::Fix || !status.is_waiting() {
+    if !status.is_waiting() {
         return;
     }
     let images = SameImage::of(&work.entries);
