@@ -610,6 +610,13 @@ impl Source<'_> {
         if self.chance(1, 8)? {
             spec["affinity"] = self.affinity()?;
         }
+        if self.chance(1, 12)? {
+            for key in ["os", "nodeSelector", "affinity"] {
+                if spec.get(key).is_none() {
+                    spec[key] = Value::Null;
+                }
+            }
+        }
         if self.chance(1, 6)? {
             spec["futureSpecField"] = json!({"containers": [{"image": "NGINX"}]});
         }
@@ -624,7 +631,11 @@ impl Source<'_> {
         containers: &mut [Value],
     ) -> Result<Value> {
         if self.chance(1, 6)? {
-            return Ok(json!({"name": name, "emptyDir": {}}));
+            return Ok(if self.chance(1, 2)? {
+                json!({"name": name, "emptyDir": {}})
+            } else {
+                json!({"name": name, "emptyDir": {}, "image": null})
+            });
         }
         let mut volume = json!({"name": name, "image": {"reference": self.image(images)?}});
         if let Some(policy) = self.policy()? {
@@ -812,7 +823,12 @@ impl Source<'_> {
                     container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
                 }
                 if self.chance(1, 3)? {
-                    stored.push(container.clone());
+                    let mut same = container.clone();
+                    // No API server lets it through, and nothing else keeps it from coming.
+                    if self.chance(1, 6)? {
+                        same["image"] = "stored.example.com/other:1".into();
+                    }
+                    stored.push(same);
                 }
                 brought.push(container);
             }
