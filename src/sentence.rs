@@ -80,6 +80,7 @@ mod tests {
     fn long_names_are_shortened_in_the_middle() {
         assert_eq!(shorten("container-0", 11), "container-0");
         assert_eq!(shorten("abcdefghij", 7), "ab...ij");
+        assert_eq!(shorten("äöüäöüä", 7), "äöüäöüä");
         assert_eq!(shorten("äöüäöüäöüä", 7), "äö...üä");
         assert_eq!(shorten("abcdef", 2), "...");
     }

@@ -148,6 +148,20 @@ fn a_pod_that_would_get_too_many_mounts_is_rejected() {
         assert_eq!(answer.mutated().is_some(), accepted, "{count}");
         assert_eq!(answer.audited("findings").len(), count, "{count}");
     }
+    // A volume that an init container carries is mounted once, and an init container nowhere.
+    let containers: Vec<Value> = (0..101)
+        .map(|number| container(&format!("c{number}"), &format!("a{number}:1"), "Always"))
+        .collect();
+    let template = json!({"command": ["/bin/true"]});
+    let by_template =
+        json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}});
+    for (inits, settings) in [
+        (json!([container("setup", "s:1", "Never")]), settings),
+        (json!([]), by_template),
+    ] {
+        let pod = pod_create(&json!({"initContainers": inits, "containers": containers}));
+        assert!(validate(&pod, &settings).accepted(), "{settings}");
+    }
 }
 
 /// Behind an added init container the volumes that the app carries would be checks no more.
@@ -175,4 +189,20 @@ fn volumes_that_the_app_carries_stay_checks() {
     assert!(validate(&again, &settings).mutated().is_none());
     settings["mode"] = "Reject".into();
     assert!(validate(&again, &settings).accepted());
+}
+
+/// What `Pin` would have written it may not write: the check goes on asking the registry.
+#[test]
+fn an_outage_leaves_what_pull_once_left() {
+    let pod = pod_create(&json!({
+        "initContainers": [container("imagecheck-0", "a:latest", "Always")],
+        "containers": [container("a", "a:latest", "IfNotPresent")],
+    }));
+    let settings = json!({
+        "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
+        "registry": {"lookup": "Pin", "onUnreachable": "KeepTag"},
+    });
+    let answer = validate_with(&pod, &settings, &mut unreachable());
+    assert!(answer.accepted());
+    assert_eq!(answer.mutated(), None);
 }

@@ -95,6 +95,11 @@ fn the_order_of_the_request_does_not_matter() {
 #[test]
 fn errors_name_the_path_and_what_is_wrong_and_no_value() {
     let container = |fields: &str| format!(r#"{{"containers":[{{"name":"a",{fields}}}]}}"#);
+    let mounting = |mounts: &str| {
+        format!(
+            r#"{{"volumes":[{{"name":"v","image":{{"reference":"b"}}}}],"containers":[{{"name":"a","image":"b","volumeMounts":{mounts}}}]}}"#
+        )
+    };
     let cases = [
         ("7".to_owned(), "spec must be an object, not a number"),
         ("null".to_owned(), "spec must be an object, not null"),
@@ -120,6 +125,14 @@ fn errors_name_the_path_and_what_is_wrong_and_no_value() {
             "spec.containers[0].image must be a string, not a number",
         ),
         (
+            container(r#""image":{"secret":1}"#),
+            "spec.containers[0].image must be a string, not an object",
+        ),
+        (
+            container(r#""image":["secret"]"#),
+            "spec.containers[0].image must be a string, not a list",
+        ),
+        (
             container(r#""image":"\ud800""#),
             "spec.containers[0].image has an escape of no character",
         ),
@@ -130,6 +143,18 @@ fn errors_name_the_path_and_what_is_wrong_and_no_value() {
         (
             container(r#""imagePullPolicy":true"#),
             "spec.containers[0].imagePullPolicy must be a string, not a boolean",
+        ),
+        (
+            mounting(r#"[{"name":null}]"#),
+            "spec.containers[0].volumeMounts[0].name must be a string, not null",
+        ),
+        (
+            mounting(r#""secret""#),
+            "spec.containers[0].volumeMounts must be a list, not a string",
+        ),
+        (
+            mounting(r#"["secret"]"#),
+            "spec.containers[0].volumeMounts[0] must be an object, not a string",
         ),
         (
             r#"{"volumes":[{"image":{"reference":"a"}}]}"#.to_owned(),
@@ -151,6 +176,23 @@ fn errors_name_the_path_and_what_is_wrong_and_no_value() {
     }
 }
 
+/// As for the API server.
+#[test]
+fn null_is_not_set() {
+    let spec = r#"{"os":null,"nodeSelector":null,"affinity":null,"initContainers":null,"ephemeralContainers":null,
+        "volumes":[{"name":"v","emptyDir":{},"image":null}],
+        "containers":[{"name":"a","image":"a:1","imagePullPolicy":null,"restartPolicy":null,"volumeMounts":null}]}"#;
+    let payload = payload(spec)
+        .replace(
+            r#""operation""#,
+            r#""userInfo":null,"subResource":null,"oldObject":null,"operation""#,
+        )
+        .replace(r#""spec""#, r#""metadata":null,"status":null,"spec""#)
+        .replace(r#"{"recordChanges":false}"#, r#"{"mode":"Reject"}"#);
+    let answer = answer_to(&payload);
+    assert!(answer.accepted(), "{}", answer.message());
+}
+
 #[test]
 fn what_is_no_request_says_so() {
     let cases = [
@@ -162,6 +204,18 @@ fn what_is_no_request_says_so() {
         (
             r#"{"request":{"kind":{"kind":"Pod"},"operation":"CREATE"}}"#,
             "object is missing",
+        ),
+        (
+            r#"{"request":{"kind":{"kind":"Pod"},"operation":"CREATE","object":{}}}"#,
+            "spec is missing",
+        ),
+        (
+            r#"{"request":{"kind":{"group":"apps","kind":"Deployment"},"operation":"CREATE","object":{"spec":{}}}}"#,
+            "spec.template is missing",
+        ),
+        (
+            r#"{"request":{"kind":{"group":"apps","kind":"Deployment"},"operation":"CREATE","object":{"spec":{"template":{}}}}}"#,
+            "spec.template.spec is missing",
         ),
         (
             r#"{"request":{"kind":{"kind":"Pod"},"operation":1}}"#,

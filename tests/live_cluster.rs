@@ -343,6 +343,7 @@ fn the_record_leaves_room_for_the_other_annotations() {
     let limit = 256 * 1024;
     for (free, note) in [
         (20_000, None),
+        (2_000, None),
         (
             250,
             Some("shortened: the annotations would be larger than 262144 bytes"),

@@ -189,3 +189,26 @@ fn a_host_that_refuses_manifests_says_which_capability() {
     assert!(answer.accepted());
     assert!(answer.warnings()[0].contains("oci/v1/oci_manifest"));
 }
+
+/// What is looked up for the platform alone: with `Warn` its failure rejects nobody.
+#[test]
+fn a_failure_of_a_warning_rejects_nobody() {
+    let digest = digest(1);
+    let spec = json!({
+        "nodeSelector": {ARCH: "arm64"},
+        "containers": [{"name": "app", "image": format!("a@{digest}"), "imagePullPolicy": "IfNotPresent"}],
+    });
+    let manifest = |platforms: &str| json!({"registry": {"lookup": "Verify", "platform": platforms, "onUnknown": "Reject"}});
+    for (platform, accepted) in [("Warn", true), ("Reject", false)] {
+        let answer = validate_with(
+            &pod_create(&spec),
+            &manifest(platform),
+            &mut Table::default(),
+        );
+        assert_eq!(answer.accepted(), accepted, "{platform}");
+        assert_eq!(
+            answer.audited("lookups")[0]["action"],
+            if accepted { "KeepTag" } else { "Reject" }
+        );
+    }
+}

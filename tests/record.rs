@@ -65,6 +65,12 @@ fn what_is_no_record_is_replaced() {
         r#"[{"to":{]}]"#,
         r#"[{"other":"x"}]"#,
         r#"[{"path":"x","rule":"y","more":1}]"#,
+        r#"[{"path":"x"}]"#,
+        r#"[{"rule":"y"}]"#,
+        r#"[{"path":1,"rule":"y"}]"#,
+        r#"[{"path":"x","rule":1}]"#,
+        r#"[{"path":"x","rule":"y","other":1}]"#,
+        r#"[{"path":"x","rule":"y","container":1}]"#,
         r#"[{"more":"7"}]"#,
         r#"[{"more":-1}]"#,
         r#"[{"path":"x"}"#,
@@ -74,4 +80,27 @@ fn what_is_no_record_is_replaced() {
     ] {
         assert_eq!(record_after(forged), [change()], "{forged}");
     }
+}
+
+/// A Pod so large that its record doesn't fit is told so by the count; only where the annotations of
+/// others take the room, somebody can do something about it.
+#[test]
+fn a_record_that_is_long_by_itself_is_cut_in_silence() {
+    // The second is too long for the room that is left, the third isn't.
+    let names = ["a".repeat(16_000), "b".repeat(16_000), "c".to_owned()];
+    let containers: Value = names
+        .iter()
+        .map(|name| json!({"name": name, "image": "a:1", "imagePullPolicy": "Never"}))
+        .collect();
+    let mut request = pod_create(&json!({"containers": containers}));
+    request["object"]["metadata"]["annotations"] = json!({"other": "x"});
+    let settings = json!({"images": {"forbidNever": ["*"]}});
+    let answer = validate(&request, &settings);
+    let annotations = &answer.mutated().expect("a repair")["metadata"]["annotations"];
+    let record = annotations[ANNOTATION].as_str().expect("a record");
+    let record: Vec<Value> = serde_json::from_str(record).expect("JSON");
+    assert_eq!(record.len(), 2);
+    assert_eq!(record[0]["container"], *names[0]);
+    assert_eq!(record[1], json!({"more": 2}));
+    assert_eq!(answer.0["audit_annotations"]["record"], Value::Null);
 }

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{pod_create, settings_problems, validate};
+use consistent_pull_policy::settings::Settings;
+use kubewarden_policy_sdk::settings::Validatable;
 use serde_json::{Value, json};
 
 #[test]
@@ -354,7 +356,9 @@ fn settings_that_go_together() {
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}}),
         json!({"imageChecks": {"coverage": "Reject", "everyPod": true}}),
         json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true}}),
+        json!({"imageChecks": {"namePrefixes": ["a".repeat(58)]}}),
         json!({"exempt": {"containers": ["imagecheck-*"]}}),
+        json!({"exempt": {"containers": ["a".repeat(63), format!("*{}*", "?".repeat(63))]}}),
         json!({"imageChecks": {"coverage": "Fix"}, "exempt": {"containers": ["imagecheck-*a"]}}),
         json!({"mode": "Reject", "registry": {"maxLookups": 0, "lookup": "Pin", "platform": "Warn"}}),
         json!({"mode": "Warn", "registry": {"maxLookups": 0}}),
@@ -364,6 +368,21 @@ fn settings_that_go_together() {
         ]}}),
     ] {
         assert_eq!(settings_problems(&settings), None, "{settings}");
+    }
+}
+
+/// The SDK's own way to ask, for who uses the crate.
+#[test]
+fn what_does_not_go_together_is_told_to_the_sdk_as_well() {
+    for (settings, told) in [
+        (json!({}), None),
+        (
+            json!({"registry": {"maxLookups": 0}}),
+            Some(settings_problems(&json!({"registry": {"maxLookups": 0}}))),
+        ),
+    ] {
+        let read = Settings::read(settings.to_string().as_bytes()).expect("valid one by one");
+        assert_eq!(read.validate().err(), told.flatten(), "{settings}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{captured, validate};
+use common::{captured, pod_create, validate};
 use serde_json::{Value, json};
 
 #[test]
@@ -111,5 +111,59 @@ fn a_status_of_another_shape_says_nothing() {
             object["status"] = status.clone();
         });
         assert!(answer.accepted(), "{}", answer.message());
+    }
+}
+
+/// An init container has passed when it ended well, a volume as soon as the first who mounts it has
+/// started: the node pulls it before.
+#[test]
+fn what_has_passed() {
+    let status = |state: &Value| {
+        json!({
+            "initContainerStatuses": [{"name": "first", "state": state}],
+            "containerStatuses": [
+                {"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
+            ],
+        })
+    };
+    let by_container = json!({
+        "initContainers": [{"name": "first", "image": "a:1", "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    let mut by_volume = by_container.clone();
+    by_volume["volumes"] =
+        json!([{"name": "first-v", "image": {"reference": "a:1", "pullPolicy": "Always"}}]);
+    by_volume["initContainers"][0] = json!({
+        "name": "first",
+        "image": "setup:1",
+        "imagePullPolicy": "IfNotPresent",
+        "volumeMounts": [{"name": "first-v", "mountPath": "/c"}],
+    });
+    for (state, container_passed, volume_passed) in [
+        (json!({"running": {}}), false, true),
+        (json!({"terminated": {"exitCode": 0}}), true, true),
+        (json!({"terminated": {"exitCode": 1}}), false, true),
+        (
+            json!({"waiting": {"reason": "PodInitializing"}}),
+            false,
+            false,
+        ),
+    ] {
+        for (spec, passed) in [
+            (&by_container, container_passed),
+            (&by_volume, volume_passed),
+        ] {
+            let mut request = pod_create(spec);
+            request["object"]["status"] = status(&state);
+            let settings = json!({"mode": "Reject", "imageChecks": {"coverage": "Off", "namePrefixes": ["first"]}});
+            let answer = validate(&request, &settings);
+            assert!(!answer.accepted());
+            let told = answer.message();
+            assert_eq!(
+                told.contains("passed with Always"),
+                passed,
+                "{state}: {told}"
+            );
+        }
     }
 }

@@ -506,3 +506,34 @@ fn an_exempt_init_container_carries_no_volume() {
         );
     }
 }
+
+/// What else a replaced check carried moves to who carries it now, unless that one has it already.
+#[test]
+fn the_volumes_of_a_replaced_check_move_to_the_carrier() {
+    for (had, has) in [
+        (
+            json!([]),
+            json!([mount("imagecheck-0"), mount("imagecheck-v")]),
+        ),
+        (
+            json!([mount("imagecheck-v")]),
+            json!([mount("imagecheck-v"), mount("imagecheck-0")]),
+        ),
+    ] {
+        let init = container("init", "i:1", "IfNotPresent");
+        let check = container("imagecheck-0", "a:1", "Always");
+        let spec = json!({
+            "initContainers": [
+                with(init.clone(), had),
+                with(check, json!([mount("imagecheck-v")])),
+            ],
+            "containers": [
+                container("a", "a:1", "IfNotPresent"),
+                container("b", "b:1", "IfNotPresent"),
+            ],
+            "volumes": [volume("imagecheck-v", "b:1", "Always")],
+        });
+        let after = repaired(&of_a_controller(&spec), &replacing());
+        assert_eq!(after["initContainers"], json!([with(init, has)]));
+    }
+}

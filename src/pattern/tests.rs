@@ -48,6 +48,20 @@ fn container_pattern(written: &str) -> ContainerPattern {
 }
 
 #[test]
+fn a_pattern_is_told_as_it_was_written() {
+    for written in ["nginx", "a*", "team/?*"] {
+        let pattern = image_pattern(written);
+        assert_eq!(pattern.as_str(), written);
+        assert_eq!(String::from(pattern), written);
+    }
+    for written in ["app", "imagecheck-*", "?"] {
+        let pattern = container_pattern(written);
+        assert_eq!(pattern.as_str(), written);
+        assert_eq!(String::from(pattern), written);
+    }
+}
+
+#[test]
 fn a_glob_matches_the_whole_text() {
     let cases = [
         ("", "", true),

@@ -1,0 +1,49 @@
+//! How much an answer tells: as much as a person reads and an API server takes.
+
+mod common;
+
+use common::{pod_create, validate};
+use serde_json::{Value, json};
+
+fn containers(count: usize, image: &str) -> Value {
+    let container =
+        |number| json!({"name": format!("c{number}"), "image": image, "imagePullPolicy": "Never"});
+    (0..count).map(container).collect()
+}
+
+#[test]
+fn a_rejection_tells_twenty_findings_and_how_many_more() {
+    for (count, end) in [
+        (20, "c19 has no valid image"),
+        (21, "and 1 more finding"),
+        (23, "and 3 more findings"),
+    ] {
+        let pod = pod_create(&json!({"containers": containers(count, "Bad")}));
+        let answer = validate(&pod, &json!({}));
+        let sentences: Vec<&str> = answer.message().split("; ").collect();
+        assert_eq!(sentences.len(), count.min(21), "{count}");
+        let last = sentences.last().expect("a sentence");
+        assert!(
+            last.starts_with(end) && !last.ends_with("1 more findings"),
+            "{count}: {last}"
+        );
+        assert_eq!(answer.audited("findings").len(), count);
+    }
+}
+
+#[test]
+fn ten_lines_are_warnings_and_the_last_counts_what_is_left_out() {
+    let settings = json!({"mode": "Warn", "images": {"forbidNever": ["*"]}});
+    for (count, end) in [
+        (10, "c9 pulls a:1 with Never"),
+        (11, "and 2 more warnings"),
+        (12, "and 3 more warnings"),
+        (15, "and 6 more warnings"),
+    ] {
+        let pod = pod_create(&json!({"containers": containers(count, "a:1")}));
+        let answer = validate(&pod, &settings);
+        assert_eq!(answer.warnings().len(), 10, "{count}");
+        let last = answer.warnings()[9];
+        assert!(last.starts_with(end), "{count}: {last}");
+    }
+}

@@ -1,0 +1,53 @@
+//! What an UPDATE of a Pod examines: what is new in it.
+
+mod common;
+
+use common::{pod_create, validate};
+use serde_json::{Value, json};
+
+fn update(list: &str, stored: &Value, brought: &Value, sub_resource: &str) -> Value {
+    let spec = |item: &Value| {
+        let mut spec = json!({"containers": [{"name": "app", "image": "app:1"}]});
+        spec[list] = json!([item]);
+        pod_create(&spec)
+    };
+    let mut request = spec(brought);
+    request["oldObject"] = spec(stored)["object"].take();
+    request["operation"] = "UPDATE".into();
+    request["subResource"] = sub_resource.into();
+    request
+}
+
+#[test]
+fn only_what_is_new_is_examined() {
+    let container =
+        |name: &str, image: &str| json!({"name": name, "image": image, "imagePullPolicy": "Never"});
+    let stored = container("c", "a:1");
+    let same = stored.clone();
+    let (other_image, other_name) = (container("c", "a:2"), container("d", "a:2"));
+    let ephemeral = ("ephemeralContainers", "ephemeralcontainers");
+    for ((list, sub_resource), brought, examined) in [
+        (("containers", ""), &same, false),
+        (("containers", ""), &other_image, true),
+        (("containers", ""), &other_name, true),
+        (("initContainers", ""), &other_image, true),
+        (("ephemeralContainers", ""), &other_image, false),
+        (("containers", "ephemeralcontainers"), &other_image, false),
+        (("containers", "resize"), &other_image, false),
+        (ephemeral, &same, false),
+        // Containers that are there can't change, whatever a request brings.
+        (ephemeral, &other_image, false),
+        (ephemeral, &other_name, true),
+    ] {
+        let request = update(list, &stored, brought, sub_resource);
+        let answer = validate(
+            &request,
+            &json!({"images": {"forbidNever": ["a"]}, "mode": "Reject"}),
+        );
+        assert_eq!(
+            answer.accepted(),
+            !examined,
+            "{list} {sub_resource} {brought}"
+        );
+    }
+}
