@@ -212,3 +212,22 @@ fn a_failure_of_a_warning_rejects_nobody() {
         );
     }
 }
+
+/// What is unknown in one part only is a platform, and not the Pod's.
+#[test]
+fn only_attestations_are_left_out() {
+    let spec = json!({
+        "nodeSelector": {ARCH: "arm64"},
+        "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    for (os, architecture, accepted) in [
+        ("unknown", "unknown", true),
+        ("linux", "unknown", false),
+        ("unknown", "amd64", false),
+    ] {
+        let mut registry = table(Some(vec![platform(os, architecture, None)]));
+        let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
+        assert_eq!(answer.accepted(), accepted, "{os}/{architecture}");
+    }
+}

@@ -135,6 +135,53 @@ fn rules_that_cannot_repair() {
     }
 }
 
+/// What a registry's answer means, in the modes that tell and after the repair.
+#[test]
+fn registries() {
+    let pod = container("a:1", "Always");
+    let digest = digest(1);
+    let asks = |registry: Value, mode: &str, answer: Result<&str, &str>| {
+        let mut table = Table::default();
+        let answer = answer.map(str::to_owned).map_err(str::to_owned);
+        table.answers.insert("docker.io/library/a:1".into(), answer);
+        let settings =
+            json!({"mode": mode, "registry": registry, "imageChecks": {"coverage": "Off"}});
+        validate_with(&pod, &settings, &mut table)
+    };
+    let pin = asks(json!({"lookup": "Pin"}), "Reject", Ok(&digest));
+    assert_eq!(
+        pin.message(),
+        format!("app pulls a:1 by its tag: set its image to a:1@{digest} with IfNotPresent")
+    );
+    let away = Err("Server error: url x, code: 503");
+    let gone = "docker.io/library/a:1 has a registry that gives no answer: try again later";
+    let cached = json!({"lookup": "Verify", "onUnreachable": "UseCached"});
+    assert_eq!(
+        asks(cached.clone(), "Reject", away).message(),
+        "app pulls a:1 with Always but its registry gives no digest: set app to IfNotPresent"
+    );
+    let rejects = json!({"lookup": "Verify", "onUnreachable": "Reject"});
+    assert_eq!(
+        asks(rejects, "Fix", away).message(),
+        "app's image a:1 has a registry that gives no answer: try again later"
+    );
+    let keeps = json!({"lookup": "Verify"});
+    for (registry, mode, end) in [
+        (&cached, "Fix", " (cached copy allowed)"),
+        (&cached, "Warn", ""),
+        (&keeps, "Fix", " (kept as it is)"),
+        (&keeps, "Warn", " (kept as it is)"),
+    ] {
+        let answer = asks(registry.clone(), mode, away);
+        let warning = format!("{gone}{end}");
+        assert!(
+            answer.warnings().contains(&&*warning),
+            "{mode}: {:?}",
+            answer.warnings()
+        );
+    }
+}
+
 /// A registry is asked only where its answer can make a difference.
 #[test]
 fn nobody_is_asked_for_a_pod_that_is_rejected_anyway() {
