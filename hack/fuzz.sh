@@ -27,5 +27,5 @@ for target in "$@"; do
   mkdir -p "fuzz/corpus/$target"
   echo "==> $target, $seconds seconds"
   "${fuzz[@]}" "$target" "fuzz/corpus/$target" "$seeds" -- \
-    -max_total_time="$seconds" -max_len=65536 -timeout=10 -verbosity=0 -print_final_stats=1
+    -max_total_time="$seconds" -max_len=65536 -timeout=10 -verbosity=0 -print_funcs=0 -print_final_stats=1
 done

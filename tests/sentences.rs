@@ -138,9 +138,9 @@ fn rules_that_cannot_repair() {
 /// What a registry's answer means, in the modes that tell and after the repair.
 #[test]
 fn registries() {
-    let pod = container("a:1", "Always");
     let digest = digest(1);
-    let asks = |registry: Value, mode: &str, answer: Result<&str, &str>| {
+    let asks_for = |policy: &str, registry: Value, mode: &str, answer: Result<&str, &str>| {
+        let pod = container("a:1", policy);
         let mut table = Table::default();
         let answer = answer.map(str::to_owned).map_err(str::to_owned);
         table.answers.insert("docker.io/library/a:1".into(), answer);
@@ -148,6 +148,7 @@ fn registries() {
             json!({"mode": mode, "registry": registry, "imageChecks": {"coverage": "Off"}});
         validate_with(&pod, &settings, &mut table)
     };
+    let asks = |registry, mode, answer| asks_for("Always", registry, mode, answer);
     let pin = asks(json!({"lookup": "Pin"}), "Reject", Ok(&digest));
     assert_eq!(
         pin.message(),
@@ -166,13 +167,15 @@ fn registries() {
         "app's image a:1 has a registry that gives no answer: try again later"
     );
     let keeps = json!({"lookup": "Verify"});
-    for (registry, mode, end) in [
-        (&cached, "Fix", " (cached copy allowed)"),
-        (&cached, "Warn", ""),
-        (&keeps, "Fix", " (kept as it is)"),
-        (&keeps, "Warn", " (kept as it is)"),
+    for (registry, policy, mode, end) in [
+        (&cached, "Always", "Fix", " (cached copy allowed)"),
+        (&cached, "Always", "Warn", ""),
+        (&cached, "IfNotPresent", "Fix", " (kept as it is)"),
+        (&cached, "IfNotPresent", "Warn", " (kept as it is)"),
+        (&keeps, "Always", "Fix", " (kept as it is)"),
+        (&keeps, "Always", "Warn", " (kept as it is)"),
     ] {
-        let answer = asks(registry.clone(), mode, away);
+        let answer = asks_for(policy, registry.clone(), mode, away);
         let warning = format!("{gone}{end}");
         assert!(
             answer.warnings().contains(&&*warning),
