@@ -1,0 +1,204 @@
+//! Random requests: what comes in, what was stored, and shapes that no API server would let in.
+
+use arbitrary::Result;
+use serde_json::{Value, json};
+
+use super::{Source, VOLUMES};
+
+impl Source<'_> {
+    pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
+        const KINDS: [(&str, &str, &str); 10] = [
+            ("", "Pod", ""),
+            ("batch", "Job", "spec.template"),
+            ("apps", "Deployment", "spec.template"),
+            ("apps", "StatefulSet", "spec.template"),
+            ("apps", "DaemonSet", "spec.template"),
+            ("apps", "ReplicaSet", "spec.template"),
+            ("batch", "CronJob", "spec.jobTemplate.spec.template"),
+            ("", "ReplicationController", "spec.template"),
+            ("", "PodTemplate", "template"),
+            ("batch.volcano.sh", "Job", "spec.template"),
+        ];
+        let kind = if self.chance(1, 3)? {
+            *self.0.choose(&KINDS)?
+        } else {
+            KINDS[0]
+        };
+        let is_pod = kind.1 == "Pod";
+        let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": self.metadata()?});
+        let spec = self.spec(images)?;
+        if is_pod {
+            object["spec"] = spec;
+            if self.chance(1, 8)? {
+                object["status"] = self.status(&object["spec"])?;
+            }
+        } else {
+            let mut at = &mut object;
+            for key in kind.2.split('.') {
+                at = &mut at[key];
+            }
+            *at = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
+        }
+        if self.chance(1, 6)? {
+            object["futureTopLevel"] = json!([1, 2.5, {"a": null}]);
+        }
+        let mut request = json!({
+            "uid": "65807ee6-82f9-481d-8a51-a41ae51a855d",
+            "kind": {"group": kind.0, "version": "v1", "kind": kind.1},
+            "resource": {"group": kind.0, "version": "v1", "resource": "any"},
+            "namespace": "default",
+            "operation": "CREATE",
+            "userInfo": {"username": "somebody", "groups": ["system:authenticated"]},
+            "object": object,
+            "oldObject": null,
+            "dryRun": false,
+        });
+        if self.chance(1, 4)? {
+            self.update(&mut request, is_pod)?;
+        } else if self.chance(1, 40)? {
+            request["operation"] = self.pick(&["DELETE", "CONNECT"])?.into();
+        }
+        if self.chance(1, 8)? {
+            request["userInfo"]["groups"] = json!(["system:nodes", "system:authenticated"]);
+        }
+        if self.chance(1, 40)? {
+            self.break_shape(&mut request["object"])?;
+        }
+        Ok(request)
+    }
+
+    fn update(&mut self, request: &mut Value, is_pod: bool) -> Result<()> {
+        request["operation"] = "UPDATE".into();
+        request["oldObject"] = request["object"].clone();
+        if !self.chance(1, 4)? {
+            self.change_an_image(&mut request["object"])?;
+            self.change_an_image(&mut request["object"])?;
+        }
+        if is_pod && self.chance(1, 3)? {
+            request["subResource"] = self
+                .pick(&[
+                    "ephemeralcontainers",
+                    "ephemeralcontainers",
+                    "resize",
+                    "status",
+                ])?
+                .into();
+            let images = [self.repository()?];
+            let mut stored = Vec::new();
+            let mut brought = Vec::new();
+            for name in self.some(&["debug-0", "debug-1", "istio-debug"], 3)? {
+                let mut container = self.container(&name, &images)?;
+                if self.chance(1, 4)? {
+                    let volume = self.pick(&VOLUMES)?;
+                    container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
+                }
+                if self.chance(1, 3)? {
+                    let mut same = container.clone();
+                    // No API server lets it through, and nothing else keeps it from coming.
+                    if self.chance(1, 6)? {
+                        same["image"] = "stored.example.com/other:1".into();
+                    }
+                    stored.push(same);
+                }
+                brought.push(container);
+            }
+            request["object"]["spec"]["ephemeralContainers"] = brought.into();
+            request["oldObject"]["spec"]["ephemeralContainers"] = stored.into();
+        }
+        Ok(())
+    }
+
+    /// Sets the image of one container of a Pod spec wherever it stands in an object.
+    pub(super) fn change_an_image(&mut self, object: &mut Value) -> Result<()> {
+        if !self.chance(1, 2)? {
+            return Ok(());
+        }
+        let list = self.pick(&["containers", "initContainers"])?;
+        let index = self.0.int_in_range(0..=2usize)?;
+        let images = [self.repository()?];
+        let image = self.image(&images)?;
+        let is_digest_dropped = self.chance(1, 2)?;
+        for root in [
+            "/spec",
+            "/spec/template/spec",
+            "/spec/jobTemplate/spec/template/spec",
+            "/template/spec",
+        ] {
+            let Some(container) = object.pointer_mut(&format!("{root}/{list}/{index}")) else {
+                continue;
+            };
+            let without_digest = container["image"]
+                .as_str()
+                .and_then(|image| image.split('@').next())
+                .map(Value::from);
+            container["image"] = match without_digest {
+                Some(tag) if is_digest_dropped => tag,
+                _ => image.clone(),
+            };
+        }
+        Ok(())
+    }
+
+    fn status(&mut self, spec: &Value) -> Result<Value> {
+        let mut status = json!({"phase": "Pending", "conditions": [
+            {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-21T09:06:20Z"},
+            {"type": "ContainersReady", "status": "False", "lastTransitionTime": "2026-11-21T09:06:17Z"},
+        ]});
+        for (list, key) in [
+            ("initContainers", "initContainerStatuses"),
+            ("containers", "containerStatuses"),
+        ] {
+            let mut statuses = Vec::new();
+            for container in spec[list].as_array().into_iter().flatten() {
+                let state = match self.0.int_in_range(0..=3)? {
+                    0 => json!({"terminated": {"exitCode": 0, "reason": "Completed"}}),
+                    1 => json!({"running": {}}),
+                    _ => {
+                        let reason = self.pick(&[
+                            "ImagePullBackOff",
+                            "ErrImagePull",
+                            "PodInitializing",
+                            "ErrImageNeverPull",
+                            "InvalidImageName",
+                            "ImageInspectError",
+                            "SignatureValidationFailed",
+                            "RegistryUnavailable",
+                            "CrashLoopBackOff",
+                        ])?;
+                        json!({"waiting": {"reason": reason, "message": "token=s3cr3t-value"}})
+                    }
+                };
+                statuses.push(json!({"name": container["name"], "state": state, "image": "x", "restartCount": 0}));
+            }
+            status[key] = statuses.into();
+        }
+        Ok(status)
+    }
+
+    fn break_shape(&mut self, object: &mut Value) -> Result<()> {
+        let broken = self
+            .0
+            .choose(&[json!({"a": 1}), json!("text"), json!(7), json!(true)])?
+            .clone();
+        let places = [
+            "/spec/containers",
+            "/spec/containers/0",
+            "/spec/containers/0/image",
+            "/spec/initContainers",
+            "/spec",
+            "/spec/template",
+            "/spec/template/spec",
+            "/spec/template/spec/containers",
+        ];
+        let place = self.pick(&places)?;
+        let is_still_right = place.ends_with("image") && broken.is_string()
+            || !place.ends_with("containers")
+                && !place.ends_with("image")
+                && !place.ends_with("Containers")
+                && broken.is_object();
+        if let Some(value) = object.pointer_mut(place).filter(|_| !is_still_right) {
+            *value = broken;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Random settings.
+
+use arbitrary::Result;
+use serde_json::{Value, json};
+
+use super::{ACTIONS, CONTAINER_PATTERNS, IMAGE_PATTERNS, ON, Source};
+
+impl Source<'_> {
+    #[allow(clippy::too_many_lines)]
+    pub(super) fn settings(&mut self) -> Result<Value> {
+        let mut settings = json!({});
+        let mut put = |path: &str, value: Value| {
+            let pointer = path.replace('.', "/");
+            let mut at = &mut settings;
+            for key in pointer.split('/') {
+                at = &mut at[key];
+            }
+            *at = value;
+        };
+        let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
+        put("mode", mode.into());
+        if self.chance(1, 6)? {
+            let prefixes = [
+                json!(["probe-"]),
+                json!(["imagecheck-"]),
+                json!(["setup", "imagecheck-"]),
+            ];
+            put(
+                "imageChecks.namePrefixes",
+                self.0.choose(&prefixes)?.clone(),
+            );
+        }
+        let coverage = self.pick(&["Fix", "Warn", "Off", "Reject"])?;
+        if self.chance(3, 4)? {
+            put("imageChecks.coverage", coverage.into());
+        }
+        let as_volume = self.chance(1, 3)?;
+        if as_volume {
+            put("imageChecks.as", "ImageVolume".into());
+            if self.chance(1, 2)? {
+                put("imageChecks.replaceExisting", true.into());
+            }
+        }
+        let has_template = self.chance(1, 3)?;
+        if has_template {
+            let template = json!({
+                "command": ["/tools/true"],
+                "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
+            });
+            put("imageChecks.template", template);
+        }
+        if self.chance(1, 3)? && (as_volume || has_template || coverage != "Fix") {
+            put("imageChecks.everyPod", true.into());
+        }
+        if self.chance(1, 4)? {
+            put(
+                "imageChecks.after",
+                json!(self.some(&CONTAINER_PATTERNS, 2)?),
+            );
+        }
+        if self.chance(1, 4)? {
+            put("pullOnce", self.0.arbitrary::<bool>()?.into());
+        }
+        for key in ["defaults.imagePullPolicy", "defaults.imageCheckPullPolicy"] {
+            if self.chance(1, 3)? {
+                put(
+                    key,
+                    self.pick(&["Always", "IfNotPresent", "Never", "AlwaysUnlessDigest"])?
+                        .into(),
+                );
+            }
+        }
+        if self.chance(1, 6)? {
+            put(
+                "defaults.replaceServerDefaults",
+                self.0.arbitrary::<bool>()?.into(),
+            );
+        }
+        for key in [
+            "images.requireAlways",
+            "images.forbidAlways",
+            "images.forbidNever",
+        ] {
+            if self.chance(1, 5)? {
+                put(key, json!(self.some(&IMAGE_PATTERNS, 2)?));
+            }
+        }
+        if self.chance(1, 2)? {
+            let asks_nothing = mode != "Fix" && self.chance(1, 4)?;
+            put("registry", self.registry(asks_nothing)?);
+        }
+        if self.chance(2, 3)? {
+            put("templates", self.pick(&["Enforce", "Warn", "Off"])?.into());
+        }
+        if self.chance(1, 5)? {
+            put(
+                "exempt.containers",
+                json!(self.some(&CONTAINER_PATTERNS, 2)?),
+            );
+        }
+        if self.chance(1, 6)? {
+            put("exempt.images", json!(self.some(&IMAGE_PATTERNS[1..], 2)?));
+        }
+        if self.chance(1, 8)? {
+            put("recordChanges", false.into());
+        }
+        if self.chance(1, 10)? {
+            for key in ["defaults", "images", "exempt", "pullOnce"] {
+                let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
+                if settings.get(key).is_none() && (key != "pullOnce" || unset.is_null()) {
+                    settings[key] = unset;
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    fn registry(&mut self, asks_nothing: bool) -> Result<Value> {
+        let mut registry = self.actions()?;
+        registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
+        for key in ["images", "skipImages"] {
+            if self.chance(1, 6)? {
+                registry[key] = json!(self.some(&IMAGE_PATTERNS, 2)?);
+            }
+        }
+        if asks_nothing {
+            registry["maxLookups"] = 0.into();
+        } else if self.chance(1, 4)? {
+            registry["maxLookups"] = self.0.int_in_range(1..=4)?.into();
+        }
+        let mut looks_up = registry["lookup"] != "Off";
+        if self.chance(1, 4)? {
+            let mut overrides = Vec::new();
+            // One never hides the other.
+            for patterns in [["r.example.com/*"], ["app"]] {
+                if self.chance(1, 2)? {
+                    let mut over = self.actions()?;
+                    if self.chance(1, 2)? {
+                        let lookup = self.pick(&["Pin", "Verify", "Off"])?;
+                        looks_up |= lookup != "Off";
+                        over["lookup"] = lookup.into();
+                    }
+                    over["images"] = json!(patterns);
+                    overrides.push(over);
+                }
+            }
+            registry["overrides"] = overrides.into();
+        }
+        if looks_up && self.chance(1, 3)? {
+            registry["platform"] = self.pick(&["Reject", "Warn"])?.into();
+        }
+        Ok(registry)
+    }
+
+    fn actions(&mut self) -> Result<Value> {
+        let mut actions = json!({});
+        for key in ON {
+            if self.chance(1, 4)? {
+                actions[key] = self.pick(&ACTIONS)?.into();
+            }
+        }
+        Ok(actions)
+    }
+}
