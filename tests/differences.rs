@@ -3,12 +3,8 @@
 
 mod common;
 
-use common::{Table, digest, pod_create, validate, validate_with};
+use common::{Table, container, digest, pod_create, validate, validate_with};
 use serde_json::{Value, json};
-
-fn container(name: &str, image: &str, policy: &str) -> Value {
-    json!({"name": name, "image": image, "imagePullPolicy": policy})
-}
 
 /// An UPDATE of a Pod with one container, whose image changes.
 fn update(stored: &str, brought: &str) -> Value {

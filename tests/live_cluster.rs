@@ -2,24 +2,10 @@
 
 mod common;
 
-use common::{Table, digest, pod_create, settings_problems, validate, validate_with};
+use common::{
+    Table, container, deployment, digest, pod_create, settings_problems, validate, validate_with,
+};
 use serde_json::{Value, json};
-
-fn container(name: &str, image: &str, policy: &str) -> Value {
-    json!({"name": name, "image": image, "imagePullPolicy": policy})
-}
-
-fn deployment(spec: &Value) -> Value {
-    let mut request = pod_create(spec);
-    request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
-    request["object"] = json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d"},
-        "spec": {"template": {"spec": spec}},
-    });
-    request
-}
 
 fn weak() -> Value {
     json!({

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Table, captured, digest, pod_create, validate_with};
+use common::{Table, captured, container, digest, pod_create, validate_with};
 use consistent_pull_policy::rules::registry::Failure;
 use serde_json::{Value, json};
 
@@ -68,10 +68,6 @@ fn table(answers: &[(&str, Result<String, &str>)]) -> Table {
             .collect(),
         ..Table::default()
     }
-}
-
-fn container(name: &str, image: &str, policy: &str) -> Value {
-    json!({"name": name, "image": image, "imagePullPolicy": policy})
 }
 
 #[test]

@@ -2,20 +2,17 @@
 
 mod common;
 
-use common::{Answer, Table};
-use common::{digest, pod_create, validate, validate_with};
+use common::{Answer, Table, container, digest, pod_create, validate, validate_with};
 use serde_json::{Value, json};
 
 /// A Pod of one container, whose image has this policy.
-fn container(image: &str, policy: &str) -> Value {
-    pod_create(&json!({
-        "containers": [{"name": "app", "image": image, "imagePullPolicy": policy}],
-    }))
+fn pod(image: &str, policy: &str) -> Value {
+    pod_create(&json!({"containers": [container("app", image, policy)]}))
 }
 
 /// A Pod of a check and a container.
 fn checked(check: [&str; 2], app: [&str; 2]) -> Value {
-    let of = |name, [image, policy]: [&str; 2]| json!({"name": name, "image": image, "imagePullPolicy": policy});
+    let of = |name, [image, policy]: [&str; 2]| container(name, image, policy);
     pod_create(&json!({
         "initContainers": [of("imagecheck-0", check)],
         "containers": [of("app", app)],
@@ -37,7 +34,7 @@ fn rules_that_repair() {
         json!({"coverage": "Fix", "everyPod": true, "template": {"command": ["/bin/true"]}});
     let cases = [
         (
-            container("a:1", "IfNotPresent"),
+            pod("a:1", "IfNotPresent"),
             json!({"defaults": {"imagePullPolicy": "Always"}}),
             "app pulls a:1 with IfNotPresent, which nobody chose: set app to Always (defaults.imagePullPolicy)",
             None,
@@ -49,19 +46,19 @@ fn rules_that_repair() {
             None,
         ),
         (
-            container("a:1", "IfNotPresent"),
+            pod("a:1", "IfNotPresent"),
             json!({"images": {"requireAlways": ["a:*"]}}),
             "app pulls a:1 with IfNotPresent but images.requireAlways has a:*: set app to Always",
             Some("app now pulls a:1 with Always instead of IfNotPresent (images.requireAlways)"),
         ),
         (
-            container("a:1", "Always"),
+            pod("a:1", "Always"),
             json!({"images": {"forbidAlways": ["a"]}}),
             "app pulls a:1 with Always but images.forbidAlways has a: set app to IfNotPresent",
             Some("app now pulls a:1 with IfNotPresent instead of Always (images.forbidAlways)"),
         ),
         (
-            container("a:1", "Never"),
+            pod("a:1", "Never"),
             json!({"images": {"forbidNever": ["*"]}}),
             "app pulls a:1 with Never but images.forbidNever has *: set app to IfNotPresent",
             Some("app now pulls a:1 with IfNotPresent instead of Never (images.forbidNever)"),
@@ -73,7 +70,7 @@ fn rules_that_repair() {
             Some("imagecheck-0 now pulls a:1 with Always instead of Never, as app needs"),
         ),
         (
-            container("a:1", "Always"),
+            pod("a:1", "Always"),
             json!({"imageChecks": template}),
             "app pulls a:1 but no image check pulls it first: add imagecheck-0 with Always",
             Some("imagecheck-0 was added: it pulls a:1 with Always before app does"),
@@ -93,17 +90,17 @@ fn rules_that_repair() {
 #[test]
 fn rules_that_cannot_repair() {
     let same = digest(1);
-    let mut running = container("a:2", "IfNotPresent");
-    running["oldObject"] = container("a:1", "IfNotPresent")["object"].take();
+    let mut running = pod("a:2", "IfNotPresent");
+    running["oldObject"] = pod("a:1", "IfNotPresent")["object"].take();
     running["operation"] = "UPDATE".into();
     let cases = [
         (
-            container("NGINX", "Always"),
+            pod("NGINX", "Always"),
             json!({}),
             "app has no valid image in spec.containers[0].image: \"NGINX\" can't be pulled, its repository has upper-case letters".to_owned(),
         ),
         (
-            container("a:1", "Always"),
+            pod("a:1", "Always"),
             json!({"images": {"requireAlways": ["a"], "forbidAlways": ["a:1"]}}),
             "app pulls a:1, but images.requireAlways has a and images.forbidAlways has a:1: take one out of the policy's settings".to_owned(),
         ),
@@ -123,7 +120,7 @@ fn rules_that_cannot_repair() {
             "app has no check of its own, a:1 is checked as docker.io/library/a:1: a node asks the registry again for another spelling, write both alike or add a check with Always".to_owned(),
         ),
         (
-            container("a:1", "Always"),
+            pod("a:1", "Always"),
             json!({"imageChecks": {"coverage": "Reject", "everyPod": true}}),
             "app pulls a:1 but no image check pulls it first: add one with Always".to_owned(),
         ),
@@ -140,7 +137,7 @@ fn rules_that_cannot_repair() {
 fn registries() {
     let digest = digest(1);
     let asks_for = |policy: &str, registry: Value, mode: &str, answer: Result<&str, &str>| {
-        let pod = container("a:1", policy);
+        let pod = pod("a:1", policy);
         let mut table = Table::default();
         let answer = answer.map(str::to_owned).map_err(str::to_owned);
         table.answers.insert("docker.io/library/a:1".into(), answer);
@@ -195,7 +192,7 @@ fn nobody_is_asked_for_a_pod_that_is_rejected_anyway() {
     ]}));
     for (pod, default, lookup) in [
         // No answer changes a policy.
-        (container("a:1", "IfNotPresent"), "Always", "Verify"),
+        (pod("a:1", "IfNotPresent"), "Always", "Verify"),
         // A pin does, but an image with a digest needs none.
         (two, "IfNotPresent", "Pin"),
     ] {

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{pod_create, validate};
+use common::{container, pod_create, validate};
 use serde_json::{Value, json};
 
 fn containers(count: usize, image: &str) -> Value {
-    let container =
-        |number| json!({"name": format!("c{number}"), "image": image, "imagePullPolicy": "Never"});
-    (0..count).map(container).collect()
+    (0..count)
+        .map(|number| container(&format!("c{number}"), image, "Never"))
+        .collect()
 }
 
 #[test]

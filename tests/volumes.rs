@@ -2,12 +2,8 @@
 
 mod common;
 
-use common::{Table, captured, digest, pod_create, validate, validate_with};
+use common::{Table, captured, container, digest, pod_create, validate, validate_with};
 use serde_json::{Value, json};
-
-fn container(name: &str, image: &str, policy: &str) -> Value {
-    json!({"name": name, "image": image, "imagePullPolicy": policy})
-}
 
 fn volume(name: &str, image: &str, policy: &str) -> Value {
     json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})

@@ -53,6 +53,27 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
+/// The request of a Deployment with this template.
+pub fn deployment(spec: &Value) -> Value {
+    let mut request = pod_create(spec);
+    request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
+    request["object"] = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "annotations": {"other": "kept"}},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec},
+        },
+    });
+    request
+}
+
+/// A container with a policy.
+pub fn container(name: &str, image: &str, policy: &str) -> Value {
+    json!({"name": name, "image": image, "imagePullPolicy": policy})
+}
+
 /// An answer of the policy.
 #[derive(Debug)]
 pub struct Answer(pub Value);

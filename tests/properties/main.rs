@@ -13,7 +13,7 @@ mod generate;
 mod promised;
 mod restated;
 
-use common::{Table, digest, pod_create, settings_problems, validate, validate_with};
+use common::{Table, deployment, digest, pod_create, settings_problems, validate, validate_with};
 use consistent_pull_policy::image::Reference;
 use generate::{ANNOTATIONS_MAX, ON, RECORD};
 use generate::{any_shape, metadata, pod_spec, registries, settings};
@@ -49,22 +49,6 @@ fn in_mode(settings: &Value, mode: &str) -> Value {
     let mut settings = settings.clone();
     settings["mode"] = json!(mode);
     settings
-}
-
-/// The request of a Deployment with this template.
-fn deployment(spec: &Value) -> Value {
-    let mut request = pod_create(spec);
-    request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
-    request["object"] = json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d", "annotations": {"other": "kept"}},
-        "spec": {
-            "selector": {"matchLabels": {"a": "b"}},
-            "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec},
-        },
-    });
-    request
 }
 
 /// A list of an object; empty where it is missing or null.

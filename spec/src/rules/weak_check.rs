@@ -1,8 +1,6 @@
 //! **weak-check**: "The strongest of [a container's checks] is at least as strong as the container.
 //! Repair: raise the first of them, init containers in their order, then volumes."
 
-use serde_json::Value;
-
 use crate::image::Reference;
 use crate::pod::Pod;
 use crate::policy::{Policy, server_default};
@@ -28,32 +26,20 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (check, &from) in came_with.iter().enumerate() {
         let to = pod.places[check].policy;
         let path = pod.policy_path(check);
-        if refused.contains(&check) {
-            // docs/rules.md, *weak-check*, "No repair"
-            let (found, expected) = (from.name().into(), Policy::Always.name().into());
-            pod.find(
-                "weak-check",
-                check,
-                path,
-                found,
-                expected,
-                Repair::None,
-                Weight::Rejects,
-            );
+        // docs/rules.md, *weak-check*, "No repair"
+        let (expected, repair) = if refused.contains(&check) {
+            (Policy::Always, Repair::None)
         } else if from != to {
-            pod.findings
-                .retain(|finding| finding.repair != Repair::Policy(check));
-            let (found, expected): (Value, Value) = (from.name().into(), to.name().into());
-            pod.find(
-                "weak-check",
-                check,
-                path,
-                found,
-                expected,
-                Repair::Policy(check),
-                Weight::Rejects,
-            );
+            (to, Repair::Policy(check))
+        } else {
+            continue;
+        };
+        if repair != Repair::None {
+            pod.findings.retain(|finding| finding.repair != repair);
         }
+        let (found, expected) = (from.name().into(), expected.name().into());
+        let weight = Weight::Rejects;
+        pod.find("weak-check", check, path, found, expected, repair, weight);
     }
 }
 
