@@ -90,7 +90,7 @@ specification: policy.wasm ## The built module against the specification in spec
 	$(CARGO) test --package $(POLICY)-spec --profile xtask
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
-	@"$(XTASK)" soak --load 10
+	@"$(XTASK)" soak --load 60
 
 # Another seed each time; what it finds is written down, with how to go on.
 .PHONY: soak
