@@ -124,7 +124,9 @@ impl Source<'_> {
             "/spec/jobTemplate/spec/template/spec",
             "/template/spec",
         ] {
-            let Some(container) = object.pointer_mut(&format!("{root}/{list}/{index}")) else {
+            let container = object.pointer_mut(&format!("{root}/{list}/{index}"));
+            // What is stored may be broken: a template passes unread under `templates: Off`.
+            let Some(container) = container.filter(|container| container.is_object()) else {
                 continue;
             };
             let without_digest = container["image"]
