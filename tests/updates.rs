@@ -25,11 +25,13 @@ fn only_what_is_new_is_examined() {
     let stored = container("c", "a:1");
     let same = stored.clone();
     let (other_image, other_name) = (container("c", "a:2"), container("d", "a:2"));
+    let no_image = container("d", "");
     let ephemeral = ("ephemeralContainers", "ephemeralcontainers");
     for ((list, sub_resource), brought, examined) in [
         (("containers", ""), &same, false),
         (("containers", ""), &other_image, true),
         (("containers", ""), &other_name, true),
+        (("containers", ""), &no_image, true),
         (("initContainers", ""), &other_image, true),
         (("ephemeralContainers", ""), &other_image, false),
         (("containers", "ephemeralcontainers"), &other_image, false),

@@ -503,31 +503,31 @@ fn an_exempt_init_container_carries_no_volume() {
     }
 }
 
-/// What else a replaced check carried moves to who carries it now, unless that one has it already.
+/// What else a replaced check carried moves to who carries it now, unless that one has it already,
+/// in the order of names.
 #[test]
 fn the_volumes_of_a_replaced_check_move_to_the_carrier() {
+    let (first, second, new) = (
+        mount("imagecheck-v"),
+        mount("imagecheck-w"),
+        mount("imagecheck-0"),
+    );
     for (had, has) in [
-        (
-            json!([]),
-            json!([mount("imagecheck-0"), mount("imagecheck-v")]),
-        ),
-        (
-            json!([mount("imagecheck-v")]),
-            json!([mount("imagecheck-v"), mount("imagecheck-0")]),
-        ),
+        (json!([]), json!([new, first, second])),
+        (json!([first]), json!([first, new, second])),
     ] {
         let init = container("init", "i:1", "IfNotPresent");
         let check = container("imagecheck-0", "a:1", "Always");
         let spec = json!({
-            "initContainers": [
-                with(init.clone(), had),
-                with(check, json!([mount("imagecheck-v")])),
-            ],
+            "initContainers": [with(init.clone(), had), with(check, json!([second, first]))],
             "containers": [
                 container("a", "a:1", "IfNotPresent"),
                 container("b", "b:1", "IfNotPresent"),
             ],
-            "volumes": [volume("imagecheck-v", "b:1", "Always")],
+            "volumes": [
+                volume("imagecheck-v", "b:1", "Always"),
+                volume("imagecheck-w", "b:1", "Always"),
+            ],
         });
         let after = repaired(&of_a_controller(&spec), &replacing());
         assert_eq!(after["initContainers"], json!([with(init, has)]));

@@ -817,7 +817,7 @@ fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
         Event::PodCreate | Event::Template => true,
         Event::PodUpdate => {
             matches!(place.list, List::Containers | List::InitContainers)
-                && place.stored.clone().unwrap_or_default() != place.image
+                && (stored.is_none() || place.stored.clone().unwrap_or_default() != place.image)
         }
         Event::EphemeralContainers => place.list == List::EphemeralContainers && stored.is_none(),
     }

@@ -72,7 +72,9 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.mount(carrier, mount_of(&name));
         }
     }
-    // "Mounts of a removed check that carried volumes move to the carrier."
+    // "Mounts of a removed check that carried volumes move to the carrier." In the order of their names
+    // (DESIGN.md).
+    moved.sort();
     for volume in moved {
         for carrier in pod.carriers() {
             if !pod.places[carrier].mounts.contains(&volume) {
