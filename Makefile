@@ -94,9 +94,9 @@ specification: policy.wasm ## The built module against the specification in spec
 
 # Another seed each time; what it finds is written down, with how to go on.
 .PHONY: soak
-soak: policy.wasm ## The same with a million random cases and larger spaces (an hour)
+soak: policy.wasm ## The same with a million random cases and Pods of three containers (twenty minutes)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
-	@"$(XTASK)" soak --spaces 2 --jobs 2
+	@"$(XTASK)" soak --spaces 3 --jobs 2
 	@"$(XTASK)" soak --load 60
 
 # SECONDS=3600 for an hour; against a real policy-server where one is on the PATH.

@@ -1,12 +1,11 @@
 //! Random settings.
 
 use arbitrary::Result;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{ACTIONS, CONTAINER_PATTERNS, IMAGE_PATTERNS, ON, Source};
 
 impl Source<'_> {
-    #[allow(clippy::too_many_lines)]
     pub(super) fn settings(&mut self) -> Result<Value> {
         let mut settings = json!({});
         let mut put = |path: &str, value: Value| {
@@ -19,44 +18,9 @@ impl Source<'_> {
         };
         let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
         put("mode", mode.into());
-        if self.chance(1, 6)? {
-            let prefixes = [
-                json!(["probe-"]),
-                json!(["imagecheck-"]),
-                json!(["setup", "imagecheck-"]),
-            ];
-            put(
-                "imageChecks.namePrefixes",
-                self.0.choose(&prefixes)?.clone(),
-            );
-        }
-        let coverage = self.pick(&["Fix", "Warn", "Off", "Reject"])?;
-        if self.chance(3, 4)? {
-            put("imageChecks.coverage", coverage.into());
-        }
-        let as_volume = self.chance(1, 3)?;
-        if as_volume {
-            put("imageChecks.as", "ImageVolume".into());
-            if self.chance(1, 2)? {
-                put("imageChecks.replaceExisting", true.into());
-            }
-        }
-        let has_template = self.chance(1, 3)?;
-        if has_template {
-            let template = json!({
-                "command": ["/tools/true"],
-                "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
-            });
-            put("imageChecks.template", template);
-        }
-        if self.chance(1, 3)? && (as_volume || has_template || coverage != "Fix") {
-            put("imageChecks.everyPod", true.into());
-        }
-        if self.chance(1, 4)? {
-            put(
-                "imageChecks.after",
-                json!(self.some(&CONTAINER_PATTERNS, 2)?),
-            );
+        let image_checks = self.image_checks()?;
+        if !image_checks.is_empty() {
+            put("imageChecks", image_checks.into());
         }
         if self.chance(1, 4)? {
             put("pullOnce", self.0.arbitrary::<bool>()?.into());
@@ -113,6 +77,47 @@ impl Source<'_> {
             }
         }
         Ok(settings)
+    }
+
+    fn image_checks(&mut self) -> Result<Map<String, Value>> {
+        let mut checks = Map::new();
+        let mut put = |key: &str, value: Value| {
+            checks.insert(key.to_owned(), value);
+        };
+        if self.chance(1, 6)? {
+            let prefixes = [
+                json!(["probe-"]),
+                json!(["imagecheck-"]),
+                json!(["setup", "imagecheck-"]),
+            ];
+            put("namePrefixes", self.0.choose(&prefixes)?.clone());
+        }
+        let coverage = self.pick(&["Fix", "Warn", "Off", "Reject"])?;
+        if self.chance(3, 4)? {
+            put("coverage", coverage.into());
+        }
+        let as_volume = self.chance(1, 3)?;
+        if as_volume {
+            put("as", "ImageVolume".into());
+            if self.chance(1, 2)? {
+                put("replaceExisting", true.into());
+            }
+        }
+        let has_template = self.chance(1, 3)?;
+        if has_template {
+            let template = json!({
+                "command": ["/tools/true"],
+                "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
+            });
+            put("template", template);
+        }
+        if self.chance(1, 3)? && (as_volume || has_template || coverage != "Fix") {
+            put("everyPod", true.into());
+        }
+        if self.chance(1, 4)? {
+            put("after", json!(self.some(&CONTAINER_PATTERNS, 2)?));
+        }
+        Ok(checks)
     }
 
     fn registry(&mut self, asks_nothing: bool) -> Result<Value> {

@@ -1,0 +1,222 @@
+//! What the rules find in a Pod and change of it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::read::read_place;
+use super::{List, Pod};
+use crate::policy::Policy;
+use crate::verdict::{Finding, Repair, Weight};
+
+impl Pod<'_> {
+    /// Writes a policy, and a finding where that is one.
+    pub(crate) fn set_policy(&mut self, rule: &'static str, place: usize, to: Policy, tell: bool) {
+        let from = self.places[place].policy;
+        if from == to {
+            return;
+        }
+        self.places[place].policy = to;
+        self.places[place].policy_rule = rule;
+        if tell {
+            // What a later rule writes is what a person has to know of the field.
+            self.findings
+                .retain(|finding| finding.repair != Repair::Policy(place));
+            let path = self.policy_path(place);
+            let (found, expected) = (from.name().into(), to.name().into());
+            self.find(
+                rule,
+                place,
+                path,
+                found,
+                expected,
+                Repair::Policy(place),
+                Weight::Rejects,
+            );
+        }
+    }
+
+    /// Notes a finding.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn find(
+        &mut self,
+        rule: &'static str,
+        place: usize,
+        path: String,
+        found: Value,
+        expected: Value,
+        repair: Repair,
+        weight: Weight,
+    ) {
+        let index = place;
+        let place = &self.places[index];
+        let image = match &place.came_in {
+            Some(came_in) => came_in.image.as_str().unwrap_or_default().to_owned(),
+            None => place.image.clone(),
+        };
+        self.findings.push(Finding {
+            rule,
+            path,
+            container: place.name.clone(),
+            image,
+            found,
+            expected,
+            place: index,
+            repair,
+            weight,
+        });
+    }
+
+    /// "A finding counts when its field ends up different from what came in".
+    pub(crate) fn counts(&self, finding: &Finding) -> bool {
+        let came_in = |place: usize| self.places[place].came_in.as_ref();
+        match finding.repair {
+            Repair::None | Repair::Addition => true,
+            Repair::Policy(place) => {
+                came_in(place).is_some_and(|came_in| came_in.effective != self.places[place].policy)
+            }
+            Repair::Image(place) => came_in(place)
+                .is_some_and(|came_in| came_in.image.as_str() != Some(&self.places[place].image)),
+        }
+    }
+
+    /// Puts an init container at an index; what was there moves on.
+    pub(crate) fn insert_init(
+        &mut self,
+        rule: &'static str,
+        index: usize,
+        container: Value,
+    ) -> usize {
+        for place in &mut self.places {
+            if place.list == List::InitContainers && place.index >= index {
+                place.index += 1;
+            }
+        }
+        self.push_added(rule, List::InitContainers, index, &container);
+        list_of(&mut self.spec, "initContainers").insert(index, container);
+        self.places.len() - 1
+    }
+
+    /// Adds an image volume.
+    pub(crate) fn push_volume(
+        &mut self,
+        rule: &'static str,
+        name: &str,
+        image: &str,
+        policy: Policy,
+    ) {
+        let volume =
+            json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});
+        let volumes = list_of(&mut self.spec, "volumes");
+        volumes.push(volume.clone());
+        let index = volumes.len() - 1;
+        self.push_added(rule, List::Volumes, index, &volume);
+    }
+
+    fn push_added(&mut self, rule: &'static str, list: List, index: usize, entry: &Value) {
+        if let Ok(Some(mut place)) = read_place(self.settings, list, index, entry, "") {
+            place.came_in = None;
+            place.is_exempt = false;
+            place.is_examined = true;
+            place.image_rule = rule;
+            place.policy_rule = rule;
+            self.places.push(place);
+        }
+    }
+
+    /// Mounts a volume, as an entry of `volumeMounts`, on the container of a place.
+    pub(crate) fn mount(&mut self, place: usize, entry: Value) {
+        if let Some(name) = entry.get("name").and_then(Value::as_str) {
+            self.places[place].mounts.push(name.to_owned());
+        }
+        let (key, index) = (self.places[place].list.key(), self.places[place].index);
+        list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
+    }
+
+    /// The containers that carry check volumes: "the first init container that is neither a native
+    /// sidecar nor exempt; else … the first sidecar or exempt one …; without init containers …
+    /// every app container".
+    pub(crate) fn carriers(&self) -> Vec<usize> {
+        match self.first_carrier(&self.list(List::InitContainers)) {
+            Some(carrier) => vec![carrier],
+            None => self.list(List::Containers),
+        }
+    }
+
+    /// The first of some init containers that can carry volumes.
+    pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
+        let plain = init
+            .iter()
+            .find(|&&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
+        plain.or(init.first()).copied()
+    }
+
+    /// The names of all containers, and of all volumes where they count as well.
+    pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
+        self.each_entry()
+            .filter(|(list, _)| with_volumes || *list != List::Volumes)
+            .map(|(_, entry)| entry)
+            .filter_map(|entry| entry.get("name").and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The paths at which anything is mounted on any container.
+    pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
+        self.each_entry()
+            .filter_map(|(_, entry)| entry.get("volumeMounts")?.as_array())
+            .flatten()
+            .filter_map(|mount| mount.get("mountPath")?.as_str())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn each_entry(&self) -> impl Iterator<Item = (List, &Value)> {
+        List::ALL.into_iter().flat_map(|list| {
+            let entries = self.spec.get(list.key()).and_then(Value::as_array);
+            entries
+                .into_iter()
+                .flatten()
+                .map(move |entry| (list, entry))
+        })
+    }
+
+    /// The spec with what the rules made of it.
+    pub(crate) fn spec_out(&self) -> Value {
+        let mut spec = self.spec.clone();
+        for place in self.places.iter().filter(|place| !place.is_gone) {
+            let Some(came_in) = &place.came_in else {
+                continue;
+            };
+            let entry = &mut spec[place.list.key()][place.index];
+            let is_volume = place.list == List::Volumes;
+            let fields = if is_volume {
+                &mut entry["image"]
+            } else {
+                entry
+            };
+            if came_in.image.as_str().unwrap_or_default() != place.image {
+                fields[if is_volume { "reference" } else { "image" }] = place.image.as_str().into();
+            }
+            if came_in.effective != place.policy {
+                let key = if is_volume {
+                    "pullPolicy"
+                } else {
+                    "imagePullPolicy"
+                };
+                fields[key] = place.policy.name().into();
+            }
+        }
+        spec
+    }
+}
+
+fn list_of<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value> {
+    if !value[key].is_array() {
+        value[key] = json!([]);
+    }
+    match &mut value[key] {
+        Value::Array(list) => list,
+        _ => unreachable!("it was made one"),
+    }
+}

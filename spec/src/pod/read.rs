@@ -1,0 +1,158 @@
+//! The places of a Pod spec, as they come in.
+
+use serde_json::Value;
+
+use super::{CameIn, Event, List, Lookups, Place, Pod};
+use crate::image::{Reference, is_image_id};
+use crate::policy::{Policy, server_default};
+use crate::settings::Settings;
+
+impl<'a> Pod<'a> {
+    /// Reads a Pod spec. `old` is the stored one, for requests that change one.
+    ///
+    /// # Errors
+    /// The path of what has not the shape that Kubernetes gives it.
+    pub(crate) fn read(
+        settings: Settings<'a>,
+        event: Event,
+        root: &'static str,
+        spec: &Value,
+        old: Option<&Value>,
+    ) -> Result<Self, String> {
+        let mut pod = Pod {
+            settings,
+            event,
+            root,
+            spec: spec.clone(),
+            has_controller: false,
+            places: Vec::new(),
+            findings: Vec::new(),
+            lookups: Lookups::default(),
+            is_lenient: false,
+        };
+        for list in List::ALL {
+            for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
+                let path = format!("{root}.{}[{index}]", list.key());
+                if let Some(mut place) = read_place(settings, list, index, entry, &path)? {
+                    let stored = stored_entry(&place, old);
+                    place.stored =
+                        stored.and_then(|entry| Some(entry.get("image")?.as_str()?.to_owned()));
+                    place.is_examined = !place.is_exempt && is_in_scope(event, &place, stored);
+                    pod.places.push(place);
+                }
+            }
+        }
+        Ok(pod)
+    }
+}
+
+/// The entries of a list; missing and null are empty.
+pub(crate) fn entries<'v>(
+    spec: &'v Value,
+    root: &str,
+    list: List,
+) -> Result<Vec<&'v Value>, String> {
+    match spec.get(list.key()) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(entries)) => Ok(entries.iter().collect()),
+        Some(_) => Err(format!("{root}.{}", list.key())),
+    }
+}
+
+fn text(entry: &Value, key: &str, path: &str) -> Result<Option<String>, String> {
+    match entry.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("{path}.{key}")),
+    }
+}
+
+pub(super) fn read_place(
+    settings: Settings,
+    list: List,
+    index: usize,
+    entry: &Value,
+    path: &str,
+) -> Result<Option<Place>, String> {
+    if !entry.is_object() {
+        return Err(path.to_owned());
+    }
+    let name = text(entry, "name", path)?.unwrap_or_default();
+    let is_volume = list == List::Volumes;
+    let (fields, keys, path) = if is_volume {
+        match entry.get("image") {
+            None | Some(Value::Null) => return Ok(None),
+            Some(image) if image.is_object() => {
+                (image, ["reference", "pullPolicy"], format!("{path}.image"))
+            }
+            Some(_) => return Err(format!("{path}.image")),
+        }
+    } else {
+        (entry, ["image", "imagePullPolicy"], path.to_owned())
+    };
+    let image = text(fields, keys[0], &path)?.unwrap_or_default();
+    let policy = match text(fields, keys[1], &path)?.as_deref() {
+        // "`""` and `null` count as not set" (facts)
+        None | Some("") => server_default(&image),
+        Some(text) => Policy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
+    };
+    let mut mounts = Vec::new();
+    match entry.get("volumeMounts") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(list)) => {
+            for (index, mount) in list.iter().enumerate() {
+                let path = format!("{path}.volumeMounts[{index}]");
+                if !mount.is_object() {
+                    return Err(path);
+                }
+                mounts.extend(text(mount, "name", &path)?);
+            }
+        }
+        Some(_) if is_volume => {}
+        Some(_) => return Err(format!("{path}.volumeMounts")),
+    }
+    let is_sidecar = list == List::InitContainers
+        && text(entry, "restartPolicy", &path)?.as_deref() == Some("Always");
+    let reference = Reference::parse(&image).filter(|_| !is_image_id(&image));
+    Ok(Some(Place {
+        list,
+        index,
+        is_exempt: settings.is_exempt(&name, reference.as_ref()),
+        name,
+        came_in: Some(CameIn {
+            index,
+            image: fields.get(keys[0]).cloned().unwrap_or_default(),
+            policy: fields.get(keys[1]).cloned().unwrap_or_default(),
+            effective: policy,
+        }),
+        image,
+        policy,
+        is_sidecar,
+        is_examined: false,
+        mounts,
+        stored: None,
+        image_rule: "",
+        policy_rule: "",
+        is_gone: false,
+    }))
+}
+
+fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> {
+    let entries = old?.get(place.list.key())?.as_array()?;
+    entries.iter().find(|entry| {
+        let name = entry.get("name").and_then(Value::as_str);
+        name.unwrap_or_default() == place.name
+    })
+}
+
+/// "for the images that changed", "for the containers that are new".
+fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
+    match event {
+        Event::PodCreate | Event::Template => true,
+        Event::PodUpdate => {
+            matches!(place.list, List::Containers | List::InitContainers)
+                && (stored.is_none() || place.stored.clone().unwrap_or_default() != place.image)
+        }
+        Event::EphemeralContainers => place.list == List::EphemeralContainers && stored.is_none(),
+    }
+}

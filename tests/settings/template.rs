@@ -1,0 +1,277 @@
+//! The template of a check, which is held against Kubernetes' own type.
+
+use super::settings_problems;
+use serde_json::{Value, json};
+
+fn problems(template: &Value) -> Option<String> {
+    settings_problems(&json!({"imageChecks": {"template": template}}))
+}
+
+/// A template that has every field that it may have.
+fn full() -> Value {
+    let profile = json!({"localhostProfile": "p", "type": "Localhost"});
+    let key = json!({"key": "k", "name": "n", "optional": true});
+    let name = json!({"name": "n", "optional": false});
+    json!({
+        "command": ["/checks/true"],
+        "args": ["--version"],
+        "env": [
+            {"name": "A", "value": "b"},
+            {"name": "B", "valueFrom": {
+                "configMapKeyRef": key,
+                "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"},
+                "fileKeyRef": {"key": "k", "optional": true, "path": "p", "volumeName": "v"},
+                "resourceFieldRef": {"containerName": "c", "divisor": "1m", "resource": "limits.cpu"},
+                "secretKeyRef": key,
+            }},
+        ],
+        "envFrom": [{"configMapRef": name, "prefix": "P_", "secretRef": name}],
+        "ports": [{"containerPort": 1, "hostIP": "0.0.0.0", "hostPort": 2, "name": "p", "protocol": "TCP"}],
+        "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],
+        "resources": {
+            "claims": [{"name": "c", "request": "r"}],
+            "limits": {"cpu": "100m"},
+            "requests": {"memory": "64Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "appArmorProfile": profile,
+            "capabilities": {"add": ["A"], "drop": ["ALL"]},
+            "privileged": false,
+            "procMount": "Default",
+            "readOnlyRootFilesystem": true,
+            "runAsGroup": 1,
+            "runAsNonRoot": true,
+            "runAsUser": 1,
+            "seLinuxOptions": {"level": "l", "role": "r", "type": "t", "user": "u"},
+            "seccompProfile": profile,
+            "windowsOptions": {
+                "gmsaCredentialSpec": "s",
+                "gmsaCredentialSpecName": "n",
+                "hostProcess": false,
+                "runAsUserName": "u",
+            },
+        },
+        "stdin": false,
+        "stdinOnce": false,
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "tty": false,
+        "volumeDevices": [{"devicePath": "/dev/x", "name": "v"}],
+        "volumeMounts": [{
+            "mountPath": "/checks",
+            "mountPropagation": "None",
+            "name": "checks",
+            "readOnly": true,
+            "recursiveReadOnly": "Disabled",
+            "subPath": "a",
+            "subPathExpr": "$(B)",
+        }],
+        "workingDir": "/",
+    })
+}
+
+#[test]
+fn it_takes_every_field_that_an_init_container_may_have() {
+    assert_eq!(problems(&full()), None);
+}
+
+/// As in an object, `null` is as good as nothing.
+#[test]
+fn a_field_may_be_null() {
+    fn with_nulls(value: &Value, all: &mut Vec<Value>, rebuild: &dyn Fn(Value) -> Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    let rebuild = |inner| {
+                        let mut map = map.clone();
+                        map.insert(key.clone(), inner);
+                        rebuild(Value::Object(map))
+                    };
+                    all.push(rebuild(Value::Null));
+                    with_nulls(inner, all, &rebuild);
+                }
+            }
+            Value::Array(list) => {
+                for (index, inner) in list.iter().enumerate() {
+                    let rebuild = |inner| {
+                        let mut list = list.clone();
+                        list[index] = inner;
+                        rebuild(Value::Array(list))
+                    };
+                    with_nulls(inner, all, &rebuild);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut templates = Vec::new();
+    with_nulls(&full(), &mut templates, &|template| template);
+    assert!(templates.len() > 90, "{}", templates.len());
+    for template in templates {
+        let expected = template["command"].is_null().then(|| {
+            "imageChecks.template.command is missing: without it a check would run the image's \
+             own program"
+                .to_owned()
+        });
+        // What Kubernetes calls a quantity has to be one.
+        let problems = problems(&template).filter(|told| !told.contains("a quantity"));
+        assert_eq!(problems, expected, "{template}");
+    }
+}
+
+#[test]
+#[allow(clippy::too_many_lines)] // A table.
+fn each_problem_has_its_path() {
+    let cases = [
+        (
+            json!({"args": ["a"]}),
+            "command is missing: without it a check would run the image's own program",
+        ),
+        (
+            json!({"command": []}),
+            "command is missing: without it a check would run the image's own program",
+        ),
+        (
+            json!({"command": "/check"}),
+            "command must be a list, not a string",
+        ),
+        (
+            json!({"command": {}}),
+            "command must be a list, not an object",
+        ),
+        (
+            json!({"command": [1]}),
+            "command[0] must be a string, not a number",
+        ),
+        (
+            json!({"command": [null]}),
+            "command[0] must be a string, not null",
+        ),
+        (
+            json!({"command": ["a"], "name": null}),
+            "name can't be set: every added check has its own",
+        ),
+        (
+            json!({"command": ["a"], "image": "x"}),
+            "image can't be set: every added check has its own",
+        ),
+        (
+            json!({"command": ["a"], "imagePullPolicy": "Always"}),
+            "imagePullPolicy can't be set: every added check has its own",
+        ),
+        (
+            json!({"command": ["a"], "livenessProbe": {}}),
+            "livenessProbe can't be set: init containers have no probes and no lifecycle",
+        ),
+        (
+            json!({"command": ["a"], "readinessProbe": {}}),
+            "readinessProbe can't be set: init containers have no probes and no lifecycle",
+        ),
+        (
+            json!({"command": ["a"], "startupProbe": 5}),
+            "startupProbe can't be set: init containers have no probes and no lifecycle",
+        ),
+        (
+            json!({"command": ["a"], "lifecycle": {}}),
+            "lifecycle can't be set: init containers have no probes and no lifecycle",
+        ),
+        (
+            json!({"command": ["a"], "restartPolicy": "Always"}),
+            "restartPolicy can't be set: a check has to run once and end",
+        ),
+        (
+            json!({"command": ["a"], "restartPolicyRules": []}),
+            "restartPolicyRules can't be set: a check has to run once and end",
+        ),
+        (
+            json!({"command": ["a"], "resource": {}}),
+            "resource is not a field of a container",
+        ),
+        (
+            json!({"command": ["a"], "volumeMount": []}),
+            "volumeMount is not a field of a container",
+        ),
+        (
+            json!({"command": ["a"], "args": {}}),
+            "args must be a list, not an object",
+        ),
+        (
+            json!({"command": ["a"], "env": [{"name": "a", "valu": "s3cr3t"}]}),
+            "env[0].valu is not a field of a container",
+        ),
+        (
+            json!({"command": ["a"], "env": [{"name": "a", "value": 5}]}),
+            "env[0].value must be a string, not a number",
+        ),
+        (
+            json!({"command": ["a"], "env": [{"name": "a", "valueFrom": {"secretKeyRef": {"nam": "x"}}}]}),
+            "env[0].valueFrom.secretKeyRef.nam is not a field of a container",
+        ),
+        (
+            json!({"command": ["a"], "ports": [{"containerPort": "80"}]}),
+            "ports[0].containerPort must be a whole number, not a string",
+        ),
+        (
+            json!({"command": ["a"], "resources": {"limit": {}}}),
+            "resources.limit is not a field of a container",
+        ),
+        (
+            json!({"command": ["a"], "resources": {"limits": []}}),
+            "resources.limits must be an object, not a list",
+        ),
+        (
+            json!({"command": ["a"], "resources": {"limits": {"cpu": true}}}),
+            "resources.limits.cpu must be a quantity such as 100m or 64Mi, not a boolean",
+        ),
+        (
+            json!({"command": ["a"], "securityContext": {"runAsUser": "0"}}),
+            "securityContext.runAsUser must be a whole number, not a string",
+        ),
+        (
+            json!({"command": ["a"], "securityContext": {"runAsUser": 1.5}}),
+            "securityContext.runAsUser must be a whole number, not a number",
+        ),
+        (
+            json!({"command": ["a"], "securityContext": ["x"]}),
+            "securityContext must be an object, not a list",
+        ),
+        (
+            json!({"command": ["a"], "tty": "yes"}),
+            "tty must be true or false, not a string",
+        ),
+        (
+            json!({"command": ["a"], "volumeMounts": [{"name": "a"}, {"readOnly": "yes"}]}),
+            "volumeMounts[1].readOnly must be true or false, not a string",
+        ),
+        (
+            json!({"command": ["a"], "volumeMounts": [["a", "b"]]}),
+            "volumeMounts[0] must be an object, not a list",
+        ),
+    ];
+    for (template, expected) in cases {
+        let expected = format!("imageChecks.template.{expected}");
+        assert_eq!(problems(&template), Some(expected), "{template}");
+    }
+}
+
+#[test]
+fn all_its_problems_are_told_together() {
+    let template = json!({
+        "name": "a",
+        "args": ["a", 1, "b", 2],
+        "env": [{"nam": "a"}, {"name": 5}],
+        "volumeMount": [],
+    });
+    let expected = [
+        "name can't be set: every added check has its own",
+        "args[1] must be a string, not a number",
+        "args[3] must be a string, not a number",
+        "env[0].nam is not a field of a container",
+        "env[1].name must be a string, not a number",
+        "volumeMount is not a field of a container",
+        "command is missing: without it a check would run the image's own program",
+    ]
+    .map(|problem| format!("imageChecks.template.{problem}"));
+    assert_eq!(problems(&template), Some(expected.join("; ")));
+}
