@@ -1,10 +1,12 @@
-//! The answer: findings and changes become message, warnings, annotations and the changed object.
+//! The answer of waPC's `validate`: message, warnings, audit annotations and the changed object.
+//!
+//! Nothing but this module writes JSON of an object.
 
-mod changes;
-mod findings;
-mod object;
-mod paths;
-mod record;
+mod changed_object;
+mod changes_record;
+mod field_changes;
+mod field_order;
+mod findings_annotation;
 
 use std::collections::BTreeMap;
 
@@ -12,30 +14,38 @@ use kubewarden_policy_sdk::reject_request;
 use serde::Serialize;
 use wapc_guest::CallResult;
 
-use self::changes::changes;
-use self::findings::{Finding, findings};
-use self::paths::Paths;
-use self::record::Record;
+use self::changes_record::ChangesRecord;
+use self::field_changes::field_changes;
+use self::field_order::sort_by_field;
+use self::findings_annotation::FindingWithPath;
+use crate::effective_mode::EffectiveMode;
+use crate::examination::failed_lookup::{FailedLookup, FailedLookupAction};
+use crate::examination::finding::{FindingEffect, RuleId};
+use crate::lookup::LookupAttempt;
+use crate::outcome::Outcome;
 use crate::request::Review;
-use crate::rules::registry::{Asked, FailedLookup};
-use crate::rules::{Decision, Rule, Work};
-use crate::sentence::{Names, fit};
-use crate::settings::OnFailure;
+use crate::sentence::{Room, Sentence, line};
 
-/// The status code of a rejection. An audit takes 500 for a failure of the policy itself.
+/// The status code of a rejection. An audit takes 500 for a failure of this policy itself.
 const REJECTED: u16 = 400;
-/// The longest warning, in characters: what the Kubernetes API asks webhooks for.
+/// The longest warning, in characters. The Kubernetes API asks webhooks for at most 120.
 const WARNING_MAX: usize = 120;
-/// The most warnings in one answer.
+/// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
-/// The most findings that a rejection tells; the audit annotation has them all.
+/// The largest number of findings in the message of a rejection. The audit annotation has all of
+/// them.
 const SENTENCES_MAX: usize = 20;
 
-/// What waPC's `validate` answers: `ValidationResponse` of the SDK, but for the object, which goes
-/// out as text. As a `Value` it would be parsed, built and written once more, and that costs as
-/// much as everything else together.
+/// The message of a rejection if an edit has no place in the object. No input is known that leads
+/// to this.
+const NOT_EDITABLE: &str =
+    "the object can't be repaired in place: write it without escapes in its keys";
+
+/// The answer of waPC's `validate`. It is the SDK's `ValidationResponse`, except that the object
+/// goes out as text. The SDK's `Value` would have to be parsed, built and written once more, which
+/// costs as much as everything else together.
 #[derive(Default, Serialize)]
-struct Answer {
+struct ValidateAnswer {
     accepted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<u16>,
@@ -47,8 +57,8 @@ struct Answer {
     audit_annotations: BTreeMap<&'static str, String>,
 }
 
-impl Answer {
-    /// Writes the answer, with the changed object where there is one.
+impl ValidateAnswer {
+    /// Writes the answer, with the changed object if there is one.
     fn write(&self, object: Option<&str>) -> CallResult {
         let mut answer = serde_json::to_vec(self)?;
         if let Some(object) = object {
@@ -65,62 +75,63 @@ impl Answer {
 /// The answer to a request that can't be examined.
 ///
 /// # Errors
-/// Never, as far as the SDK is concerned.
+/// Never: the SDK writes the answer.
 pub fn reject(message: String) -> CallResult {
     reject_request(Some(message), Some(REJECTED), None, None)
 }
 
-/// The answer where nothing was looked for, but fields may have been put back.
+/// The answer if no rule found anything. *Re-apply* may have restored fields.
 ///
 /// # Errors
-/// Never, as far as the SDK is concerned.
-pub fn restored(review: &Review<'_>) -> CallResult {
-    let accepted = Answer {
+/// Never: serde writes the answer.
+pub fn accept_restored(review: &Review<'_>) -> CallResult {
+    let accepted = ValidateAnswer {
         accepted: true,
-        ..Answer::default()
+        ..ValidateAnswer::default()
     };
     if review.restored.is_empty() {
         return accepted.write(None);
     }
-    match object::restored(review) {
+    match changed_object::with_restored_fields(review) {
         Some(object) => accepted.write(Some(&object)),
-        None => reject(UNEDITED.to_owned()),
+        None => reject(NOT_EDITABLE.to_owned()),
     }
 }
 
-/// What is said if an edit has no place, which no input is known to bring about.
-const UNEDITED: &str =
-    "the object can't be repaired in place: write it without escapes in its keys";
-
-/// The answer to what the rules found.
+/// The answer to the outcome of the rules.
 ///
 /// # Errors
-/// Never, as far as the SDK is concerned.
-pub fn answer(work: &Work<'_>, decision: Decision) -> CallResult {
-    if work.is_quiet() {
-        return restored(work.review);
+/// Never: serde writes the answer.
+pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
+    let review = outcome.review;
+    if outcome.is_empty() {
+        return accept_restored(review);
     }
-    let paths = Paths::of(work);
-    let findings = findings(work, &paths);
-    let rejected = decision.rejects(work);
-    // What pull-once saves is no reason to change a template, and roll its Pods.
-    let repairs = decision == Decision::Repair
-        && !rejected
-        && (!work.review.event.is_template() || work.has_repairs());
-    let changes = if repairs {
-        changes(work, &paths)
+    let findings: Vec<FindingWithPath<'_, '_>> = outcome
+        .findings
+        .iter()
+        .map(|finding| FindingWithPath::new(finding, review.spec_path()))
+        .collect();
+    let findings = sort_by_field(findings, |finding| finding.finding.order());
+    let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
+    // A saving alone is no reason to change a pod template, because that restarts its Pods.
+    let is_repaired = mode == EffectiveMode::Fix
+        && !is_rejected
+        && (!review.request_type.is_template() || outcome.has_repairs());
+    let changes = if is_repaired {
+        field_changes(outcome)
     } else {
         Vec::new()
     };
-    let records = work.settings.record_changes && work.review.event.is_create();
-    let record = (records && !changes.is_empty()).then(|| Record::of(&changes, work.review));
-    let object = if rejected || (changes.is_empty() && work.review.restored.is_empty()) {
+    let records = outcome.settings.record_changes && review.request_type.is_create();
+    let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, review));
+    let object = if is_rejected || (changes.is_empty() && review.restored.is_empty()) {
         None
     } else {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
-        match object::edited(work, record) {
+        match changed_object::with_changes(outcome, record) {
             Some(object) => Some(object),
-            None => return reject(UNEDITED.to_owned()),
+            None => return reject(NOT_EDITABLE.to_owned()),
         }
     };
     let mut audit_annotations = BTreeMap::new();
@@ -129,110 +140,114 @@ pub fn answer(work: &Work<'_>, decision: Decision) -> CallResult {
     }
     drop(changes);
     if !findings.is_empty() {
+        let findings: Vec<_> = findings.iter().map(FindingWithPath::annotation).collect();
         audit_annotations.insert("findings", serde_json::to_string(&findings)?);
     }
-    if !work.lookups.is_empty() {
-        let lookups: Vec<_> = work.lookups.iter().map(Lookup::of).collect();
+    if !outcome.failed_lookups.is_empty() {
+        let lookups = outcome.failed_lookups.iter();
+        let lookups: Vec<_> = lookups.map(FailedLookupAnnotation::of).collect();
         audit_annotations.insert("lookups", serde_json::to_string(&lookups)?);
     }
     if let Some(note) = record.and_then(|record| record.note) {
         audit_annotations.insert("record", note.to_owned());
     }
-    let answer = Answer {
-        accepted: !rejected,
-        code: rejected.then_some(REJECTED),
-        message: rejected.then(|| message(&findings, decision)),
-        warnings: warnings(work, &findings, decision, rejected),
+    let findings = by_importance(&findings);
+    let answer = ValidateAnswer {
+        accepted: !is_rejected,
+        code: is_rejected.then_some(REJECTED),
+        message: is_rejected.then(|| message(&findings, mode)),
+        warnings: warnings(outcome, &findings, mode, is_rejected),
         audit_annotations,
     };
     answer.write(object.as_deref())
 }
 
-/// A lookup that failed, as it stands in the audit annotation.
+/// An element of the audit annotation `lookups`.
 #[derive(Serialize)]
-struct Lookup<'l> {
+struct FailedLookupAnnotation<'l> {
     image: &'l str,
     failure: &'static str,
     asked: bool,
     action: &'static str,
 }
 
-impl<'l> Lookup<'l> {
+impl<'l> FailedLookupAnnotation<'l> {
     fn of((image, lookup): (&'l String, &FailedLookup)) -> Self {
         Self {
             image,
-            failure: lookup.answer.failure.id(),
-            asked: lookup.answer.asked == Asked::Yes,
+            failure: lookup.error.class.id(),
+            asked: lookup.error.attempt == LookupAttempt::Made,
             action: lookup.action.as_str(),
         }
     }
 }
 
-/// Findings with the most important first.
-fn by_importance<'f, 'w, 'p>(findings: &'f [Finding<'w, 'p>]) -> Vec<&'f Finding<'w, 'p>> {
-    let of = |rule| {
+/// The findings with the most important ones first.
+fn by_importance<'f, 'o, 'p>(
+    findings: &'f [FindingWithPath<'o, 'p>],
+) -> Vec<&'f FindingWithPath<'o, 'p>> {
+    let of_rule = |rule| {
         findings
             .iter()
-            .filter(move |finding| finding.rule() == rule)
+            .filter(move |finding| finding.finding.reason.rule() == rule)
     };
-    Rule::ALL.into_iter().flat_map(of).collect()
+    RuleId::ALL.into_iter().flat_map(of_rule).collect()
 }
 
-/// The message of a rejection: a sentence a finding.
-fn message(findings: &[Finding<'_, '_>], decision: Decision) -> String {
-    let mut told = by_importance(findings);
-    told.retain(|finding| !finding.advice && (decision == Decision::Reject || !finding.repairable));
-    let mut sentences: Vec<String> = told
-        .iter()
+/// The message of a rejection: one sentence for each finding that rejects.
+fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String {
+    let rejecting = || {
+        findings
+            .iter()
+            .filter(|finding| mode.rejects(finding.finding))
+    };
+    let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| finding.sentence(Names::whole()))
+        .map(|finding| finding.sentence(Room::Full).in_full())
         .collect();
-    let more = told.len().saturating_sub(SENTENCES_MAX);
-    match more {
+    match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
-        _ => sentences.push(format!("and {more} more findings")),
+        hidden => sentences.push(format!("and {hidden} more findings")),
     }
     sentences.join("; ")
 }
 
-/// The warnings: a line a finding or a repair worth knowing.
+/// The warnings: a line for each finding or repair that is worth knowing.
 fn warnings(
-    work: &Work<'_>,
-    findings: &[Finding<'_, '_>],
-    decision: Decision,
-    rejected: bool,
+    outcome: &Outcome<'_>,
+    findings: &[&FindingWithPath<'_, '_>],
+    mode: EffectiveMode,
+    is_rejected: bool,
 ) -> Vec<String> {
-    type Line<'l> = Box<dyn Fn(Names) -> Option<String> + 'l>;
-    let is_repaired = decision == Decision::Repair && !rejected;
+    type Line<'l> = Box<dyn Fn(Room) -> Option<Sentence<'l>> + 'l>;
+    let is_repaired = mode == EffectiveMode::Fix && !is_rejected;
     let mut lines: Vec<Line<'_>> = Vec::new();
-    for finding in by_importance(findings) {
-        if finding.advice || decision == Decision::Warn {
-            lines.push(Box::new(|names| Some(finding.sentence(names))));
+    for finding in findings {
+        if finding.finding.effect == FindingEffect::Advice || mode == EffectiveMode::Warn {
+            lines.push(Box::new(|room| Some(finding.sentence(room))));
         } else if is_repaired {
-            lines.push(Box::new(|names| finding.repaired(names)));
+            lines.push(Box::new(|_| finding.repair_warning()));
         }
     }
-    for (image, lookup) in &work.lookups {
-        if lookup.action != OnFailure::Reject {
-            lines.push(Box::new(move |names| {
-                Some(lookup.warning(image, is_repaired, names))
-            }));
+    for (image, lookup) in &outcome.failed_lookups {
+        if lookup.action != FailedLookupAction::Reject {
+            lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
         }
     }
     let mut warnings = Vec::new();
-    let mut more: usize = 0;
-    for line in lines {
+    let mut hidden: usize = 0;
+    for say in lines {
         if warnings.len() > WARNINGS_MAX {
-            more = more.saturating_add(usize::from(line(Names::whole()).is_some()));
+            hidden = hidden.saturating_add(usize::from(say(Room::Full).is_some()));
         } else {
-            warnings.extend(fit(WARNING_MAX, line));
+            warnings.extend(line(WARNING_MAX, say));
         }
     }
     if warnings.len() > WARNINGS_MAX {
         let left_out = warnings.split_off(WARNINGS_MAX.saturating_sub(1)).len();
-        more = more.saturating_add(left_out);
-        warnings.push(format!("and {more} more warnings"));
+        hidden = hidden.saturating_add(left_out);
+        warnings.push(format!("and {hidden} more warnings"));
     }
     warnings
 }

@@ -4,25 +4,26 @@ use kubewarden_policy_sdk::accept_request;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
-use crate::answer::{answer, reject, restored};
-use crate::request::{Kind, Payload, Review, Scope};
-use crate::rules::registry::Registries;
-use crate::rules::{self, Decision};
-use crate::settings::{CheckKind, Mode, Settings, Templates};
+use crate::answer::{accept_restored, answer, reject};
+use crate::effective_mode::EffectiveMode;
+use crate::lookup::Registries;
+use crate::request::{ObjectKind, RequestScope, Review, ValidatePayload};
+use crate::rules;
+use crate::settings::{CheckKind, Mode, Platform, Settings, Templates};
 
 /// Answers waPC's `validate`.
 ///
 /// # Errors
-/// Never: what can't be examined is rejected.
+/// Never: a request that can't be examined is rejected.
 pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject("the request is not UTF-8".to_owned());
     };
-    let (scope, settings) = match Payload::read(payload) {
+    let (scope, settings) = match ValidatePayload::read(payload) {
         Ok(payload) => (payload.scope, payload.settings),
         Err(problem) => return reject(problem),
     };
-    if matches!(scope, Scope::Untouched) {
+    if matches!(scope, RequestScope::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
@@ -30,12 +31,14 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
         Err(problems) => return reject(problems.join("; ")),
     };
     match scope {
-        Scope::Untouched => accept_request(),
-        Scope::Broken(kind, _) if kind != Kind::Pod && settings.templates == Templates::Off => {
+        RequestScope::Untouched => accept_request(),
+        RequestScope::Malformed(kind, _)
+            if kind != ObjectKind::Pod && settings.templates == Templates::Off =>
+        {
             accept_request()
         }
-        Scope::Broken(_, problem) => reject(problem),
-        Scope::Examine(review) => examine(*review, &settings, registries),
+        RequestScope::Malformed(_, problem) => reject(problem),
+        RequestScope::Examined(review) => examine(*review, &settings, registries),
     }
 }
 
@@ -45,26 +48,28 @@ fn examine(
     registries: &mut dyn Registries,
 ) -> CallResult {
     if settings.mode == Mode::Fix {
-        review.restore();
+        review.restore_stored_values();
     }
-    review.keep_what_is_new();
-    let Some(decision) = Decision::of(&review, settings).filter(|_| !review.pod.places.is_empty())
+    review.keep_new_images();
+    let Some(mode) = EffectiveMode::of(&review, settings).filter(|_| !review.pod.places.is_empty())
     else {
-        return restored(&review);
+        return accept_restored(&review);
     };
     if let Err(problem) = read_the_rest(&mut review, settings) {
         return reject(problem);
     }
-    let work = rules::run(&review, settings, decision, registries);
-    answer(&work, decision)
+    answer(&rules::examine(&review, settings, mode, registries), mode)
 }
 
-/// Reads what only some settings or some Pods need.
+/// Reads the parts of the object that only some settings or some Pods need.
 fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), String> {
-    let needs_mounts = settings.image_checks.made_of == CheckKind::ImageVolume;
-    if review.pod.has_image_volumes() || needs_mounts {
+    let makes_volumes = settings.image_checks.made_of == CheckKind::ImageVolume;
+    if review.pod.has_image_volumes() || makes_volumes {
         let path = review.spec_path();
-        review.pod.read_mounts(&path)?;
+        review.pod.read_mounts(path)?;
+    }
+    if settings.registry.platform != Platform::Off {
+        review.pod.read_requested_platforms();
     }
     if settings.mode != Mode::Fix {
         review.read_status();

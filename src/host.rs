@@ -1,4 +1,4 @@
-//! What the host can be asked for: registries, through the SDK.
+//! The host's capabilities that this policy uses: lookups in registries, through the SDK.
 
 use kubewarden_policy_sdk::error::Error;
 use kubewarden_policy_sdk::host_capabilities::oci::{
@@ -6,7 +6,7 @@ use kubewarden_policy_sdk::host_capabilities::oci::{
 };
 use oci_spec::image::Platform;
 
-use crate::rules::registry::Registries;
+use crate::lookup::Registries;
 
 /// The host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,8 @@ impl Registries for Host {
                 let platforms = manifests.filter_map(|manifest| manifest.platform().clone());
                 Ok(Some(platforms.collect()))
             }
-            // A manifest of one platform doesn't name it, and one of another form even less.
+            // The manifest of an image for one platform doesn't name that platform. Neither does a
+            // manifest of an unknown form.
             Ok(OciManifestResponse::Image(_)) | Err(Error::Deserialization { .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         }

@@ -14,7 +14,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::edit::{between, offset_in};
+use crate::text_edit::{between, offset_in};
 
 /// A string, and where it stands.
 #[derive(Clone, Debug, Default)]

@@ -1,111 +1,64 @@
-//! The Pod spec as the rules see it: a flat list of the places where an image stands.
+//! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-pub mod platform;
+pub mod field_path;
+mod pod_list;
+pub mod requested_platforms;
 
 use std::borrow::Cow;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess};
 use serde_json::value::RawValue;
 
-use crate::edit::Edit;
 use crate::json::{self, Key, Members, Objects, OptionalObject, Text, skip};
 use crate::pull_policy::PullPolicy;
 
-/// The lists of a Pod spec in which images stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Slot {
-    /// `spec.initContainers`
-    InitContainer,
-    /// `spec.containers`
-    Container,
-    /// `spec.ephemeralContainers`
-    EphemeralContainer,
-    /// `spec.volumes[].image`, KEP-4639
-    ImageVolume,
-}
+use self::field_path::FieldPath;
+pub use self::pod_list::PodList;
+use self::requested_platforms::RequestedPlatforms;
 
-impl Slot {
-    /// The list's name in the Pod spec.
-    #[must_use]
-    pub const fn list(self) -> &'static str {
-        match self {
-            Self::InitContainer => "initContainers",
-            Self::Container => "containers",
-            Self::EphemeralContainer => "ephemeralContainers",
-            Self::ImageVolume => "volumes",
-        }
-    }
-
-    /// The path from an element of the list to its image.
-    #[must_use]
-    pub const fn image_field(self) -> &'static str {
-        match self {
-            Self::ImageVolume => "image.reference",
-            _ => "image",
-        }
-    }
-
-    /// The path from an element of the list to its pull policy.
-    #[must_use]
-    pub const fn policy_field(self) -> &'static str {
-        match self {
-            Self::ImageVolume => "image.pullPolicy",
-            _ => "imagePullPolicy",
-        }
-    }
-
-    /// All lists, in the order in which their places are kept.
-    pub const ALL: [Self; 4] = [
-        Self::InitContainer,
-        Self::Container,
-        Self::EphemeralContainer,
-        Self::ImageVolume,
-    ];
-}
-
-/// A place where an image stands: a container of any kind, or an image volume.
+/// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
+pub struct ContainerOrVolume<'a> {
     /// The list that holds it.
-    pub slot: Slot,
+    pub list: PodList,
     /// Its index in that list.
     pub index: usize,
     /// The name of the container or the volume.
     pub name: Text<'a>,
-    /// An init container with `restartPolicy: Always` (KEP-753): it goes on running beside the
-    /// containers, so it is no check.
-    pub native_sidecar: bool,
-    /// The image, where one is set.
+    /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
+    /// It goes on running beside the app containers, so it is no image check.
+    pub is_native_sidecar: bool,
+    /// The image, if one is set.
     pub image: Option<Text<'a>>,
-    /// The pull policy; `null` and `""` are "not set", as the API server has it.
+    /// The pull policy. `null` and `""` are "not set", as in the API server.
     pub policy: Option<PullPolicy>,
-    /// Where the policy stands, set or not.
-    pub policy_place: Option<&'a str>,
-    /// What the container mounts, once it was [read](Pod::read_mounts).
+    /// The value of the pull policy in the payload, `null` and `""` included.
+    pub policy_text: Option<&'a str>,
+    /// The volumes that the container mounts, once they were [read](Pod::read_mounts).
     pub mounts: Vec<Mount<'a>>,
-    /// Where the list of its mounts stands, `null` included.
-    pub mounts_place: Option<&'a str>,
-    /// At UPDATE, the image that stood here before.
-    pub previous_image: Option<String>,
+    /// The value of `volumeMounts` in the payload, `null` included.
+    pub mounts_text: Option<&'a str>,
+    /// At UPDATE, the image that the stored object has here.
+    pub stored_image: Option<String>,
 }
 
-impl<'a> Place<'a> {
-    fn new(slot: Slot, index: usize) -> Self {
+impl<'a> ContainerOrVolume<'a> {
+    fn new(list: PodList, index: usize) -> Self {
         Self {
-            slot,
+            list,
             index,
             name: Text::default(),
-            native_sidecar: false,
+            is_native_sidecar: false,
             image: None,
             policy: None,
-            policy_place: None,
+            policy_text: None,
             mounts: Vec::new(),
-            mounts_place: None,
-            previous_image: None,
+            mounts_text: None,
+            stored_image: None,
         }
     }
 
-    /// The image that stands here; empty where none is set.
+    /// The image as it is written. Empty if none is set.
     #[must_use]
     pub fn image_text(&self) -> &str {
         self.image.as_ref().map_or("", |image| &*image.value)
@@ -117,67 +70,45 @@ impl<'a> Place<'a> {
         self.mounts.iter().any(|mount| mount.name == volume)
     }
 
-    /// What sets its pull policy: the value is replaced, or the field is put behind the image.
-    #[must_use]
-    pub fn policy_edit(&self, policy: PullPolicy) -> Option<Edit<'a>> {
-        let policy = json::quoted(policy.as_str());
-        if let Some(place) = self.policy_place {
-            return Some(Edit::replace(place, policy));
-        }
-        let key = match self.slot {
-            Slot::ImageVolume => "pullPolicy",
-            _ => "imagePullPolicy",
-        };
-        let image = self.image.as_ref()?;
-        Some(Edit::after(image.raw, format!(",\"{key}\":{policy}")))
-    }
-
-    /// What sets its image.
-    #[must_use]
-    pub fn image_edit(&self, image: &str) -> Option<Edit<'a>> {
-        let place = self.image.as_ref()?.raw;
-        Some(Edit::replace(place, json::quoted(image)))
-    }
-
-    fn set_policy(&mut self, policy: &Policy<'a>) {
+    fn set_policy(&mut self, policy: &PolicyText<'a>) {
         self.policy = policy.value;
-        self.policy_place = Some(policy.place);
+        self.policy_text = Some(policy.text);
     }
 }
 
-/// The value of a pull policy, and where it stands.
-struct Policy<'a> {
+/// A pull policy, and its value in the payload.
+struct PolicyText<'a> {
     value: Option<PullPolicy>,
-    place: &'a str,
+    text: &'a str,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Policy<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for PolicyText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let place = <&RawValue>::deserialize(deserializer)?.get();
-        let value = match place {
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        let value = match text {
             "null" | "\"\"" => None,
             _ => {
-                let policy = PullPolicy::parse(&Text::read(place)?.value);
+                let policy = PullPolicy::parse(&Text::read(text)?.value);
                 let policy = policy.ok_or("must be Always, IfNotPresent or Never");
                 Some(policy.map_err(D::Error::custom)?)
             }
         };
-        Ok(Self { value, place })
+        Ok(Self { value, text })
     }
 }
 
-/// A container of any kind.
-impl<'a> Members<'a> for Place<'a> {
+/// Reads a container of any kind.
+impl<'a> Members<'a> for ContainerOrVolume<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
             "image" => self.image = map.next_value()?,
             "imagePullPolicy" => self.set_policy(&map.next_value()?),
-            "restartPolicy" if self.slot == Slot::InitContainer => {
+            "restartPolicy" if self.list == PodList::InitContainers => {
                 let policy: Option<Text<'_>> = map.next_value()?;
-                self.native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
+                self.is_native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
-            "volumeMounts" => self.mounts_place = Some(map.next_value::<&RawValue>()?.get()),
+            "volumeMounts" => self.mounts_text = Some(map.next_value::<&RawValue>()?.get()),
             _ => skip(map)?,
         }
         Ok(())
@@ -191,9 +122,9 @@ impl<'a> Members<'a> for Place<'a> {
 /// An element of a container's `volumeMounts`.
 #[derive(Clone, Debug, Default)]
 pub struct Mount<'a> {
-    /// The volume.
+    /// The name of the volume.
     pub name: Cow<'a, str>,
-    /// Where it is mounted in the container.
+    /// The path at which the container mounts it.
     pub path: Cow<'a, str>,
 }
 
@@ -209,19 +140,20 @@ impl<'a> Members<'a> for Mount<'a> {
 }
 
 /// An element of the Pod's `volumes`.
-struct Volume<'a> {
+struct VolumeReader<'a> {
     name: Text<'a>,
-    /// `image`, if that is what it is.
-    source: Option<Place<'a>>,
+    /// `image`, if it is an image volume.
+    source: Option<ContainerOrVolume<'a>>,
     index: usize,
 }
 
-impl<'a> Members<'a> for Volume<'a> {
+impl<'a> Members<'a> for VolumeReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
             "image" => {
-                let mut source = ImageVolumeSource(Place::new(Slot::ImageVolume, self.index));
+                let mut source =
+                    ImageVolumeSource(ContainerOrVolume::new(PodList::Volumes, self.index));
                 let is_one = map.next_value_seed(OptionalObject(&mut source))?;
                 self.source = is_one.then_some(source.0);
             }
@@ -236,7 +168,7 @@ impl<'a> Members<'a> for Volume<'a> {
 }
 
 /// `volumes[].image`
-struct ImageVolumeSource<'a>(Place<'a>);
+struct ImageVolumeSource<'a>(ContainerOrVolume<'a>);
 
 impl<'a> Members<'a> for ImageVolumeSource<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
@@ -249,84 +181,107 @@ impl<'a> Members<'a> for ImageVolumeSource<'a> {
     }
 }
 
-/// A Pod spec, read.
+/// A Pod spec that was read.
 #[derive(Clone, Debug, Default)]
 pub struct Pod<'a> {
-    /// Init containers, containers, ephemeral containers, image volumes, each in their order.
-    pub places: Vec<Place<'a>>,
+    /// Init containers, app containers, ephemeral containers and image volumes, in this order.
+    pub places: Vec<ContainerOrVolume<'a>>,
     /// The names of all volumes.
     pub volume_names: Vec<Cow<'a, str>>,
-    /// The key of the list of init containers.
+    /// The key of the list of init containers in the payload.
     pub init_containers_key: Option<&'a str>,
-    /// The key of the list of volumes.
+    /// The key of the list of volumes in the payload.
     pub volumes_key: Option<&'a str>,
     /// `os.name`
-    pub os: Option<Cow<'a, str>>,
-    /// `nodeSelector`, for who asks.
-    pub node_selector: Option<&'a str>,
-    /// `affinity`, for who asks.
-    pub affinity: Option<&'a str>,
+    pub os_name: Option<Cow<'a, str>>,
+    /// The platforms that the Pod asks for, once they were
+    /// [read](Pod::read_requested_platforms).
+    pub requested_platforms: RequestedPlatforms,
+    /// The value of `nodeSelector` in the payload.
+    node_selector: Option<&'a str>,
+    /// The value of `affinity` in the payload.
+    affinity: Option<&'a str>,
 }
 
 impl<'a> Pod<'a> {
-    /// The places of one list, in their order.
+    /// The containers or image volumes of one list, in their order.
     #[must_use]
-    pub fn list(&self, slot: Slot) -> impl DoubleEndedIterator<Item = &Place<'a>> + Clone {
-        self.places.iter().filter(move |place| place.slot == slot)
+    pub fn list(
+        &self,
+        list: PodList,
+    ) -> impl DoubleEndedIterator<Item = &ContainerOrVolume<'a>> + Clone {
+        self.places.iter().filter(move |place| place.list == list)
     }
 
-    /// The place at an index of a list.
+    /// The container or image volume at an index of a list.
     #[must_use]
-    pub fn place(&self, slot: Slot, index: usize) -> Option<&Place<'a>> {
-        // The places are in the order of the lists, and in each list of their indexes.
+    pub fn place(&self, list: PodList, index: usize) -> Option<&ContainerOrVolume<'a>> {
+        // The places are in the order of the lists, and in each list in that of their indexes.
         let found = self
             .places
-            .binary_search_by_key(&(slot, index), |place| (place.slot, place.index));
+            .binary_search_by_key(&(list, index), |place| (place.list, place.index));
         self.places.get(found.ok()?)
     }
 
-    /// Whether any image stands in a volume.
+    /// Whether it has image volumes.
     #[must_use]
     pub fn has_image_volumes(&self) -> bool {
         // They come last.
         let last = self.places.last();
-        last.is_some_and(|place| place.slot == Slot::ImageVolume)
+        last.is_some_and(|place| place.list == PodList::Volumes)
+    }
+
+    /// Whether it has init containers.
+    #[must_use]
+    pub fn has_init_containers(&self) -> bool {
+        self.list(PodList::InitContainers).next().is_some()
     }
 
     /// Whether it is for Windows nodes, as `os.name` says.
     #[must_use]
     pub fn is_windows(&self) -> bool {
-        self.os.as_deref() == Some("windows")
+        self.os_name.as_deref() == Some("windows")
     }
 
-    /// Reads what the containers mount, which few Pods need.
+    /// Reads the volumes that the containers mount. Few Pods need it.
     ///
     /// # Errors
-    /// Where its shape is not what Kubernetes says, with the path to it.
-    pub fn read_mounts(&mut self, spec_path: &str) -> Result<(), String> {
+    /// A list of mounts has not the shape that Kubernetes gives it. The error has its path.
+    pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), String> {
         for place in &mut self.places {
-            if let Some(text) = place.mounts_place {
-                let (list, index) = (place.slot.list(), place.index);
-                let path = format!("{spec_path}.{list}[{index}].volumeMounts");
-                place.mounts = json::read_at(text, &path, Objects::new(|_| Mount::default()))?;
+            if let Some(text) = place.mounts_text {
+                let path = FieldPath::Spec {
+                    pod_spec,
+                    list: place.list,
+                    index: place.index,
+                    field: "volumeMounts",
+                };
+                let mounts = Objects::new(|_| Mount::default());
+                place.mounts = json::read_at(text, &path.to_string(), mounts)?;
             }
         }
         Ok(())
     }
+
+    /// Reads the platforms that the Pod asks for. Few settings need it.
+    pub fn read_requested_platforms(&mut self) {
+        self.requested_platforms =
+            RequestedPlatforms::read(self.node_selector, self.affinity, self.os_name.as_deref());
+    }
 }
 
-/// A Pod spec while it is read: its lists can come in any order.
+/// Reads a Pod spec. Its lists can come in any order.
 #[derive(Default)]
-pub(crate) struct PodSpec<'a> {
+pub(crate) struct PodSpecReader<'a> {
     pod: Pod<'a>,
-    init_containers: Vec<Place<'a>>,
-    containers: Vec<Place<'a>>,
-    ephemeral_containers: Vec<Place<'a>>,
-    volumes: Vec<Volume<'a>>,
+    init_containers: Vec<ContainerOrVolume<'a>>,
+    containers: Vec<ContainerOrVolume<'a>>,
+    ephemeral_containers: Vec<ContainerOrVolume<'a>>,
+    volumes: Vec<VolumeReader<'a>>,
 }
 
-impl<'a> PodSpec<'a> {
-    /// The places in one list.
+impl<'a> PodSpecReader<'a> {
+    /// The Pod spec that was read.
     pub(crate) fn into_pod(self) -> Pod<'a> {
         let mut pod = self.pod;
         pod.places = self.init_containers;
@@ -335,7 +290,7 @@ impl<'a> PodSpec<'a> {
         for volume in self.volumes {
             pod.volume_names.push(volume.name.value.clone());
             if let Some(source) = volume.source {
-                pod.places.push(Place {
+                pod.places.push(ContainerOrVolume {
                     name: volume.name,
                     ..source
                 });
@@ -345,31 +300,33 @@ impl<'a> PodSpec<'a> {
     }
 }
 
-impl<'a> Members<'a> for PodSpec<'a> {
+impl<'a> Members<'a> for PodSpecReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        let containers = |slot| Objects::new(move |index| Place::new(slot, index));
+        let containers = |list| Objects::new(move |index| ContainerOrVolume::new(list, index));
         match key.name() {
             "initContainers" => {
                 self.pod.init_containers_key = Some(key.place()?);
-                self.init_containers = map.next_value_seed(containers(Slot::InitContainer))?;
+                self.init_containers = map.next_value_seed(containers(PodList::InitContainers))?;
             }
-            "containers" => self.containers = map.next_value_seed(containers(Slot::Container))?,
+            "containers" => {
+                self.containers = map.next_value_seed(containers(PodList::Containers))?;
+            }
             "ephemeralContainers" => {
                 self.ephemeral_containers =
-                    map.next_value_seed(containers(Slot::EphemeralContainer))?;
+                    map.next_value_seed(containers(PodList::EphemeralContainers))?;
             }
             "volumes" => {
                 self.pod.volumes_key = Some(key.place()?);
-                self.volumes = map.next_value_seed(Objects::new(|index| Volume {
+                self.volumes = map.next_value_seed(Objects::new(|index| VolumeReader {
                     name: Text::default(),
                     source: None,
                     index,
                 }))?;
             }
             "os" => {
-                let mut os = Os(None);
+                let mut os = OsReader(None);
                 map.next_value_seed(OptionalObject(&mut os))?;
-                self.pod.os = os.0;
+                self.pod.os_name = os.0;
             }
             "nodeSelector" => self.pod.node_selector = Some(map.next_value::<&RawValue>()?.get()),
             "affinity" => self.pod.affinity = Some(map.next_value::<&RawValue>()?.get()),
@@ -380,9 +337,9 @@ impl<'a> Members<'a> for PodSpec<'a> {
 }
 
 /// `os`
-struct Os<'a>(Option<Cow<'a, str>>);
+struct OsReader<'a>(Option<Cow<'a, str>>);
 
-impl<'a> Members<'a> for Os<'a> {
+impl<'a> Members<'a> for OsReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             "name" => self.0 = map.next_value::<Option<Text<'_>>>()?.map(|name| name.value),

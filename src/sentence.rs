@@ -1,19 +1,33 @@
-//! Sentences for people: names that fit, and nothing that breaks a line.
+//! Sentences for people, in messages and warnings.
+//!
+//! Names, images and other texts of an object may hold line breaks, or be very long. A [`Sentence`]
+//! takes such a text only as an [`ObjectText`], and cleans and cuts it when it is written. Apart
+//! from that it takes words that are part of the program. So no rule can forget to clean a text.
 
 use std::borrow::Cow;
 
-/// What stands for the part of a name that was left out.
+use crate::pull_policy::PullPolicy;
+
+/// The marker of the part of a text that was left out.
 const ELLIPSIS: &str = "...";
-/// The longest name in a rejection, in characters: a valid image is at most about as long.
-const NAME_MAX: usize = 512;
-/// The lengths that names are cut to, until the sentence fits.
-const LENGTHS: [usize; 9] = [NAME_MAX, 64, 48, 36, 30, 24, 18, 14, 10];
+/// The longest text of an object in a rejection, in characters. A valid image is about as long.
+const TEXT_MAX: usize = 512;
+/// The lengths, in characters, to which texts of an object are cut until a line fits.
+const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
 /// Shortens a text in the middle to at most `max` characters. Control characters become `?`, so
-/// that a name can't break a line.
+/// that the text can't break a line.
+///
+/// ```
+/// use consistent_pull_policy::sentence::shorten;
+///
+/// assert_eq!(shorten("container-0", 11), "container-0");
+/// assert_eq!(shorten("registry.example.com/team/app:v1", 15), "regist...app:v1");
+/// assert_eq!(shorten("two\nlines", 15), "two?lines");
+/// ```
 #[must_use]
 pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
-    // Bytes are no less than characters, so most texts need no counting.
+    // A text has at most as many characters as bytes, so most texts need no counting.
     let fits = text.len() <= max || text.chars().count() <= max;
     if fits && !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
@@ -32,44 +46,113 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
-/// How long names may be in the sentence that is being written.
+/// A text that this policy didn't write: a name, an image, a pattern, a platform. It has no
+/// `Display`, so it can't be written without being cleaned and cut.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
-    max: usize,
+pub struct ObjectText<'t>(pub &'t str);
+
+/// A part of a sentence.
+#[derive(Clone, Copy, Debug)]
+enum Part<'t> {
+    /// Words of this policy.
+    Words(&'static str),
+    /// Text of the object, cleaned and cut.
+    Text(&'t str),
+    /// A digest, which is never cut: a person copies it.
+    Digest(&'t str),
 }
 
-impl Names {
-    /// Names as they are, unless they are longer than any valid one.
-    #[must_use]
-    pub const fn whole() -> Self {
-        Self { max: NAME_MAX }
+/// A sentence, put together from words of this policy and texts of the object. The macro
+/// [`sentence!`](crate::sentence!) makes one.
+#[derive(Clone, Debug, Default)]
+pub struct Sentence<'t>(Vec<Part<'t>>);
+
+impl<'t> Sentence<'t> {
+    /// Adds a part at the end.
+    pub fn push(&mut self, part: impl Into<Self>) {
+        self.0.extend(part.into().0);
     }
 
-    /// Whether names need not be cut.
+    /// A digest that a registry gave and that was checked to be one. It is never cut.
     #[must_use]
-    pub const fn are_whole(self) -> bool {
-        self.max == NAME_MAX
+    pub fn of_digest(digest: &'t str) -> Self {
+        Self(vec![Part::Digest(digest)])
     }
 
-    /// A name, cut where it is longer than the sentence has room for.
+    /// The whole sentence, for a rejection. Texts longer than any valid name are cut.
     #[must_use]
-    pub fn show<'t>(&self, name: &'t str) -> Cow<'t, str> {
-        shorten(name, self.max)
+    pub fn in_full(&self) -> String {
+        self.with_texts_of(TEXT_MAX)
+    }
+
+    /// The sentence with each text of the object cut to so many characters.
+    fn with_texts_of(&self, max: usize) -> String {
+        let mut written = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Words(words) => written.push_str(words),
+                Part::Text(text) => written.push_str(&shorten(text, max)),
+                Part::Digest(digest) => written.push_str(digest),
+            }
+        }
+        written
     }
 }
 
-/// Writes a sentence of at most `max` characters, with names as long as they can be. None where
-/// there is nothing to say.
+impl From<&'static str> for Sentence<'_> {
+    fn from(words: &'static str) -> Self {
+        Self(vec![Part::Words(words)])
+    }
+}
+
+impl<'t> From<ObjectText<'t>> for Sentence<'t> {
+    fn from(text: ObjectText<'t>) -> Self {
+        Self(vec![Part::Text(text.0)])
+    }
+}
+
+impl From<PullPolicy> for Sentence<'_> {
+    fn from(policy: PullPolicy) -> Self {
+        policy.as_str().into()
+    }
+}
+
+/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
+#[macro_export]
+macro_rules! sentence {
+    ($($part:expr),+ $(,)?) => {{
+        let mut sentence = $crate::sentence::Sentence::default();
+        $(sentence.push($part);)+
+        sentence
+    }};
+}
+
+/// How much room a sentence has. Some sentences say less where room is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// As much as it needs: the message of a rejection.
+    Full,
+    /// One line that is too short for the full sentence: a warning.
+    Line,
+}
+
+/// Writes a sentence as a line of at most `max` characters, with the texts of the object as long
+/// as they can be. None if there is nothing to say.
 #[must_use]
-pub fn fit(max: usize, write: impl Fn(Names) -> Option<String>) -> Option<String> {
-    let mut sentence = String::new();
-    for length in LENGTHS {
-        sentence = write(Names { max: length })?;
-        if sentence.chars().count() <= max {
-            return Some(sentence);
+pub fn line<'t>(max: usize, say: impl Fn(Room) -> Option<Sentence<'t>>) -> Option<String> {
+    let full = say(Room::Full)?.in_full();
+    if full.chars().count() <= max {
+        return Some(full);
+    }
+    let short = say(Room::Line)?;
+    let mut line = String::new();
+    for length in SHORTER_TEXTS {
+        line = short.with_texts_of(length);
+        if line.chars().count() <= max {
+            return Some(line);
         }
     }
-    Some(shorten(&sentence, max).into_owned())
+    Some(shorten(&line, max).into_owned())
 }
 
 #[cfg(test)]
@@ -77,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_shortened_in_the_middle() {
+    fn long_texts_are_shortened_in_the_middle() {
         assert_eq!(shorten("container-0", 11), "container-0");
         assert_eq!(shorten("abcdefghij", 7), "ab...ij");
         assert_eq!(shorten("äöüäöüä", 7), "äöüäöüä");
@@ -86,26 +169,33 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_never_reach_a_line() {
+    fn a_line_has_no_control_characters() {
         assert_eq!(shorten("a\nb\u{7f}c\u{85}", 20), "a?b?c?");
         assert_eq!(shorten("a\nbcdefghi", 7), "a?...hi");
     }
 
     #[test]
-    fn a_sentence_fits_whatever_its_names() {
+    fn a_sentence_fits_however_long_its_texts_are() {
         let image = "registry.example.com/team/".to_owned() + &"x".repeat(300);
         for max in [120, 60, 20] {
-            let sentence = fit(max, |names| {
-                Some(format!(
-                    "container-0 pulls {} with Always",
-                    names.show(&image)
-                ))
+            let sentence = line(max, |_| {
+                let image = ObjectText(&image);
+                Some(sentence!("container-0 pulls ", image, " with Always"))
             })
             .expect("a sentence");
             assert!(sentence.chars().count() <= max, "{sentence}");
         }
-        let whole = fit(120, |names| Some(names.show("nginx").into_owned()));
+        let whole = line(120, |_| Some(ObjectText("nginx").into()));
         assert_eq!(whole.as_deref(), Some("nginx"));
-        assert_eq!(fit(120, |_| None), None);
+        assert_eq!(line(120, |_| None), None);
+    }
+
+    #[test]
+    fn a_digest_is_never_cut() {
+        let digest = format!("sha256:{}", "1".repeat(64));
+        let line = line(100, |_| {
+            Some(sentence!("pin to @", Sentence::of_digest(&digest)))
+        });
+        assert!(line.expect("a line").ends_with(&digest));
     }
 }

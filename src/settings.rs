@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::image::Reference;
-use crate::pattern::{self, ContainerPattern, ImageName, ImagePattern};
+use crate::pattern::{self, ContainerPattern, ImageName, ImagePattern, first_match};
 use crate::pull_policy::PullPolicy;
 
 /// The most lookups that a request may be allowed.
@@ -448,6 +448,13 @@ impl Lookup {
 }
 
 impl Registry {
+    /// Whether this is the copy: `maxLookups: 0` asks no registry, and accepts the values that the
+    /// lookups of the first installation may have written or kept.
+    #[must_use]
+    pub const fn accepts_unknown_answers(&self) -> bool {
+        self.max_lookups == 0
+    }
+
     /// Whether there may be an image that is looked up, leaving `maxLookups` aside.
     #[must_use]
     pub fn looks_up(&self) -> bool {
@@ -516,10 +523,13 @@ pub struct Exempt {
 }
 
 impl Exempt {
-    /// Whether a container or volume is never examined, by its name.
+    /// Whether a container or image volume is exempt. The image is asked for only if
+    /// `exempt.images` has patterns. None stands for an image that can't be read.
     #[must_use]
-    pub fn container(&self, name: &str) -> bool {
+    pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
         self.containers.iter().any(|pattern| pattern.matches(name))
+            || (!self.images.is_empty()
+                && image().is_some_and(|image| first_match(&self.images, &image).is_some()))
     }
 }
 

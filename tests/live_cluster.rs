@@ -377,7 +377,7 @@ fn a_forged_record_does_not_push_the_true_one_out() {
 
 #[test]
 fn ecr_denies_in_words_of_its_own() {
-    use consistent_pull_policy::rules::registry::Failure;
+    use consistent_pull_policy::lookup::FailureClass as Failure;
     let text = "Host error: Callback evaluation failure: Fail to interact with OCI registry: \
                 Registry error: url https://x, envelope: OCI API errors: [OCI API error: User: \
                 arn:aws:sts::1:assumed-role/x is not authorized to perform: ecr:BatchGetImage on \

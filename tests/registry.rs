@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Table, captured, container, digest, pod_create, validate_with};
-use consistent_pull_policy::rules::registry::Failure;
+use consistent_pull_policy::lookup::FailureClass as Failure;
 use serde_json::{Value, json};
 
 /// Texts as a Kubewarden 1.36 host gives them to the guest.

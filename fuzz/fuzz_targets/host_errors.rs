@@ -2,7 +2,7 @@
 #![no_main]
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::rules::registry::Registries;
+use consistent_pull_policy::lookup::Registries;
 use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 

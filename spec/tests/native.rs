@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::rules::registry::Registries;
+use consistent_pull_policy::lookup::Registries;
 use consistent_pull_policy_spec::differential::{HostCall, Policy, check_number, observe, write};
 use consistent_pull_policy_spec::generate::{Case, bytes, case};
 use consistent_pull_policy_spec::{Settings, validate};

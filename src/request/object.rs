@@ -1,11 +1,11 @@
-//! An object of a known kind, read down to its Pod spec.
+//! Reads an object of a known kind, down to its Pod spec.
 
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use super::event::Kind;
-use crate::json::{Key, Members, Object as Reader, Objects, OptionalObject, skip};
-use crate::pod::PodSpec;
+use super::request_type::ObjectKind;
+use crate::json::{Key, Members, Object as JsonObject, Objects, OptionalObject, skip};
+use crate::pod::PodSpecReader;
 
 /// The annotation that records the changes made to an object.
 pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -13,23 +13,23 @@ pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// What has to be known of an object's metadata.
+/// The parts of an object's metadata that decide something.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'a> {
-    /// The key of the annotations.
+    /// The key of the annotations in the payload.
     pub annotations_key: Option<&'a str>,
-    /// The value of [`CHANGES_ANNOTATION`], in JSON. Who only accepts need not read it.
+    /// The value of [`CHANGES_ANNOTATION`] in the payload. Few requests need to read it.
     pub changes: Option<&'a str>,
-    /// It is a mirror Pod, or says so.
-    pub mirror: bool,
-    /// It has a `deletionTimestamp`.
-    pub deleting: bool,
-    /// An owner is its controller.
-    pub controlled: bool,
+    /// Whether it has the annotation of a mirror Pod.
+    pub is_mirror: bool,
+    /// Whether it has a `deletionTimestamp`.
+    pub is_deleting: bool,
+    /// Whether one of its owners is its controller.
+    pub has_controller: bool,
 }
 
 impl Metadata<'_> {
-    /// What the record of changes says; nothing where there is none.
+    /// The record of changes. None if it has no record.
     #[must_use]
     pub fn record(&self) -> Option<String> {
         serde_json::from_str::<Option<String>>(self.changes?).ok()?
@@ -41,15 +41,15 @@ impl<'a> Members<'a> for Metadata<'a> {
         match key.name() {
             "annotations" => {
                 self.annotations_key = Some(key.place()?);
-                let mut annotations = Annotations(self);
+                let mut annotations = AnnotationsReader(self);
                 map.next_value_seed(OptionalObject(&mut annotations))?;
             }
             "deletionTimestamp" => {
-                self.deleting = map.next_value::<Option<&RawValue>>()?.is_some();
+                self.is_deleting = map.next_value::<Option<&RawValue>>()?.is_some();
             }
             "ownerReferences" => {
-                let owners = map.next_value_seed(Objects::new(|_| Owner::default()))?;
-                self.controlled = owners.iter().any(|owner| owner.controller);
+                let owners = map.next_value_seed(Objects::new(|_| OwnerReference::default()))?;
+                self.has_controller = owners.iter().any(|owner| owner.is_controller);
             }
             _ => skip(map)?,
         }
@@ -57,14 +57,14 @@ impl<'a> Members<'a> for Metadata<'a> {
     }
 }
 
-struct Annotations<'m, 'a>(&'m mut Metadata<'a>);
+struct AnnotationsReader<'m, 'a>(&'m mut Metadata<'a>);
 
-impl<'a> Members<'a> for Annotations<'_, 'a> {
+impl<'a> Members<'a> for AnnotationsReader<'_, 'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             CHANGES_ANNOTATION => self.0.changes = Some(map.next_value::<&RawValue>()?.get()),
             MIRROR_ANNOTATION => {
-                self.0.mirror = true;
+                self.0.is_mirror = true;
                 skip(map)?;
             }
             _ => skip(map)?,
@@ -75,38 +75,40 @@ impl<'a> Members<'a> for Annotations<'_, 'a> {
 
 /// An element of `ownerReferences`.
 #[derive(Default)]
-struct Owner {
-    controller: bool,
+struct OwnerReference {
+    is_controller: bool,
 }
 
-impl<'a> Members<'a> for Owner {
+impl<'a> Members<'a> for OwnerReference {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
-            "controller" => self.controller = map.next_value::<Option<bool>>()?.unwrap_or_default(),
+            "controller" => {
+                self.is_controller = map.next_value::<Option<bool>>()?.unwrap_or_default();
+            }
             _ => skip(map)?,
         }
         Ok(())
     }
 }
 
-/// An object of a known kind.
-pub(super) struct Object<'a> {
-    kind: Kind,
-    /// The Pod spec is read; otherwise only the metadata are.
+/// Reads an object of a known kind.
+pub(super) struct ObjectReader<'a> {
+    kind: ObjectKind,
+    /// Whether the Pod spec is read, and not the metadata alone.
     with_spec: bool,
     pub(super) metadata: Metadata<'a>,
     pub(super) metadata_key: Option<&'a str>,
-    /// The key of the pod template; a Pod has none.
+    /// The key of the pod template in the payload. A Pod has none.
     pub(super) template_key: Option<&'a str>,
     pub(super) spec_key: Option<&'a str>,
-    pub(super) spec: PodSpec<'a>,
-    /// `status`, which is only a Pod's that is looked at.
+    pub(super) spec: PodSpecReader<'a>,
+    /// `status` in the payload. Only that of a Pod is read.
     pub(super) status: Option<&'a str>,
     has_first_step: bool,
 }
 
-impl Object<'_> {
-    pub(super) fn new(kind: Kind) -> Self {
+impl ObjectReader<'_> {
+    pub(super) fn new(kind: ObjectKind) -> Self {
         Self {
             kind,
             with_spec: true,
@@ -114,14 +116,14 @@ impl Object<'_> {
             metadata_key: None,
             template_key: None,
             spec_key: None,
-            spec: PodSpec::default(),
+            spec: PodSpecReader::default(),
             status: None,
             has_first_step: false,
         }
     }
 
-    /// One whose Pod spec is not looked at.
-    pub(super) fn without_spec(kind: Kind) -> Self {
+    /// A reader of the metadata alone.
+    pub(super) fn without_spec(kind: ObjectKind) -> Self {
         Self {
             with_spec: false,
             ..Self::new(kind)
@@ -129,9 +131,9 @@ impl Object<'_> {
     }
 }
 
-impl<'a> Members<'a> for Object<'a> {
+impl<'a> Members<'a> for ObjectReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        let path = self.kind.path();
+        let path = self.kind.spec_path();
         match key.name() {
             "metadata" => {
                 self.metadata_key = Some(key.place()?);
@@ -143,7 +145,7 @@ impl<'a> Members<'a> for Object<'a> {
             }
             name if self.with_spec && path.first() == Some(&name) => {
                 self.has_first_step = true;
-                Step::new(path, self).read(key, map)?;
+                SpecPathStep::new(path, self).read(key, map)?;
             }
             _ => skip(map)?,
         }
@@ -151,21 +153,21 @@ impl<'a> Members<'a> for Object<'a> {
     }
 
     fn missing(&self) -> Option<&'static str> {
-        let first = self.kind.path().first().copied();
+        let first = self.kind.spec_path().first().copied();
         first.filter(|_| self.with_spec && !self.has_first_step)
     }
 }
 
-/// A step on the way down to the Pod spec.
-struct Step<'o, 'a> {
-    /// The keys that are left, the one of this step first.
+/// Reads one step of the path to the Pod spec.
+struct SpecPathStep<'o, 'a> {
+    /// The keys that are left. The first one is the key of this step.
     path: &'static [&'static str],
-    object: &'o mut Object<'a>,
+    object: &'o mut ObjectReader<'a>,
     has_next: bool,
 }
 
-impl<'o, 'a> Step<'o, 'a> {
-    fn new(path: &'static [&'static str], object: &'o mut Object<'a>) -> Self {
+impl<'o, 'a> SpecPathStep<'o, 'a> {
+    fn new(path: &'static [&'static str], object: &'o mut ObjectReader<'a>) -> Self {
         Self {
             path,
             object,
@@ -178,20 +180,20 @@ impl<'o, 'a> Step<'o, 'a> {
         match self.path {
             [] | [_] => {
                 self.object.spec_key = Some(key.place()?);
-                self.object.spec = PodSpec::default();
-                map.next_value_seed(Reader(&mut self.object.spec))
+                self.object.spec = PodSpecReader::default();
+                map.next_value_seed(JsonObject(&mut self.object.spec))
             }
             [_, rest @ ..] => {
                 if rest.len() == 1 {
                     self.object.template_key = Some(key.place()?);
                 }
-                map.next_value_seed(Reader(&mut Step::new(rest, self.object)))
+                map.next_value_seed(JsonObject(&mut SpecPathStep::new(rest, self.object)))
             }
         }
     }
 }
 
-impl<'a> Members<'a> for Step<'_, 'a> {
+impl<'a> Members<'a> for SpecPathStep<'_, 'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         if self.path.first() == Some(&key.name()) {
             self.has_next = true;

@@ -1,76 +1,89 @@
-//! The payload of waPC's `validate`, and what in it decides whether an object is examined.
+//! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
 use std::borrow::Cow;
 
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use super::object::{Metadata, Object};
-use super::{Event, Kind, PodStatus, Review, Scope, Stored};
+use super::object::{Metadata, ObjectReader};
+use super::request_type::{ObjectKind, RequestType};
+use super::review::{Review, StoredObject};
+use super::status::PodStatus;
 use crate::json::{self, Key, Members, OptionalObject, Text, skip, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
 
-/// The payload of waPC's `validate`: the request, and the settings, which are read later because
-/// a request that passes untouched doesn't need them.
-pub struct Payload<'a> {
-    /// What the request is about.
-    pub scope: Scope<'a>,
+/// How far this policy examines a request. It is decided before any rule runs.
+#[derive(Clone, Debug)]
+pub enum RequestScope<'a> {
+    /// The request passes untouched.
+    Untouched,
+    /// The rules examine the object.
+    Examined(Box<Review<'a>>),
+    /// The object has not the shape that Kubernetes gives it. The text says why.
+    Malformed(ObjectKind, String),
+}
+
+/// The payload of waPC's `validate`. A request that passes untouched doesn't need the settings, so
+/// they are read later.
+pub struct ValidatePayload<'a> {
+    /// How far this policy examines the request.
+    pub scope: RequestScope<'a>,
     /// The settings, in JSON.
     pub settings: &'a str,
 }
 
-impl<'a> Payload<'a> {
+impl<'a> ValidatePayload<'a> {
     /// Reads the payload.
     ///
     /// # Errors
-    /// When it is not a waPC payload of Kubewarden.
+    /// The text is no payload of Kubewarden.
     pub fn read(payload: &'a str) -> Result<Self, String> {
-        let mut parts = Parts::default();
+        let mut parts = PayloadReader::default();
         if json::read(payload, "the request", &mut parts).is_ok() {
             return Ok(Self {
                 settings: parts.settings(),
                 scope: parts.request.scope(payload),
             });
         }
-        // Once more, as what is wrong decides nothing if the request passes for another reason:
-        // nothing may hold up an object that is being deleted.
-        let mut parts = Parts {
+        // The object is malformed. The rest of the request may still let it pass: nothing may hold
+        // up an object that is being deleted. So the request is read again without the object.
+        let mut parts = PayloadReader {
             object_later: true,
-            ..Parts::default()
+            ..PayloadReader::default()
         };
         json::read(payload, "the request", &mut parts)?;
         Ok(Self {
             settings: parts.settings(),
-            scope: parts.request.scope_of_broken(),
+            scope: parts.request.scope_of_malformed(),
         })
     }
 }
 
 #[derive(Default)]
-struct Parts<'a> {
-    request: Request<'a>,
+struct PayloadReader<'a> {
+    request: RequestReader<'a>,
     has_request: bool,
     settings: Option<&'a RawValue>,
-    /// The object is kept as it stands, to be read later.
+    /// Whether the object is kept as text, to be read later.
     object_later: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> PayloadReader<'a> {
     fn settings(&self) -> &'a str {
         self.settings.map_or("null", RawValue::get)
     }
 }
 
-impl<'a> Members<'a> for Parts<'a> {
+impl<'a> Members<'a> for PayloadReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         match key.name() {
             "request" => {
                 self.has_request = true;
-                self.request = Request {
+                self.request = RequestReader {
                     object_later: self.object_later,
-                    ..Request::default()
+                    ..RequestReader::default()
                 };
                 map.next_value_seed(json::Object(&mut self.request))
             }
@@ -87,23 +100,23 @@ impl<'a> Members<'a> for Parts<'a> {
     }
 }
 
-/// The parts of an `AdmissionRequest` that decide what is examined.
+/// Reads the parts of an `AdmissionRequest` that decide how far it is examined.
 #[derive(Default)]
-struct Request<'a> {
+struct RequestReader<'a> {
     kind: Option<GroupKind<'a>>,
     operation: Cow<'a, str>,
     sub_resource: Cow<'a, str>,
-    by_a_node: bool,
+    is_by_a_node: bool,
     object_key: Option<&'a str>,
     key_after_object: Option<&'a str>,
-    object: Option<Object<'a>>,
-    /// The object as it stands, where it comes before the kind that says how to read it.
+    object: Option<ObjectReader<'a>>,
+    /// The object as text, if it comes before the kind. The kind says how to read it.
     raw_object: Option<&'a RawValue>,
     old_object: Option<&'a RawValue>,
     object_later: bool,
 }
 
-impl<'a> Members<'a> for Request<'a> {
+impl<'a> Members<'a> for RequestReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
         if self.object_key.is_some() && self.key_after_object.is_none() {
             self.key_after_object = Some(key.place()?);
@@ -122,16 +135,16 @@ impl<'a> Members<'a> for Request<'a> {
             "userInfo" => {
                 let mut user = UserInfo::default();
                 map.next_value_seed(OptionalObject(&mut user))?;
-                self.by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
+                self.is_by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
             }
             "object" => {
                 self.object_key = Some(key.place()?);
                 self.key_after_object = None;
                 (self.object, self.raw_object) = (None, None);
-                // Hosts write the kind before the object, so that it is read in one go.
+                // Hosts write the kind before the object, so the object can be read at once.
                 match self.kind.as_ref().map(GroupKind::known) {
                     Some(Some(kind)) if !self.object_later => {
-                        let mut object = Object::new(kind);
+                        let mut object = ObjectReader::new(kind);
                         let is_one = map.next_value_seed(OptionalObject(&mut object))?;
                         self.object = is_one.then_some(object);
                     }
@@ -157,9 +170,9 @@ struct GroupKind<'a> {
 }
 
 impl GroupKind<'_> {
-    fn known(&self) -> Option<Kind> {
+    fn known(&self) -> Option<ObjectKind> {
         let group = self.group.as_ref().map_or("", |group| &*group.value);
-        Kind::of(group, &self.kind.as_ref()?.value)
+        ObjectKind::of(group, &self.kind.as_ref()?.value)
     }
 }
 
@@ -194,56 +207,57 @@ impl<'a> Members<'a> for UserInfo<'a> {
     }
 }
 
-impl<'a> Request<'a> {
-    /// The kind of the object, and what happens to it, where that concerns the policy.
-    fn event(&self) -> Option<(Kind, Event)> {
+impl<'a> RequestReader<'a> {
+    /// The kind of the object and the type of the request. None if this policy doesn't examine it.
+    fn request_type(&self) -> Option<(ObjectKind, RequestType)> {
         let kind = self.kind.as_ref()?.known()?;
-        Event::of(kind, &self.operation, &self.sub_resource).map(|event| (kind, event))
+        RequestType::of(kind, &self.operation, &self.sub_resource)
+            .map(|request_type| (kind, request_type))
     }
 
-    /// Whether the object passes for what stands in its metadata.
-    fn passes(&self, kind: Kind, event: Event, metadata: &Metadata<'_>) -> bool {
-        (!event.is_create() && metadata.deleting)
-            || (kind == Kind::Pod && metadata.mirror && self.by_a_node)
-            || (kind != Kind::Pod && metadata.controlled)
+    /// Whether the object passes untouched because of its metadata.
+    fn passes(&self, kind: ObjectKind, request_type: RequestType, metadata: &Metadata<'_>) -> bool {
+        (!request_type.is_create() && metadata.is_deleting)
+            || (kind == ObjectKind::Pod && metadata.is_mirror && self.is_by_a_node)
+            || (kind != ObjectKind::Pod && metadata.has_controller)
     }
 
-    /// The table *Requests* of the documentation, in its order.
-    fn scope(mut self, payload: &'a str) -> Scope<'a> {
-        let Some((kind, event)) = self.event() else {
-            return Scope::Untouched;
+    /// Decides by the table *Requests* of docs/requests.md, in its order.
+    fn scope(mut self, payload: &'a str) -> RequestScope<'a> {
+        let Some((kind, request_type)) = self.request_type() else {
+            return RequestScope::Untouched;
         };
         if let Some(raw) = self.raw_object {
-            let mut object = Object::new(kind);
+            let mut object = ObjectReader::new(kind);
             if json::read(raw.get(), "object", &mut object).is_err() {
-                return self.scope_of_broken();
+                return self.scope_of_malformed();
             }
             self.object = Some(object);
         }
         let (Some(object), Some(object_key)) = (self.object.take(), self.object_key) else {
-            if event == Event::JobUpdate {
-                return Scope::Untouched;
+            if request_type == RequestType::JobUpdate {
+                return RequestScope::Untouched;
             }
-            return Scope::Broken(kind, "object is missing".to_owned());
+            return RequestScope::Malformed(kind, "object is missing".to_owned());
         };
-        if self.passes(kind, event, &object.metadata) {
-            return Scope::Untouched;
+        if self.passes(kind, request_type, &object.metadata) {
+            return RequestScope::Untouched;
         }
-        let stored = if event.is_create() {
+        let stored = if request_type.is_create() {
             None
         } else {
             self.stored(kind)
         };
-        if event == Event::TemplateUpdate
+        if request_type == RequestType::TemplateUpdate
             && let Some(stored) = &stored
             && let (Some(new), Some(old)) = (object.template_key, stored.template_key)
             && let Some(old_object) = self.old_object
             && value_of(payload, new) == value_of(old_object.get(), old)
         {
-            return Scope::Untouched;
+            return RequestScope::Untouched;
         }
-        Scope::Examine(Box::new(Review {
-            event,
+        RequestScope::Examined(Box::new(Review {
+            request_type,
             kind,
             payload,
             object_key,
@@ -254,7 +268,7 @@ impl<'a> Request<'a> {
             pod: object.spec.into_pod(),
             status: PodStatus::default(),
             status_text: object.status,
-            stored: stored.map(|stored| Stored {
+            stored: stored.map(|stored| StoredObject {
                 metadata: stored.metadata,
                 pod: stored.spec.into_pod(),
             }),
@@ -262,35 +276,35 @@ impl<'a> Request<'a> {
         }))
     }
 
-    /// The stored object. One that can't be read tells nothing, and everything counts as new.
-    fn stored(&self, kind: Kind) -> Option<Object<'a>> {
-        let mut object = Object::new(kind);
+    /// The stored object. If it can't be read, every place counts as new.
+    fn stored(&self, kind: ObjectKind) -> Option<ObjectReader<'a>> {
+        let mut object = ObjectReader::new(kind);
         json::read(self.old_object?.get(), "oldObject", &mut object).ok()?;
         Some(object)
     }
 
-    /// What becomes of an object that could not be read.
-    fn scope_of_broken(self) -> Scope<'a> {
-        let Some((kind, event)) = self.event() else {
-            return Scope::Untouched;
+    /// Decides about an object that could not be read.
+    fn scope_of_malformed(self) -> RequestScope<'a> {
+        let Some((kind, request_type)) = self.request_type() else {
+            return RequestScope::Untouched;
         };
-        // Nothing of it would be examined.
-        if event == Event::JobUpdate {
-            return Scope::Untouched;
+        // No rule would examine it.
+        if request_type == RequestType::JobUpdate {
+            return RequestScope::Untouched;
         }
         let Some(raw) = self.raw_object else {
-            return Scope::Broken(kind, "object is missing".to_owned());
+            return RequestScope::Malformed(kind, "object is missing".to_owned());
         };
-        let mut object = Object::without_spec(kind);
+        let mut object = ObjectReader::without_spec(kind);
         let passes = json::read(raw.get(), "object", &mut object)
-            .map(|()| self.passes(kind, event, &object.metadata));
+            .map(|()| self.passes(kind, request_type, &object.metadata));
         match passes {
-            Ok(true) => Scope::Untouched,
+            Ok(true) => RequestScope::Untouched,
             Ok(false) => {
-                let problem = json::read(raw.get(), "object", &mut Object::new(kind)).err();
-                Scope::Broken(kind, problem.unwrap_or_default())
+                let problem = json::read(raw.get(), "object", &mut ObjectReader::new(kind)).err();
+                RequestScope::Malformed(kind, problem.unwrap_or_default())
             }
-            Err(problem) => Scope::Broken(kind, problem),
+            Err(problem) => RequestScope::Malformed(kind, problem),
         }
     }
 }

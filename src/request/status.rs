@@ -1,98 +1,114 @@
-//! The status of a Pod, as far as it is read.
+//! The status of a Pod, as far as this policy reads it.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::pod::Slot;
+use crate::pod::PodList;
 
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
-pub struct PodStatus(Value);
-
-impl PodStatus {
-    /// Reads a status. What is no object says nothing; the kubelet writes no such thing, and
-    /// nobody is let in for it.
-    #[must_use]
-    pub fn read(text: &str) -> Self {
-        Self(serde_json::from_str(text).unwrap_or_default())
-    }
-
-    /// Whether any container waits for something.
-    #[must_use]
-    pub fn is_waiting(&self) -> bool {
-        self.containers()
-            .any(|container| container.waiting_for().is_some())
-    }
-
-    /// The containers of both lists.
-    pub fn containers(&self) -> impl Iterator<Item = ContainerStatus<'_>> {
-        let lists = [
-            (Slot::InitContainer, "initContainerStatuses"),
-            (Slot::Container, "containerStatuses"),
-        ];
-        lists.into_iter().flat_map(|(slot, list)| {
-            let statuses = self.0.get(list).and_then(Value::as_array);
-            statuses
-                .into_iter()
-                .flatten()
-                .enumerate()
-                .filter_map(move |(index, status)| {
-                    Some(ContainerStatus {
-                        slot,
-                        list,
-                        index,
-                        name: status.get("name")?.as_str()?,
-                        state: status.get("state")?,
-                    })
-                })
-        })
-    }
-
-    /// When a condition changed last, as the kubelet wrote it.
-    #[must_use]
-    pub fn last_transition(&self, condition: &str) -> Option<&str> {
-        let conditions = self.0.get("conditions")?.as_array()?;
-        let is_meant =
-            |found: &&Value| found.get("type").and_then(Value::as_str) == Some(condition);
-        conditions
-            .iter()
-            .find(is_meant)?
-            .get("lastTransitionTime")?
-            .as_str()
-    }
+pub struct PodStatus {
+    /// The statuses of init containers, then those of app containers.
+    pub containers: Vec<ContainerStatus>,
+    /// The last transition of each condition, as the kubelet wrote it.
+    last_transitions: BTreeMap<String, String>,
 }
 
 /// The status of a container.
-#[derive(Clone, Copy, Debug)]
-pub struct ContainerStatus<'s> {
+#[derive(Clone, Debug)]
+pub struct ContainerStatus {
     /// The list of the Pod spec that has the container.
-    pub slot: Slot,
-    /// The list of the status.
-    pub list: &'static str,
-    /// The index in it.
+    pub pod_list: PodList,
+    /// The list of the status that has this entry.
+    pub status_list: &'static str,
+    /// The index in the list of the status.
     pub index: usize,
-    /// The container.
-    pub name: &'s str,
-    state: &'s Value,
+    /// The name of the container.
+    pub name: String,
+    /// The state of the container.
+    pub state: ContainerState,
 }
 
-impl<'s> ContainerStatus<'s> {
-    /// The reason why it waits.
-    #[must_use]
-    pub fn waiting_for(&self) -> Option<&'s str> {
-        self.state.get("waiting")?.get("reason")?.as_str()
-    }
-
+/// The state of a container.
+#[derive(Clone, Debug, Default)]
+pub struct ContainerState {
+    /// The reason for which it waits. None if it doesn't wait.
+    pub waiting_reason: Option<String>,
     /// Whether it has ever run.
+    pub has_started: bool,
+    /// Whether it has ended with exit code 0.
+    pub has_succeeded: bool,
+}
+
+impl PodStatus {
+    /// Reads a status. A part that has another shape than the kubelet writes is left out.
     #[must_use]
-    pub fn has_started(&self) -> bool {
-        let is_there = |state: &str| self.state.get(state).is_some_and(Value::is_object);
-        is_there("running") || is_there("terminated")
+    pub fn read(text: &str) -> Self {
+        let status: Value = serde_json::from_str(text).unwrap_or_default();
+        let items = |list: &str| {
+            let items = status.get(list).and_then(Value::as_array);
+            items.map(Vec::as_slice).unwrap_or_default()
+        };
+        let mut containers = Vec::new();
+        for (pod_list, status_list) in [
+            (PodList::InitContainers, "initContainerStatuses"),
+            (PodList::Containers, "containerStatuses"),
+        ] {
+            for (index, container) in items(status_list).iter().enumerate() {
+                let name = container.get("name").and_then(Value::as_str);
+                if let (Some(name), Some(state)) = (name, container.get("state")) {
+                    containers.push(ContainerStatus {
+                        pod_list,
+                        status_list,
+                        index,
+                        name: name.to_owned(),
+                        state: ContainerState::read(state),
+                    });
+                }
+            }
+        }
+        let mut last_transitions = BTreeMap::new();
+        for condition in items("conditions") {
+            let text = |key: &str| condition.get(key).and_then(Value::as_str);
+            if let Some(name) = text("type") {
+                let time = text("lastTransitionTime").map(str::to_owned);
+                // The first condition of a type counts.
+                last_transitions.entry(name.to_owned()).or_insert(time);
+            }
+        }
+        Self {
+            containers,
+            last_transitions: last_transitions
+                .into_iter()
+                .filter_map(|(name, time)| Some((name, time?)))
+                .collect(),
+        }
     }
 
-    /// Whether it has ended with exit code 0.
+    /// Whether any container waits.
     #[must_use]
-    pub fn has_ended_well(&self) -> bool {
-        let exit_code = self.state.pointer("/terminated/exitCode");
-        exit_code.and_then(Value::as_i64) == Some(0)
+    pub fn is_waiting(&self) -> bool {
+        let mut states = self.containers.iter().map(|container| &container.state);
+        states.any(|state| state.waiting_reason.is_some())
+    }
+
+    /// The last transition of a condition, as the kubelet wrote it.
+    #[must_use]
+    pub fn last_transition(&self, condition: &str) -> Option<&str> {
+        self.last_transitions.get(condition).map(String::as_str)
+    }
+}
+
+impl ContainerState {
+    fn read(state: &Value) -> Self {
+        let is_object = |key: &str| state.get(key).is_some_and(Value::is_object);
+        let exit_code = state.pointer("/terminated/exitCode");
+        let waiting_reason = state.pointer("/waiting/reason");
+        Self {
+            waiting_reason: waiting_reason.and_then(Value::as_str).map(str::to_owned),
+            has_started: is_object("running") || is_object("terminated"),
+            has_succeeded: exit_code.and_then(Value::as_i64) == Some(0),
+        }
     }
 }

@@ -1,75 +1,143 @@
-//! *default*: the policy of a container whose author chose none becomes the configured default.
+//! *default*: the pull policy of a container whose author chose none becomes the configured
+//! default.
 //!
-//! A webhook never sees an unset policy, because the API server fills it in first; so a policy
-//! that equals the server default counts as not chosen, unless `replaceServerDefaults` is off.
+//! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull
+//! policy that equals the server default counts as not chosen, unless
+//! `defaults.replaceServerDefaults` is off.
 
-use super::disallowed_policy::Disallowed;
-use super::{Cause, Role, Rule, Told, Work, settled};
+use std::collections::BTreeMap;
+
+use crate::examination::Examination;
+use crate::examination::configured_default::{DefaultSetting, configured_default, is_chosen};
+use crate::examination::examined_place::{ExaminedPlace, Role};
+use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
+use crate::examination::tag_resolution::TagResolution;
+use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::request::RequestType;
+use crate::sentence;
+use crate::sentence::{Room, Sentence};
+use crate::settings::{LookupMode, Settings};
 
-/// The setting that a default comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// `defaults.imagePullPolicy`
-    ImagePullPolicy,
-    /// `defaults.imageCheckPullPolicy`
-    ImageCheckPullPolicy,
-}
-
-/// Applies the defaults to every entry.
-pub fn apply(work: &mut Work<'_>) {
-    let settings = work.settings;
+/// Sets the defaults.
+pub fn set_defaults(examination: &mut Examination<'_>) {
+    let settings = examination.settings;
     let defaults = &settings.defaults;
-    if !work.review.event.may_change_policy()
+    if !examination.review.request_type.may_change_pull_policy()
         || (defaults.image_pull_policy.is_none() && defaults.image_check_pull_policy.is_none())
     {
         return;
     }
     let left_by_pull_once = if settings.pull_once {
-        settled::left_by_pull_once(work)
+        places_left_by_pull_once(examination)
     } else {
         Vec::new()
     };
-    let cannot_tell = work.cannot_tell_images_apart();
+    let unknown_answers = examination.answers_unknown_to_the_copy();
     let mut left_by_pull_once = left_by_pull_once.into_iter();
-    for entry in &mut work.entries {
+    for examined in &mut examination.places {
         let is_left_by_pull_once = left_by_pull_once.next().unwrap_or_default();
-        if entry.use_cached || settled::is_chosen(entry, settings) {
+        if examined.uses_cached() || is_chosen(examined, settings) {
             continue;
         }
-        let is_check = entry.role == Role::Check;
-        let Some((policy, setting)) = settled::default_of(entry, is_check, settings) else {
+        let is_check = examined.role == Role::ImageCheck;
+        let Some((policy, setting)) = configured_default(examined, is_check, settings) else {
             continue;
         };
-        // The checks may take it back again, as soon as somebody knows what is the same image.
-        if (is_left_by_pull_once && policy < entry.policy) || cannot_tell.may_join(&entry.reference)
-        {
+        let would_undo_pull_once = is_left_by_pull_once && policy < examined.policy;
+        if would_undo_pull_once || unknown_answers.may_join(&examined.reference) {
             continue;
         }
-        let forbidden = match entry.policy {
-            PullPolicy::Always => entry.forbid_always.map(Disallowed::ForbidAlways),
-            PullPolicy::Never => entry.forbid_never.map(Disallowed::ForbidNever),
-            PullPolicy::IfNotPresent => None,
-        };
-        match forbidden {
-            Some(disallowed) => entry.set_policy(policy, disallowed),
-            None => entry.set_policy(policy, setting),
+        match examined.limits.forbidding(examined.policy) {
+            Some(disallowed) => examined.set_policy(policy, disallowed),
+            None => examined.set_policy(policy, setting),
         }
     }
 }
 
-impl Cause for Setting {
-    fn rule(&self) -> Rule {
-        Rule::Default
+/// The two places that *pull-once* leaves for an image: a check or init container with `Always`,
+/// and a guarded container with `IfNotPresent`.
+#[derive(Clone, Copy, Default)]
+struct PullOncePair {
+    pulls_always: bool,
+    is_spared: bool,
+}
+
+/// For each place, whether it came in as *pull-once* leaves it.
+///
+/// A default that weakened one of the two would undo the repair: no container would need the
+/// check's `Always` any more, both would use the cached image, and nobody would ask the registry.
+fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
+    let images = examination.image_groups();
+    let request_type = examination.review.request_type;
+    let has_init_containers = examination.review.pod.has_init_containers();
+    let pair_of = |examined: &ExaminedPlace<'_>| {
+        let policy = examined.policy_before();
+        // An app container that mounts a volume pulls the volume's image again.
+        let is_pulled_first = matches!(examined.role, Role::ImageCheck | Role::InitContainer)
+            && (examined.place.list != PodList::Volumes || has_init_containers);
+        PullOncePair {
+            pulls_always: is_pulled_first
+                && policy == PullPolicy::Always
+                && examined.limits.forbid_always.is_none()
+                && !will_be_pinned(examined, request_type),
+            is_spared: examined.role == Role::Guarded
+                && policy == PullPolicy::IfNotPresent
+                && examined.limits.require_always.is_none()
+                && (examination.has_image_checks
+                    || !will_be_raised(examined, examination.settings)),
+        }
+    };
+    let mut pairs: BTreeMap<usize, PullOncePair> = BTreeMap::new();
+    for (examined, spelling) in examination.places.iter().zip(images.spellings()) {
+        let own = pair_of(examined);
+        let pair = pairs.entry(spelling).or_default();
+        pair.pulls_always |= own.pulls_always;
+        pair.is_spared |= own.is_spared;
+    }
+    let is_left = |(examined, spelling): (&ExaminedPlace<'_>, usize)| {
+        let own = pair_of(examined);
+        let pair = pairs.get(&spelling).copied().unwrap_or_default();
+        (own.pulls_always && pair.is_spared) || (own.is_spared && pair.pulls_always)
+    };
+    let places = examination.places.iter().zip(images.spellings());
+    places.map(is_left).collect()
+}
+
+/// Whether `Pin` will write a digest, and `IfNotPresent` with it.
+fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bool {
+    matches!(examined.tag, TagResolution::Resolved(_))
+        && !examined.has_digest()
+        && examined.lookup.mode == LookupMode::Pin
+        && examined.limits.require_always.is_none()
+        && !request_type.is_template()
+}
+
+/// Whether a default will raise the place to `Always`. In a Pod with image checks, *pull-once*
+/// takes that back.
+fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
+    !is_chosen(examined, settings)
+        && configured_default(examined, false, settings)
+            .is_some_and(|(policy, _)| policy == PullPolicy::Always)
+}
+
+impl FindingReason for DefaultSetting {
+    fn rule(&self) -> RuleId {
+        RuleId::Default
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
         let setting = match self {
             Self::ImagePullPolicy => "defaults.imagePullPolicy",
             Self::ImageCheckPullPolicy => "defaults.imageCheckPullPolicy",
         };
-        let (pulls, way_out) = (told.pulls(names), told.way_out(names));
-        format!("{pulls}, which nobody chose: {way_out} ({setting})")
+        sentence!(
+            subject.pulls(),
+            ", which nobody chose: ",
+            subject.way_out(),
+            " (",
+            setting,
+            ")"
+        )
     }
 }

@@ -1,122 +1,77 @@
-//! *disallowed-policy*: images that have to be pulled with `Always`, images that must not be, and
-//! images that must not be taken with `Never`.
+//! *disallowed-policy*: the pull policies that `images.requireAlways`, `images.forbidAlways` and
+//! `images.forbidNever` disallow are replaced.
 
-use super::{Cause, Field, Rule, Told, Work};
+use crate::examination::Examination;
+use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
+use crate::examination::pull_policy_limits::DisallowedPolicy;
 use crate::pattern::ImagePattern;
-use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
 
-/// Which setting names the image.
-#[derive(Clone, Copy, Debug)]
-pub enum Disallowed<'p> {
-    /// `images.requireAlways`
-    RequireAlways(&'p ImagePattern),
-    /// `images.forbidAlways`
-    ForbidAlways(&'p ImagePattern),
-    /// `images.forbidNever`
-    ForbidNever(&'p ImagePattern),
-}
-
-/// Applies the settings to every entry.
-pub fn apply(work: &mut Work<'_>) {
-    let repairable = work.review.event.may_change_policy();
-    let mut problems = Vec::new();
-    for entry in &mut work.entries {
-        let (expected, disallowed) = match (entry.require_always, entry.policy) {
-            (Some(require), policy) => {
-                if let Some(forbid) = entry.forbid_always {
-                    problems.push(entry.problem(Field::Policy, None, Conflict(require, forbid)));
-                    continue;
-                }
-                if policy == PullPolicy::Always {
-                    continue;
-                }
-                (PullPolicy::Always, Disallowed::RequireAlways(require))
+/// Replaces the pull policies that the settings disallow. In an existing Pod they are immutable,
+/// so there each is a finding without a repair.
+pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
+    let is_repairable = examination.review.request_type.may_change_pull_policy();
+    for examined in &mut examination.places {
+        let place = examined.place;
+        let limits = examined.limits;
+        if let (Some(require), Some(forbid)) = (limits.require_always, limits.forbid_always) {
+            let conflict = ConflictingSettings { require, forbid };
+            let finding = Finding::unrepairable(place, FindingField::PullPolicy, conflict);
+            examination.findings.push(finding);
+        } else if let Some((expected, disallowed)) = limits.violated_by(examined.policy) {
+            if is_repairable {
+                examined.set_policy(expected, disallowed);
+            } else {
+                let reason = ImmutablePolicy(disallowed);
+                let mut finding = Finding::unrepairable(place, FindingField::PullPolicy, reason);
+                finding.policies.expected = Some(expected);
+                examination.findings.push(finding);
             }
-            (None, PullPolicy::Always) => match entry.forbid_always {
-                Some(forbid) => (PullPolicy::IfNotPresent, Disallowed::ForbidAlways(forbid)),
-                None => continue,
-            },
-            (None, PullPolicy::Never) => match entry.forbid_never {
-                Some(forbid) => (PullPolicy::IfNotPresent, Disallowed::ForbidNever(forbid)),
-                None => continue,
-            },
-            (None, PullPolicy::IfNotPresent) => continue,
-        };
-        if repairable {
-            entry.set_policy(expected, disallowed);
-        } else {
-            let unrepairable = Unrepairable(disallowed);
-            problems.push(entry.problem(Field::Policy, Some(expected.as_str()), unrepairable));
         }
     }
-    work.problems.append(&mut problems);
 }
 
-impl Disallowed<'_> {
-    const fn setting(&self) -> (&'static str, &ImagePattern) {
-        match self {
-            Self::RequireAlways(pattern) => ("images.requireAlways", pattern),
-            Self::ForbidAlways(pattern) => ("images.forbidAlways", pattern),
-            Self::ForbidNever(pattern) => ("images.forbidNever", pattern),
-        }
-    }
-
-    fn with_way_out(&self, told: &Told<'_>, names: Names, way_out: &str) -> String {
-        let (setting, pattern) = self.setting();
-        let (pulls, pattern) = (told.pulls(names), names.show(pattern.as_str()));
-        format!("{pulls} but {setting} has {pattern}: {way_out}")
-    }
-}
-
-impl Cause for Disallowed<'_> {
-    fn rule(&self) -> Rule {
-        Rule::DisallowedPolicy
-    }
-
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        self.with_way_out(told, names, &told.way_out(names))
-    }
-
-    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
-        let (setting, _) = self.setting();
-        Some(format!("{} ({setting})", told.now_pulls(names)))
-    }
-}
-
-/// The policy of a Pod that exists, which is immutable.
+/// The pull policy of an existing Pod, which is immutable.
 #[derive(Clone, Copy, Debug)]
-struct Unrepairable<'p>(Disallowed<'p>);
+struct ImmutablePolicy<'p>(DisallowedPolicy<'p>);
 
-impl Cause for Unrepairable<'_> {
-    fn rule(&self) -> Rule {
-        Rule::DisallowedPolicy
+impl FindingReason for ImmutablePolicy<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::DisallowedPolicy
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let expected = told.expected;
-        let way_out = format!("a running Pod's policy can't change, recreate it with {expected}");
-        self.0.with_way_out(told, names, &way_out)
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let way_out = sentence!(
+            "a running Pod's policy can't change, recreate it with ",
+            subject.expected()
+        );
+        self.0.sentence_with(subject, way_out)
     }
 }
 
-/// Two settings that contradict each other name the image.
+/// `images.requireAlways` and `images.forbidAlways` both name the image.
 #[derive(Clone, Copy, Debug)]
-struct Conflict<'p>(&'p ImagePattern, &'p ImagePattern);
+struct ConflictingSettings<'p> {
+    require: &'p ImagePattern,
+    forbid: &'p ImagePattern,
+}
 
-impl Cause for Conflict<'_> {
-    fn rule(&self) -> Rule {
-        Rule::DisallowedPolicy
+impl FindingReason for ConflictingSettings<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::DisallowedPolicy
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let Self(require, forbid) = self;
-        format!(
-            "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one out of the policy's settings",
-            names.show(told.name),
-            names.show(told.image),
-            names.show(require.as_str()),
-            names.show(forbid.as_str()),
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        sentence!(
+            subject.name,
+            " pulls ",
+            subject.image,
+            ", but images.requireAlways has ",
+            ObjectText(self.require.as_str()),
+            " and images.forbidAlways has ",
+            ObjectText(self.forbid.as_str()),
+            ": take one out of the policy's settings"
         )
     }
 }

@@ -1,35 +1,46 @@
-//! *invalid-image*: a reference that can't be parsed, or that is an image ID, is a finding without
-//! a repair.
+//! *invalid-image*: an image that can't be parsed, or that is an image ID, is a finding without a
+//! repair.
 //!
-//! The kubelet would say `InvalidImageName` long after the Pod was accepted, and the API server
-//! fills in a pull policy that has nothing to do with the image. An image ID is worse: containerd
-//! takes it for an image that lies on the node, past every registry and every rule for one.
+//! The kubelet would say `InvalidImageName` long after the Pod was accepted. An image ID is worse:
+//! containerd uses the image of that ID on the node. So no registry is asked, and no pattern of the
+//! settings can match.
 
-use super::{Cause, Field, Problem, Rule, Told};
+use crate::examination::Examination;
+use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::image::Invalid;
-use crate::pod::Place;
-use crate::request::Event;
-use crate::sentence::Names;
+use crate::sentence;
+use crate::sentence::{Room, Sentence};
 
-/// The finding for an image that can't be parsed. An empty one in a template is left to the API
-/// server: whatever makes Pods from the template may fill it in.
-#[must_use]
-pub fn finding<'p>(event: Event, place: &'p Place<'p>, invalid: Invalid) -> Option<Problem<'p>> {
-    let left_to_the_api_server = event.is_template() && invalid == Invalid::Empty;
-    (!left_to_the_api_server).then(|| Problem::new(place, Field::Image, None, invalid))
+/// Reports the images that can't be pulled. An empty image in a pod template is left to the API
+/// server.
+pub fn report(examination: &mut Examination<'_>) {
+    let is_template = examination.review.request_type.is_template();
+    for (place, invalid) in &examination.invalid_images {
+        if !(is_template && *invalid == Invalid::Empty) {
+            let finding = Finding::unrepairable(place, FindingField::Image, *invalid);
+            examination.findings.push(finding);
+        }
+    }
 }
 
-impl Cause for Invalid {
-    fn rule(&self) -> Rule {
-        Rule::InvalidImage
+impl FindingReason for Invalid {
+    fn rule(&self) -> RuleId {
+        RuleId::InvalidImage
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let (name, path) = (names.show(told.name), names.show(told.path));
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let (name, path) = (subject.name, subject.path);
         if *self == Self::Empty {
-            return format!("{name} has no image in {path}");
+            return sentence!(name, " has no image in ", path);
         }
-        let (image, reason) = (names.show(told.image), self.reason());
-        format!("{name} has no valid image in {path}: \"{image}\" can't be pulled, {reason}")
+        sentence!(
+            name,
+            " has no valid image in ",
+            path,
+            ": \"",
+            subject.image,
+            "\" can't be pulled, ",
+            self.reason()
+        )
     }
 }

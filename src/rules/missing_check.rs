@@ -1,205 +1,207 @@
-//! *missing-check*: every image of a Pod with image checks is covered.
+//! *missing-check*: every image of a Pod with image checks has to be covered.
 //!
-//! Controllers make the checks before users' patches and image overrides are applied, so an image
-//! that comes in later has none. Admission sees the final Pod.
+//! Controllers make the checks before they write users' patches and image overrides into the Pod.
+//! An image that comes in later has no check. Admission sees the final Pod.
 
-mod names;
-mod place;
+mod free_names;
 
-use self::names::FreeNames;
-pub use self::place::{Carriers, MOUNTED_IN, MadeOf, Position};
-use super::same_image::{Pulls, SameImage};
-use super::{Cause, Field, Problem, Role, Rule, Told, Work, pull_once, settled};
-use crate::pod::{Place, Slot};
+use std::rc::Rc;
+
+use self::free_names::FreeNames;
+use crate::examination::Examination;
+use crate::examination::check_source::{AddedCheck, CheckSource};
+use crate::examination::configured_default::stable_check_policy;
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::finding::{
+    Finding, FindingEffect, FindingField, FindingReason, FindingSubject, RuleId,
+};
+use crate::examination::image_groups::PullsOfSpelling;
+use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
-use crate::request::Event;
-use crate::sentence::Names;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
 use crate::settings::Coverage;
 
-/// An image check that should be added.
-#[derive(Clone, Debug)]
-pub struct NewCheck<'p> {
-    /// Its name, free in the Pod.
-    pub name: String,
-    /// The image, as the container has it.
-    pub image: String,
-    /// The policy that its containers need.
-    pub policy: PullPolicy,
-    /// What it is made of.
-    pub made_of: MadeOf<'p>,
-    /// The entry that it guards.
-    pub guarded: usize,
-    /// The place of that entry.
-    pub place: &'p Place<'p>,
-    /// How a check of the same image writes it, if there is one.
-    written_otherwise: Option<&'p str>,
-}
+/// The largest number of mounts that are added to a Pod. They take about a megabyte.
+const MOUNTS_MAX: usize = 10_000;
 
-/// Whether checks that are missing are added. In templates they are not: nobody would ever take
-/// an added one out again, and when its image leaves the registry the workload can't start any
-/// more. In Windows Pods they are not, as the API server refuses what is usual for Linux.
-#[must_use]
-pub fn adds(work: &Work<'_>) -> bool {
-    work.settings.image_checks.coverage == Coverage::Fix
-        && work.review.event == Event::PodCreate
-        && !work.review.pod.is_windows()
-}
-
-/// Finds the images that are not covered, and does with them what the settings say.
-pub fn apply(work: &mut Work<'_>, images: &SameImage) {
-    let coverage = work.settings.image_checks.coverage;
-    if coverage == Coverage::Off {
+/// Finds the images that are not covered. It adds their checks or reports them, as
+/// `imageChecks.coverage` says.
+pub fn add_missing_checks(examination: &mut Examination<'_>) {
+    let settings = &examination.settings.image_checks;
+    let coverage = settings.coverage;
+    let has_checks = examination.has_image_checks || settings.every_pod;
+    if !examination.review.request_type.is_before_start()
+        || !has_checks
+        || coverage == Coverage::Off
+    {
         return;
     }
-    let by_spelling = images.pulls(&work.entries);
-    let uncovered: Vec<&Pulls> = by_spelling.iter().filter(|p| !p.is_covered()).collect();
+    let images = examination.image_groups();
+    let by_spelling = images.pulls(&examination.places);
+    let uncovered: Vec<&PullsOfSpelling> = by_spelling
+        .iter()
+        .filter(|pulls| !pulls.is_covered())
+        .collect();
     if uncovered.is_empty() {
         return;
     }
     let by_image = images.checks(&by_spelling);
-    let cannot_tell = work.cannot_tell_images_apart();
-    let is_too_much = adds(work) && is_too_much(work, uncovered.len());
-    let adds = adds(work) && !is_too_much;
-    let made_of = MadeOf::in_pod_of(work);
+    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let pod = &examination.review.pod;
+    let source = CheckSource::in_pod(pod, examination.settings, &examination.places);
+    let is_wanted = examination.adds_missing_checks();
+    let is_too_much = is_wanted && has_too_many_mounts(examination, source, uncovered.len());
     let mut names: Option<FreeNames<'_>> = None;
     for pulls in uncovered {
         let Some((guarded, policy)) = pulls.guarded else {
             continue;
         };
-        let Some(entry) = work.entries.get(guarded) else {
+        let Some(examined) = examination.places.get(guarded) else {
             continue;
         };
-        if cannot_tell.may_be_covered(&entry.reference, policy) {
+        if unknown_answers.may_cover(&examined.reference, policy) {
             continue;
         }
-        let written_otherwise = by_image
+        let written_differently = by_image
             .get(pulls.image)
-            .and_then(|checks| work.entries.get(checks.first?))
-            .map(super::Entry::image);
-        if adds {
-            let names = names.get_or_insert_with(|| FreeNames::of(work, made_of));
-            let check = NewCheck {
+            .and_then(|checks| examination.places.get(checks.first?))
+            .map(ExaminedPlace::image);
+        if is_wanted && !is_too_much {
+            let names = names.get_or_insert_with(|| FreeNames::of(examination, source));
+            let check = AddedCheck {
                 name: names.next(),
-                image: entry.image_after(),
-                policy: settled::check(entry, policy, work.settings),
-                made_of,
+                image: examined.image_after(),
+                policy: stable_check_policy(examined, policy, examination.settings),
+                source,
                 guarded,
-                place: entry.place,
-                written_otherwise,
+                place: examined.place,
+                written_differently,
             };
-            work.added.push(check);
+            examination.added_checks.push(Rc::new(check));
         } else {
             let is_advice = coverage != Coverage::Reject && !is_too_much;
-            let uncovered = Uncovered {
-                policy,
-                written_otherwise,
-                is_advice,
-                is_windows: coverage == Coverage::Fix && work.review.pod.is_windows(),
+            let field = FindingField::MissingCheck {
+                expected: "an image check".into(),
             };
-            let problem = entry.problem(Field::Coverage, Some("an image check"), uncovered);
-            work.problems.push(Problem {
-                advice: is_advice,
-                ..problem
-            });
+            let reason = UncoveredImage {
+                policy,
+                written_differently,
+                is_advice,
+                is_windows: coverage == Coverage::Fix && pod.is_windows(),
+            };
+            let mut finding = Finding::unrepairable(examined.place, field, reason);
+            if is_advice {
+                finding.effect = FindingEffect::Advice;
+            }
+            examination.findings.push(finding);
         }
     }
-    if !work.added.is_empty() {
-        pull_once::apply(work, images);
-    }
 }
 
-/// The most mounts that are added to a Pod, which are about a megabyte.
-const MOUNTS_MAX: usize = 10_000;
-
-/// Whether so many volumes, mounted on every container of the Pod, would make it too large: a
-/// thousand of both is more than any API server takes, and a module's memory soon as well.
-fn is_too_much(work: &Work<'_>, checks: usize) -> bool {
-    let pod = &work.review.pod;
-    let is_carried_by_containers = MadeOf::in_pod_of(work) == MadeOf::Volume
-        && matches!(Carriers::in_pod_of(work), Carriers::Containers);
-    let containers = pod.list(Slot::Container).count();
-    is_carried_by_containers && checks.saturating_mul(containers) > MOUNTS_MAX
+/// Whether the added volumes, mounted on every app container of the Pod, would make it too large.
+/// A thousand volumes and a thousand containers are more than any API server takes, and more than
+/// the module's memory.
+fn has_too_many_mounts(
+    examination: &Examination<'_>,
+    source: CheckSource<'_>,
+    checks: usize,
+) -> bool {
+    let pod = &examination.review.pod;
+    let containers = pod.list(PodList::Containers).count();
+    source.is_mounted_by_app_containers(pod, examination.settings)
+        && checks.saturating_mul(containers) > MOUNTS_MAX
 }
 
-/// How an image that no check covers is pulled by the container that needs it most.
+/// An image that is not covered, and that gets no check.
 #[derive(Clone, Copy, Debug)]
-struct Uncovered<'p> {
+struct UncoveredImage<'p> {
+    /// The strongest pull policy of the containers that pull it.
     policy: PullPolicy,
-    written_otherwise: Option<&'p str>,
+    /// The image of a check that writes the same image differently, if there is one.
+    written_differently: Option<&'p str>,
     is_advice: bool,
     is_windows: bool,
 }
 
-impl Cause for Uncovered<'_> {
-    fn rule(&self) -> Rule {
-        Rule::MissingCheck
+impl FindingReason for UncoveredImage<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::MissingCheck
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let policy = self.policy.as_str();
-        match self.written_otherwise {
-            Some(other) if self.is_advice => another_spelling(told, other, names),
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        match self.written_differently {
+            Some(other) if self.is_advice => another_spelling(subject, other),
             Some(other) => {
-                let way_out = format!("write both alike or add a check with {policy}");
-                checked_otherwise(told, other, names, &way_out)
+                let way_out = sentence!("write both alike or add a check with ", self.policy);
+                checked_in_another_spelling(subject, other, way_out)
             }
-            None if self.is_windows => unchecked(told, names, "none is added on Windows"),
-            None => unchecked(told, names, &format!("add one with {policy}")),
+            None if self.is_windows => unchecked(subject, "none is added on Windows".into()),
+            None => unchecked(subject, sentence!("add one with ", self.policy)),
         }
     }
 }
 
-impl Cause for NewCheck<'_> {
-    fn rule(&self) -> Rule {
-        Rule::MissingCheck
+impl FindingReason for AddedCheck<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::MissingCheck
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let way_out = format!(
-            "add {} with {}",
-            names.show(&self.name),
-            self.policy.as_str()
-        );
-        match self.written_otherwise {
-            Some(other) => checked_otherwise(told, other, names, &way_out),
-            None => unchecked(told, names, &way_out),
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let way_out = sentence!("add ", ObjectText(&self.name), " with ", self.policy);
+        match self.written_differently {
+            Some(other) => checked_in_another_spelling(subject, other, way_out),
+            None => unchecked(subject, way_out),
         }
     }
 
-    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
-        Some(match self.written_otherwise {
-            Some(other) => another_spelling(told, other, names),
-            None => format!(
-                "{} was added: it pulls {} with {} before {} does",
-                names.show(&self.name),
-                names.show(&self.image),
-                self.policy.as_str(),
-                names.show(told.name),
-            ),
-        })
+    fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
+        if let Some(other) = self.written_differently {
+            return Some(another_spelling(subject, other));
+        }
+        Some(sentence!(
+            ObjectText(&self.name),
+            " was added: it pulls ",
+            ObjectText(&self.image),
+            " with ",
+            self.policy,
+            " before ",
+            subject.name,
+            " does"
+        ))
     }
 }
 
-fn unchecked(told: &Told<'_>, names: Names, way_out: &str) -> String {
-    let (name, image) = (names.show(told.name), names.show(told.image));
-    format!("{name} pulls {image} but no image check pulls it first: {way_out}")
+fn unchecked<'s>(subject: &FindingSubject<'s>, way_out: Sentence<'s>) -> Sentence<'s> {
+    sentence!(
+        subject.name,
+        " pulls ",
+        subject.image,
+        " but no image check pulls it first: ",
+        way_out
+    )
 }
 
-fn another_spelling(told: &Told<'_>, other: &str, names: Names) -> String {
-    let (image, other) = (names.show(told.image), names.show(other));
-    format!("{image} is checked as {other}: a node asks the registry again for another spelling")
+fn another_spelling<'s>(subject: &FindingSubject<'s>, other: &'s str) -> Sentence<'s> {
+    sentence!(
+        subject.image,
+        " is checked as ",
+        ObjectText(other),
+        ": a node asks the registry again for another spelling"
+    )
 }
 
-fn checked_otherwise(told: &Told<'_>, other: &str, names: Names, way_out: &str) -> String {
-    let name = names.show(told.name);
-    let otherwise = another_spelling(told, other, names);
-    format!("{name} has no check of its own, {otherwise}, {way_out}")
-}
-
-/// The last image check of a Pod that is a container.
-fn last_check<'p>(work: &Work<'p>) -> Option<&'p Place<'p>> {
-    let mut entries = work.entries.iter().rev();
-    entries
-        .find(|entry| entry.role == Role::Check && entry.place.slot == Slot::InitContainer)
-        .map(|entry| entry.place)
+fn checked_in_another_spelling<'s>(
+    subject: &FindingSubject<'s>,
+    other: &'s str,
+    way_out: Sentence<'s>,
+) -> Sentence<'s> {
+    let spelling = another_spelling(subject, other);
+    sentence!(
+        subject.name,
+        " has no check of its own, ",
+        spelling,
+        ", ",
+        way_out
+    )
 }

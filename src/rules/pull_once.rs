@@ -1,101 +1,121 @@
-//! *pull-once*: what an init container has just pulled with `Always` need not be pulled again.
+//! *pull-once*: once an init container has pulled an image with `Always`, the containers that it
+//! covers need not pull the image again.
 //!
-//! The pull proved the Pod's credentials, and a registry that fails a second later can't hang the
-//! job any more. It is a saving and not a finding, so no mode reports it.
+//! That pull proved the Pod's credentials, and a registry that fails a second later can't hang the
+//! job. It is a saving and not a finding, so no mode reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::missing_check::{Carriers, MadeOf};
-use super::same_image::SameImage;
-use super::{Cause, Role, Rule, Told, Work};
-use crate::pod::{Mount, Slot};
+use crate::examination::Examination;
+use crate::examination::examined_place::Role;
+use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
+use crate::pod::{Mount, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence::{Room, Sentence};
 
-/// What pulls an image with `Always` before the containers start.
+/// The pulls of one spelling with `Always` before the app containers start.
 #[derive(Clone, Copy, Default)]
-struct Pulled {
-    /// An init container, or a volume that no container mounts.
-    for_all: bool,
-    /// How many volumes. Who mounts one of them itself pulls it again.
+struct EarlierPulls {
+    /// Whether an init container pulls it, or a volume that no app container mounts.
+    spare_all: bool,
+    /// How many other volumes pull it. An app container that mounts such a volume pulls it again.
     volumes: usize,
 }
 
-/// Takes `Always` from the containers of each spelling that is pulled with `Always` before.
-pub fn apply(work: &mut Work<'_>, images: &SameImage) {
-    if !work.settings.pull_once {
+/// Lowers `Always` of the containers whose image is pulled with `Always` before.
+pub fn spare_second_pulls(examination: &mut Examination<'_>) {
+    if examination.compares_checks() {
+        lower(examination);
+    }
+}
+
+/// Does the same again after checks were added.
+pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
+    if !examination.added_checks.is_empty() {
+        lower(examination);
+    }
+}
+
+fn lower(examination: &mut Examination<'_>) {
+    if !examination.settings.pull_once {
         return;
     }
-    let mut pulled: BTreeMap<usize, Pulled> = BTreeMap::new();
+    let images = examination.image_groups();
+    let mut pulls: BTreeMap<usize, EarlierPulls> = BTreeMap::new();
     let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
-    for (entry, spelling) in work.entries.iter().zip(images.spellings()) {
-        let proves = matches!(entry.role, Role::Check | Role::Init);
-        if !proves || entry.policy != PullPolicy::Always {
+    for (examined, spelling) in examination.places.iter().zip(images.spellings()) {
+        let is_pulled_first = matches!(examined.role, Role::ImageCheck | Role::InitContainer);
+        if !is_pulled_first || examined.policy != PullPolicy::Always {
             continue;
         }
-        let pulled = pulled.entry(spelling).or_default();
-        if entry.place.slot == Slot::ImageVolume {
-            pulled.volumes = pulled.volumes.saturating_add(1);
-            volumes.insert(&entry.place.name.value, spelling);
+        let pulls = pulls.entry(spelling).or_default();
+        if examined.place.list == PodList::Volumes {
+            pulls.volumes = pulls.volumes.saturating_add(1);
+            volumes.insert(&examined.place.name.value, spelling);
         } else {
-            pulled.for_all = true;
+            pulls.spare_all = true;
         }
     }
-    // Checks that were just added count like those that were there.
-    let carried_by_containers =
-        !work.added.is_empty() && matches!(Carriers::in_pod_of(work), Carriers::Containers);
-    for check in &work.added {
-        let mounted_by_containers = check.made_of == MadeOf::Volume && carried_by_containers;
-        if let Some(spelling) = images.spelling(check.guarded)
-            && check.policy == PullPolicy::Always
-            && !mounted_by_containers
-        {
-            pulled.entry(spelling).or_default().for_all = true;
+    let (pod, settings) = (&examination.review.pod, examination.settings);
+    if let Some(first) = examination.added_checks.first()
+        && !first.source.is_mounted_by_app_containers(pod, settings)
+    {
+        for check in &examination.added_checks {
+            if let Some(spelling) = images.spelling(check.guarded)
+                && check.policy == PullPolicy::Always
+            {
+                pulls.entry(spelling).or_default().spare_all = true;
+            }
         }
     }
-    if pulled.is_empty() {
+    if pulls.is_empty() {
         return;
     }
-    for (entry, spelling) in work.entries.iter_mut().zip(images.spellings()) {
-        if entry.place.slot == Slot::Container
-            && entry.policy == PullPolicy::Always
-            && entry.require_always.is_none()
-            && let Some(pulled) = pulled.get(&spelling)
-            && (pulled.for_all
-                || own_pulls(&entry.place.mounts, &volumes, spelling) < pulled.volumes)
+    for (examined, spelling) in examination.places.iter_mut().zip(images.spellings()) {
+        if examined.place.list == PodList::Containers
+            && examined.policy == PullPolicy::Always
+            && examined.limits.require_always.is_none()
+            && let Some(pulls) = pulls.get(&spelling)
+            && (pulls.spare_all
+                || own_volumes(&examined.place.mounts, &volumes, spelling) < pulls.volumes)
         {
-            // A forbidden `Never` that became a default of `Always` before: that it was forbidden is
-            // still a finding, and still the reason.
-            if entry.policy_before() == PullPolicy::Never {
-                entry.policy = PullPolicy::IfNotPresent;
+            // A forbidden `Never` became a default of `Always`. It stays a finding for the forbid.
+            if examined.policy_before() == PullPolicy::Never {
+                examined.policy = PullPolicy::IfNotPresent;
             } else {
-                entry.set_policy(PullPolicy::IfNotPresent, PullOnce);
+                examined.set_policy(PullPolicy::IfNotPresent, PulledBefore);
             }
         }
     }
 }
 
-/// How many of the volumes with an image a container mounts itself.
-fn own_pulls(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: usize) -> usize {
-    let of_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
+/// How many of the volumes with an image the container mounts itself.
+fn own_volumes(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: usize) -> usize {
+    let has_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    names.extend(mounts.iter().map(|mount| &*mount.name).filter(of_the_image));
+    names.extend(
+        mounts
+            .iter()
+            .map(|mount| &*mount.name)
+            .filter(has_the_image),
+    );
     names.len()
 }
 
+/// An init container has pulled the image before.
 #[derive(Clone, Copy, Debug)]
-struct PullOnce;
+struct PulledBefore;
 
-impl Cause for PullOnce {
-    fn rule(&self) -> Rule {
-        Rule::PullOnce
+impl FindingReason for PulledBefore {
+    fn rule(&self) -> RuleId {
+        RuleId::PullOnce
     }
 
     fn is_finding(&self) -> bool {
         false
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        told.now_pulls(names)
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        subject.now_pulls()
     }
 }

@@ -1,282 +1,244 @@
-//! *registry*: asks the registry for the digest behind each tag, and has a rule for each way in
-//! which that can fail.
+//! *registry*: verifies or pins the digest behind each tag, with an action for each way in which a
+//! lookup can fail.
 //!
-//! `Verify` needs an answer; `Pin` also writes the digest down, so that a node pulls exactly when
-//! the digest changed, and a check and its containers can't get different contents. This is what
-//! KEP-5497 asks of the kubelet, at admission.
+//! `Verify` only needs an answer. `Pin` also writes the digest into the Pod: a node then pulls
+//! exactly when the digest changed, and a check and its containers can't get different contents.
+//! KEP-5497 proposes the same for the kubelet.
 
-mod desk;
-mod failure;
-mod platform;
-mod told;
+mod missing_platform;
+mod reasons;
+mod undecided;
 
 use std::rc::Rc;
 
-use self::desk::Desk;
-pub use self::desk::{Answer, Asked, Capability, NoAnswer, Registries};
-pub use self::failure::Failure;
-pub use self::told::Pin;
-use self::told::{Failed, Pinned, UseCached, WrongPlatform};
-use super::same_image::SameImage;
-use super::{Entry, Field, Problem, Work};
-use crate::image::Reference;
-use crate::pod::{Slot, platform::AskedPlatforms};
+use self::reasons::{LookupFailed, MissingPlatform, PolicyOfPinnedTag, RegistryGaveNoDigest};
+pub use self::undecided::is_rejected_whatever_registries_answer;
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::failed_lookup::{FailedLookup, FailedLookupAction, UseCachedEffect};
+use crate::examination::finding::{Finding, FindingEffect, FindingField};
+use crate::examination::tag_resolution::TagResolution;
+use crate::examination::{Examination, Lookups};
+use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
+use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
-use crate::request::Event;
 use crate::settings::{LookupMode, OnFailure, Platform};
 
-/// A lookup that failed, or that was not made.
-#[derive(Clone, Debug)]
-pub struct FailedLookup {
-    /// How it failed.
-    pub answer: NoAnswer,
-    /// What was done.
-    pub action: OnFailure,
-    /// `UseCached`, but `images.requireAlways` keeps a container at `Always`.
-    pub kept_always: bool,
-    /// `UseCached`, and a container or check had `Always`.
-    pub lowered: bool,
-}
-
-/// An image that was looked up.
-#[derive(Debug)]
-pub struct LookedUp {
-    /// The entries that pull it.
-    members: Vec<usize>,
-    /// Its name in full.
-    image: String,
-    answer: Result<Answer, NoAnswer>,
-}
-
-/// Looks up the images that the settings name, each once, in the order of [`groups`].
-pub fn ask(work: &Work<'_>, registries: &mut dyn Registries) -> Vec<LookedUp> {
-    let asked = asked_platforms(work);
-    let with_platforms = !asked.platforms.is_empty();
-    let mut desk = Desk::new(registries, work.settings.registry.max_lookups);
-    let mut looked_up = Vec::new();
-    for members in groups(work) {
-        let entries = || members.iter().filter_map(|index| work.entries.get(*index));
-        let Some(first) = entries().next() else {
-            continue;
-        };
-        // Who pulls with Never never asks a registry.
-        let is_pulled = entries().any(|entry| entry.policy != PullPolicy::Never);
-        if !is_pulled || (first.has_digest() && !with_platforms) {
-            continue;
+/// On the first run of the rules, chooses the images to look up. On the second run, does with the
+/// answers what the settings say.
+pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
+    match &examination.lookups {
+        Lookups::Planned(_) => {
+            examination.lookups = Lookups::Planned(images_to_look_up(examination));
         }
-        let image = name(first);
-        let answer = desk.look_up(&first.reference, &image, with_platforms);
-        looked_up.push(LookedUp {
-            members,
-            image,
-            answer,
-        });
-    }
-    looked_up
-}
-
-/// Tells the entries the digests behind their tags, by which they are the same image as others.
-/// The policies are not concerned yet.
-pub fn learn(work: &mut Work<'_>, looked_up: &[LookedUp]) {
-    for LookedUp {
-        members, answer, ..
-    } in looked_up
-    {
-        let Ok(answer) = answer else {
-            continue;
-        };
-        let digest: Rc<str> = Rc::from(&*answer.digest);
-        for index in members {
-            if let Some(entry) = work.entries.get_mut(*index)
-                && !entry.has_digest()
-            {
-                entry.digest = Some(Rc::clone(&digest));
+        Lookups::Answered(images) => {
+            for image in Rc::clone(images).iter() {
+                use_answer(examination, image);
             }
         }
     }
 }
 
-/// Does what the settings say with each answer.
-pub fn apply(work: &mut Work<'_>, looked_up: &[LookedUp]) {
-    let asked = asked_platforms(work);
-    for LookedUp {
-        members,
-        image,
-        answer,
-    } in looked_up
-    {
-        match answer {
-            Ok(answer) => {
-                if let Some(index) = &answer.platforms {
-                    hold_against(work, members, &asked, index);
-                }
-                pin(work, members);
-            }
-            Err(answer) => fail(work, members, image, *answer),
+/// The images that the settings select, each once, in the order of [`places_by_image`].
+fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
+    let settings = &examination.settings.registry;
+    if settings.max_lookups == 0 || !settings.looks_up() {
+        return Vec::new();
+    }
+    let platforms = &examination.review.pod.requested_platforms;
+    let with_platforms = !platforms.platforms.is_empty();
+    let mut images = Vec::new();
+    for places in places_by_image(examination) {
+        let examined = || {
+            places
+                .iter()
+                .filter_map(|index| examination.places.get(*index))
+        };
+        let Some(first) = examined().next() else {
+            continue;
+        };
+        // An image that every place pulls with `Never` is never asked for by a node.
+        let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
+        if is_pulled && (!first.has_digest() || with_platforms) {
+            images.push(ImageToLookUp {
+                image: normalised_image(first),
+                registry: first.reference.registry().to_owned(),
+                repository: first.reference.repository(),
+                with_platforms,
+                places,
+            });
         }
     }
+    images
 }
 
-fn asked_platforms(work: &Work<'_>) -> AskedPlatforms {
-    match work.settings.registry.platform {
-        Platform::Off => AskedPlatforms::default(),
-        Platform::Warn | Platform::Reject => AskedPlatforms::by(&work.review.pod),
+/// The normalised image with its digest, or with its tag if it has no digest.
+fn normalised_image(examined: &ExaminedPlace<'_>) -> String {
+    let reference = &examined.reference;
+    let pinned = examined.tag.pinned_digest().map(|digest| &**digest);
+    match pinned.or(reference.digest()) {
+        Some(digest) => format!("{}@{digest}", reference.repository()),
+        None => reference.repository_and_tag().unwrap_or_default(),
     }
 }
 
-/// What a registry is asked for: the name in full, so that all spellings share the host's cache.
-fn name(entry: &Entry<'_>) -> String {
-    let reference = &entry.reference;
-    match (
-        entry.digest.as_deref().filter(|_| entry.pinned),
-        reference.digest(),
-    ) {
-        (Some(digest), _) | (None, Some(digest)) => {
-            format!("{}@{digest}", reference.repository())
-        }
-        (None, None) => reference.repository_and_tag().unwrap_or_default(),
-    }
-}
-
-/// The entries of each image that is looked up, the images of containers first: a check that is
-/// added later must not change the order, which decides what `registry.maxLookups` leaves out.
-fn groups(work: &Work<'_>) -> Vec<Vec<usize>> {
-    let images = SameImage::of(&work.entries);
-    let mut numbers: Vec<Option<usize>> = vec![None; images.count()];
-    let mut groups: Vec<Vec<usize>> = Vec::with_capacity(images.count());
-    for containers in [true, false] {
-        for (index, (entry, image)) in work.entries.iter().zip(images.ids()).enumerate() {
-            // One digest can stand behind several tags, and a setting name one of them.
-            let is_off = entry.lookup.mode == LookupMode::Off;
-            if is_off || (entry.place.slot == Slot::Container) != containers {
+/// The places of each image that is looked up. The images of app containers come first: an added
+/// check must not change the order, because the order decides which images `registry.maxLookups`
+/// leaves out.
+fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
+    let images = examination.image_groups();
+    let mut numbers: Vec<Option<usize>> = vec![None; images.image_count()];
+    let mut places_by_image: Vec<Vec<usize>> = Vec::with_capacity(images.image_count());
+    for app_containers in [true, false] {
+        for (index, (examined, image)) in examination.places.iter().zip(images.images()).enumerate()
+        {
+            // Several tags can share a digest, and a setting may name only one of these tags.
+            let is_off = examined.lookup.mode == LookupMode::Off;
+            if is_off || (examined.place.list == PodList::Containers) != app_containers {
                 continue;
             }
-            let next = groups.len();
+            let next = places_by_image.len();
             let Some(number) = numbers.get_mut(image) else {
                 continue;
             };
             let number = *number.get_or_insert(next);
-            match groups.get_mut(number) {
-                Some(group) => group.push(index),
-                None => groups.push(vec![index]),
+            match places_by_image.get_mut(number) {
+                Some(places) => places.push(index),
+                None => places_by_image.push(vec![index]),
             }
         }
     }
-    groups
+    places_by_image
 }
 
-/// A tag that was pinned before stays at its digest: an object that is applied again must not
-/// restart its containers because the tag moved in between.
-pub(super) fn keep_earlier_pins(work: &mut Work<'_>) {
-    // With `registry.maxLookups: 0` a tag without a digest is nobody's concern.
-    if work.review.event != Event::PodUpdate || work.settings.registry.max_lookups == 0 {
-        return;
-    }
-    for entry in &mut work.entries {
-        if let Some(previous) = entry.place.previous_image.as_deref()
-            && let Ok(previous) = Reference::parse(previous)
-            && entry.reference.is_pinned_as(previous)
-            && entry.lookup.mode == LookupMode::Pin
-        {
-            entry.digest = previous.digest().map(Rc::from);
-            entry.pinned = true;
+fn use_answer(examination: &mut Examination<'_>, image: &LookedUpImage) {
+    match &image.answer {
+        Ok(answer) => {
+            if let Some(index) = &answer.platforms {
+                report_missing_platform(examination, &image.places, index);
+            }
+            pin_tags(examination, &image.places);
         }
+        Err(error) => use_error(examination, image, *error),
     }
 }
 
-/// Pins the tags of these entries, whose digests are known. Those of a template stay: its Pods are
-/// pinned when they are made.
-fn pin(work: &mut Work<'_>, members: &[usize]) {
-    let event = work.review.event;
-    for index in members {
-        let Some(entry) = work.entries.get_mut(*index) else {
+/// Pins the tags of these places, whose digests are known. A pod template keeps its tags: its Pods
+/// are pinned when they are created.
+fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
+    let request_type = examination.review.request_type;
+    for index in places {
+        let Some(examined) = examination.places.get_mut(*index) else {
             continue;
         };
-        if entry.has_digest() || entry.lookup.mode != LookupMode::Pin || event.is_template() {
+        if examined.has_digest()
+            || examined.lookup.mode != LookupMode::Pin
+            || request_type.is_template()
+        {
             continue;
         }
-        entry.pinned = true;
-        if event.may_change_policy() && entry.policy != PullPolicy::Never {
-            let policy = match entry.require_always {
+        let TagResolution::Resolved(digest) = &examined.tag else {
+            continue;
+        };
+        examined.tag = TagResolution::Pinned(Rc::clone(digest));
+        if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
+            let policy = match examined.limits.require_always {
                 Some(_) => PullPolicy::Always,
                 None => PullPolicy::IfNotPresent,
             };
-            entry.set_policy(policy, Pinned);
+            examined.set_policy(policy, PolicyOfPinnedTag);
         }
     }
 }
 
-/// Holds the platforms of an image against those that the Pod asks for.
-fn hold_against(
-    work: &mut Work<'_>,
-    members: &[usize],
-    asked: &AskedPlatforms,
+/// Compares the platforms in an image's index with those that the Pod asks for.
+fn report_missing_platform(
+    examination: &mut Examination<'_>,
+    places: &[usize],
     index: &[oci_spec::image::Platform],
 ) {
-    let Some((has, lacks)) = platform::missing_in(asked, index) else {
+    let requested = &examination.review.pod.requested_platforms;
+    let Some((has, lacks)) = missing_platform::find(requested, index) else {
         return;
     };
-    let field = format!("{}.{}", work.review.spec_path(), asked.field);
-    let wrong = WrongPlatform { has, lacks, field };
-    let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
+    let reason = MissingPlatform {
+        has,
+        lacks,
+        pod_spec: examination.review.spec_path(),
+        field: requested.field,
+    };
+    let Some(first) = places
+        .first()
+        .and_then(|first| examination.places.get(*first))
+    else {
         return;
     };
-    let problem = first.problem(Field::Image, None, wrong);
-    work.problems.push(Problem {
-        advice: work.settings.registry.platform == Platform::Warn,
-        ..problem
-    });
+    let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
+    if examination.settings.registry.platform == Platform::Warn {
+        finding.effect = FindingEffect::Advice;
+    }
+    examination.findings.push(finding);
 }
 
-/// A registry gave no digest for the tag of these entries.
-fn fail(work: &mut Work<'_>, members: &[usize], image: &str, answer: NoAnswer) {
-    let event = work.review.event;
-    let Some(first) = members.first().and_then(|first| work.entries.get(*first)) else {
+/// Takes the action for an image whose lookup failed.
+fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: LookupError) {
+    let request_type = examination.review.request_type;
+    let Some(first) = image
+        .places
+        .first()
+        .and_then(|first| examination.places.get(*first))
+    else {
         return;
     };
-    let mut action = answer.failure.action(&first.lookup);
-    // An outage doesn't belong into a template, and the policies of a Pod that exists can't change.
-    // A digest was looked up for its platforms only: nothing of it is left open.
-    let keeps_policy =
-        !event.may_change_policy() || event.is_template() || first.reference.digest().is_some();
+    let mut action = error.class.action(&first.lookup);
+    // An outage must not be written into a pod template. The pull policies of an existing Pod
+    // can't change. A digest was looked up for its platforms only, so there is no tag to resolve.
+    let keeps_policy = !request_type.may_change_pull_policy()
+        || request_type.is_template()
+        || first.reference.digest().is_some();
     if action == OnFailure::UseCached && keeps_policy {
         action = OnFailure::KeepTag;
     }
-    // A warning never rejects.
-    let for_a_warning = work.settings.registry.platform == Platform::Warn;
-    if action == OnFailure::Reject && first.has_digest() && for_a_warning {
+    // `platform: Warn` never rejects.
+    let is_for_a_warning = examination.settings.registry.platform == Platform::Warn;
+    if action == OnFailure::Reject && first.has_digest() && is_for_a_warning {
         action = OnFailure::KeepTag;
     }
-    let mut kept_always = false;
-    let mut lowered = false;
-    match action {
+    let action = match action {
         OnFailure::Reject => {
-            let problem = first.problem(Field::Image, None, Failed(answer));
-            work.problems.push(problem);
+            let reason = LookupFailed(error);
+            let finding = Finding::unrepairable(first.place, FindingField::Image, reason);
+            examination.findings.push(finding);
+            FailedLookupAction::Reject
         }
         OnFailure::UseCached => {
-            for index in members {
-                let Some(entry) = work.entries.get_mut(*index) else {
-                    continue;
-                };
-                if entry.require_always.is_some() {
-                    kept_always = true;
-                    continue;
-                }
-                entry.use_cached = true;
-                if entry.policy == PullPolicy::Always {
-                    lowered = true;
-                    entry.set_policy(PullPolicy::IfNotPresent, UseCached);
-                }
-            }
+            FailedLookupAction::UseCached(use_cached(examination, &image.places))
         }
-        OnFailure::KeepTag => {}
-    }
-    let lookup = FailedLookup {
-        answer,
-        action,
-        kept_always,
-        lowered,
+        OnFailure::KeepTag => FailedLookupAction::KeepTag,
     };
-    work.lookups.insert(image.to_owned(), lookup);
+    let failed = FailedLookup { error, action };
+    examination
+        .failed_lookups
+        .insert(image.image.clone(), failed);
+}
+
+/// Lets these places use the image that the node has cached.
+fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedEffect {
+    let mut effect = UseCachedEffect::NothingLowered;
+    for index in places {
+        let Some(examined) = examination.places.get_mut(*index) else {
+            continue;
+        };
+        if examined.limits.require_always.is_some() {
+            effect = UseCachedEffect::AlwaysKept;
+            continue;
+        }
+        examined.tag = TagResolution::UseCached;
+        if examined.policy == PullPolicy::Always {
+            if effect == UseCachedEffect::NothingLowered {
+                effect = UseCachedEffect::Lowered;
+            }
+            examined.set_policy(PullPolicy::IfNotPresent, RegistryGaveNoDigest);
+        }
+    }
+    effect
 }

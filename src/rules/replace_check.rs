@@ -1,64 +1,68 @@
-//! *replace-check*: image checks that a controller made become image volumes.
+//! *replace-check*: image checks that a controller made as init containers become image volumes.
 //!
-//! An init container costs about a second of each start, whatever it does; an image volume on one
-//! that is there anyway costs next to nothing. It is a saving and not a finding, so no mode
-//! reports it, and it comes last: the other rules see the same checks before and after.
+//! An init container costs about a second of each start. An image volume on an init container that
+//! is there anyway costs nearly nothing. It is a saving and not a finding, so no mode reports it.
+//! It is the last rule, so that all other rules see the same checks on a second run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::missing_check::{Carriers, MOUNTED_IN};
-use super::same_image::SameImage;
-use super::{Entry, Role, Work};
-use crate::pod::{Place, Slot};
-use crate::request::Event;
+use crate::examination::check_volume::{CheckVolumeCarriers, mount_path};
+use crate::examination::examined_place::{ExaminedPlace, Role};
+use crate::examination::{Examination, ReplacedChecks};
+use crate::pod::{ContainerOrVolume, PodList};
+use crate::request::RequestType;
 
-/// The longest name of a volume, a DNS label.
-const NAME_MAX: usize = 63;
+/// The longest name of a volume, a DNS label. Source: `ValidateVolumes` in
+/// `pkg/apis/core/validation/validation.go`.
+const VOLUME_NAME_MAX: usize = 63;
 
-/// Finds the checks to replace: the numbers of their entries. Only Pods of a controller, which
-/// nobody applies again: that would bring the init containers back, and they are immutable.
-pub fn apply(work: &mut Work<'_>) {
-    let review = work.review;
-    if !work.settings.image_checks.replace_existing
-        || review.event != Event::PodCreate
-        || !review.is_controlled()
+/// Chooses the checks to replace. Only Pods that have a controller are changed: nobody applies
+/// those again. Applied again, the manifest would bring the init containers back, and these are
+/// immutable.
+pub fn replace_init_containers(examination: &mut Examination<'_>) {
+    let review = examination.review;
+    if !examination.settings.image_checks.replace_existing
+        || review.request_type != RequestType::PodCreate
+        || !review.has_controller()
         || review.pod.is_windows()
     {
         return;
     }
     let mut volumes: BTreeSet<&str> = BTreeSet::new();
     volumes.extend(review.pod.volume_names.iter().map(|name| &**name));
-    volumes.extend(work.added.iter().map(|check| &*check.name));
-    let mut checked_by_volumes: BTreeSet<&str> = BTreeSet::new();
+    volumes.extend(examination.added_checks.iter().map(|check| &*check.name));
+    let mut check_volumes: BTreeSet<&str> = BTreeSet::new();
     let mut other_volumes: BTreeSet<&str> = BTreeSet::new();
-    for entry in &work.entries {
-        match (entry.place.slot, entry.role) {
-            (Slot::ImageVolume, Role::Check) => &mut checked_by_volumes,
-            (Slot::ImageVolume, _) => &mut other_volumes,
+    for examined in &examination.places {
+        match (examined.place.list, examined.role) {
+            (PodList::Volumes, Role::ImageCheck) => &mut check_volumes,
+            (PodList::Volumes, _) => &mut other_volumes,
             _ => continue,
         }
-        .insert(&*entry.place.name.value);
+        .insert(&*examined.place.name.value);
     }
     let mut replaced: BTreeMap<usize, usize> = BTreeMap::new();
-    for (index, entry) in work.entries.iter().enumerate() {
-        let place = entry.place;
+    for (index, examined) in examination.places.iter().enumerate() {
+        let place = examined.place;
         let name = &*place.name.value;
-        let is_check = entry.role == Role::Check && place.slot == Slot::InitContainer;
-        // Without the last init container that mounts it, an image volume would be one to guard.
+        let is_check = examined.role == Role::ImageCheck && place.list == PodList::InitContainers;
+        // If only app containers still mounted an image volume, the volume would become guarded.
         let mounts_another = || {
             let mut mounts = place.mounts.iter();
             mounts.any(|mount| other_volumes.contains(&*mount.name))
         };
-        if is_check && name.len() <= NAME_MAX && !mounts_another() && volumes.insert(name) {
+        if is_check && name.len() <= VOLUME_NAME_MAX && !mounts_another() && volumes.insert(name) {
             replaced.insert(place.index, index);
         }
     }
-    // What can't be mounted on the carrier stays, and may be the carrier itself then.
+    // A check stays if its volume can't be mounted on the carrier. Then it may become the carrier
+    // itself, so this is worked out until nothing changes.
     while !replaced.is_empty() {
-        let is_replaced = |place: &Place<'_>| replaced.contains_key(&place.index);
-        let mut init_containers = review.pod.list(Slot::InitContainer);
+        let is_replaced = |place: &ContainerOrVolume<'_>| replaced.contains_key(&place.index);
+        let mut init_containers = review.pod.list(PodList::InitContainers);
         let staying = init_containers.clone().filter(|place| !is_replaced(place));
-        let Carriers::InitContainer(carrier) = Carriers::among(staying, work.settings) else {
+        let carriers = CheckVolumeCarriers::among(staying, examination.settings);
+        let CheckVolumeCarriers::InitContainer(carrier) = carriers else {
             if let Some(first) = init_containers.next() {
                 replaced.remove(&first.index);
             }
@@ -69,14 +73,14 @@ pub fn apply(work: &mut Work<'_>) {
         let collide: Vec<usize> = init_containers
             .filter(|place| is_replaced(place))
             .filter(|place| {
-                let mut moved = volumes_to_move(place, carrier, &checked_by_volumes);
+                let mut moved = volumes_to_move(place, carrier, &check_volumes);
                 in_use.contains(&*mount_path(&place.name.value))
                     || moved.any(|volume| in_use.contains(&*mount_path(volume)))
             })
             .map(|place| place.index)
             .collect();
         let keep = if collide.is_empty() {
-            with_one_that_stays(work, &replaced)
+            beside_a_check_that_stays(examination, &replaced)
         } else {
             collide
         };
@@ -87,68 +91,59 @@ pub fn apply(work: &mut Work<'_>) {
             replaced.remove(&place);
         }
     }
-    // In the order of the entries, which is that of the init containers.
-    let entries: Vec<usize> = replaced.into_values().collect();
-    let mut moved = BTreeSet::new();
-    if let Carriers::InitContainer(carrier) = carriers(work, &entries) {
-        for entry in entries.iter().filter_map(|index| work.entries.get(*index)) {
-            moved.extend(volumes_to_move(entry.place, carrier, &checked_by_volumes));
+    let mut moved_volumes = BTreeSet::new();
+    let staying = review.pod.list(PodList::InitContainers);
+    let staying = staying.filter(|place| !replaced.contains_key(&place.index));
+    if let CheckVolumeCarriers::InitContainer(carrier) =
+        CheckVolumeCarriers::among(staying, examination.settings)
+    {
+        let indexes = replaced.values();
+        for examined in indexes.filter_map(|index| examination.places.get(*index)) {
+            moved_volumes.extend(volumes_to_move(examined.place, carrier, &check_volumes));
         }
     }
-    work.moved_mounts = moved.into_iter().collect();
-    work.replaced = entries;
+    examination.replaced_checks = ReplacedChecks {
+        places: replaced.into_values().collect(),
+        moved_volumes: moved_volumes.into_iter().collect(),
+    };
 }
 
-/// The checks of an image of which one stays: they would come behind it, and another of them would
-/// be the first, which is the one that is raised.
-fn with_one_that_stays(work: &Work<'_>, replaced: &BTreeMap<usize, usize>) -> Vec<usize> {
-    let images = SameImage::of(&work.entries);
-    let mut stays = vec![false; images.count()];
-    let is_replaced = |entry: &Entry<'_>| {
-        entry.place.slot == Slot::InitContainer && replaced.contains_key(&entry.place.index)
+/// The replaced checks of an image of which another check stays. If one check of an image has to
+/// stay, all checks of that image stay. Otherwise their order would change, and *weak-check* raises
+/// the first one.
+fn beside_a_check_that_stays(
+    examination: &Examination<'_>,
+    replaced: &BTreeMap<usize, usize>,
+) -> Vec<usize> {
+    let images = examination.image_groups();
+    let mut stays = vec![false; images.image_count()];
+    let is_replaced = |examined: &ExaminedPlace<'_>| {
+        examined.place.list == PodList::InitContainers
+            && replaced.contains_key(&examined.place.index)
     };
     let checks = || {
-        let entries = work.entries.iter().zip(images.ids());
-        entries.filter(|(entry, _)| entry.role == Role::Check)
+        let places = examination.places.iter().zip(images.images());
+        places.filter(|(examined, _)| examined.role == Role::ImageCheck)
     };
-    for (entry, image) in checks() {
+    for (examined, image) in checks() {
         if let Some(stays) = stays.get_mut(image) {
-            *stays |= !is_replaced(entry);
+            *stays |= !is_replaced(examined);
         }
     }
     let stays = |image: usize| stays.get(image).copied().unwrap_or_default();
-    let together = checks().filter(|(entry, image)| is_replaced(entry) && stays(*image));
-    together.map(|(entry, _)| entry.place.index).collect()
+    let together = checks().filter(|(examined, image)| is_replaced(examined) && stays(*image));
+    together.map(|(examined, _)| examined.place.index).collect()
 }
 
-/// Where the volume of a check is mounted.
-#[must_use]
-pub fn mount_path(volume: &str) -> String {
-    format!("{MOUNTED_IN}{volume}")
-}
-
-/// Who mounts volumes in the Pod that goes out, in which some checks are replaced.
-#[must_use]
-pub fn carriers<'p>(work: &Work<'p>, replaced: &[usize]) -> Carriers<'p> {
-    let gone = replaced.iter().filter_map(|index| work.entries.get(*index));
-    let gone: Vec<usize> = gone.map(|entry| entry.place.index).collect();
-    let staying = work
-        .review
-        .pod
-        .list(Slot::InitContainer)
-        .filter(|place| gone.binary_search(&place.index).is_err());
-    Carriers::among(staying, work.settings)
-}
-
-/// The volumes of other checks that an init container carries and the new carrier doesn't.
+/// The check volumes that an init container carries and the new carrier doesn't.
 fn volumes_to_move<'p>(
-    place: &'p Place<'p>,
-    carrier: &'p Place<'p>,
-    checks: &BTreeSet<&str>,
+    place: &'p ContainerOrVolume<'p>,
+    carrier: &'p ContainerOrVolume<'p>,
+    check_volumes: &BTreeSet<&str>,
 ) -> impl Iterator<Item = &'p str> {
     place
         .mounts
         .iter()
         .map(|mount| &*mount.name)
-        .filter(|volume| checks.contains(volume) && !carrier.has_mounted(volume))
+        .filter(|volume| check_volumes.contains(volume) && !carrier.has_mounted(volume))
 }

@@ -1,19 +1,22 @@
-//! *stuck-pull*: a Pod that exists waits for an image, and nobody hears of it.
+//! *stuck-pull*: tells which containers of an existing Pod wait for an image.
 //!
-//! Audits send existing Pods as if they were being created, with their status, which the API
-//! server strips from new ones. What the kubelet says in a status may hold addresses and tokens,
-//! so only its reasons are read.
+//! Audits send existing Pods as if they were created, with their status. The API server removes the
+//! status of a Pod that is really created. A message of the kubelet may hold addresses and tokens,
+//! so only the reasons are read.
 
 use std::collections::BTreeMap;
 
-use super::same_image::SameImage;
-use super::{Cause, Field, Role, Rule, Told, Work};
-use crate::pod::{Place, Slot};
+use crate::examination::Examination;
+use crate::examination::examined_place::Role;
+use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
+use crate::examination::image_groups::ImageGroups;
+use crate::pod::field_path::FieldPath;
+use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::request::ContainerStatus;
-use crate::sentence::Names;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
 
-/// The reasons of a waiting container that concern its image, and what a person can do.
+/// The reasons of a waiting container that concern its image, each with a way out.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
@@ -31,61 +34,64 @@ const REASONS: [(&str, &str); 7] = [
     ("SignatureValidationFailed", "sign its image"),
 ];
 
-/// Finds what waits in a status, which is [read](crate::request::Review::read_status) in the modes
-/// that only tell.
-pub fn apply(work: &mut Work<'_>) {
-    let status = &work.review.status;
+/// Reports the containers that wait for an image. The status is
+/// [read](crate::request::Review::read_status) only in the modes that change nothing.
+pub fn report(examination: &mut Examination<'_>) {
+    let status = &examination.review.status;
     if !status.is_waiting() {
         return;
     }
-    let images = SameImage::of(&work.entries);
-    let by_name = indexes(work.entries.iter().map(|entry| slot_and_name(entry.place)));
-    let entries: Vec<_> = work.entries.iter().zip(images.ids()).collect();
-    let passed = passed_checks(work, &images);
-    let mut problems = Vec::new();
-    for container in status.containers() {
-        let (slot, name) = (container.slot, container.name);
-        let reason = container.waiting_for();
+    let images = examination.image_groups();
+    let places: Vec<_> = examination.places.iter().zip(images.images()).collect();
+    let by_name = indexes(places.iter().map(|(one, _)| list_and_name(one.place)));
+    let passed = passed_checks(examination, &images);
+    let mut findings = Vec::new();
+    for container in &status.containers {
+        let (list, name) = (container.pod_list, &*container.name);
+        let reason = container.state.waiting_reason.as_deref();
         let Some((reason, way_out)) = REASONS.iter().find(|(known, _)| Some(*known) == reason)
         else {
             continue;
         };
-        let index_of_entry = by_name.get(&(slot, name));
-        let Some((entry, image)) = index_of_entry.and_then(|index| entries.get(*index)) else {
+        let index = by_name.get(&(list, name));
+        let Some((examined, image)) = index.and_then(|index| places.get(*index)) else {
             continue;
         };
-        let condition = match slot {
-            Slot::InitContainer => "Initialized",
+        let condition = match list {
+            PodList::InitContainers => "Initialized",
             _ => "ContainersReady",
         };
-        let (list, index) = (container.list, container.index);
-        let stuck = Stuck {
+        let waiting = WaitingContainer {
             reason,
             way_out,
-            since: status.last_transition(condition).map(str::to_owned),
-            passed: passed
+            since: status.last_transition(condition),
+            passed_check: passed
                 .get(*image)
                 .copied()
                 .flatten()
-                .filter(|_| slot == Slot::Container),
+                .filter(|_| list == PodList::Containers),
         };
-        let field = Field::Status {
-            path: format!("status.{list}[{index}].state.waiting.reason"),
+        let field = FindingField::WaitingReason {
+            path: FieldPath::Status {
+                list: container.status_list,
+                index: container.index,
+                field: "state.waiting.reason",
+            },
             found: reason,
         };
-        problems.push(entry.problem(field, None, stuck));
+        findings.push(Finding::unrepairable(examined.place, field, waiting));
     }
-    work.problems.append(&mut problems);
+    examination.findings.append(&mut findings);
 }
 
-fn slot_and_name<'n>(place: &'n Place<'_>) -> (Slot, &'n str) {
-    (place.slot, &place.name.value)
+fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodList, &'n str) {
+    (place.list, &place.name.value)
 }
 
-/// Containers and volumes by slot and name, as indexes of what they come from.
-type Indexes<'n> = BTreeMap<(Slot, &'n str), usize>;
+/// Indexes by list and name.
+type Indexes<'n> = BTreeMap<(PodList, &'n str), usize>;
 
-fn indexes<'n>(named: impl Iterator<Item = (Slot, &'n str)>) -> Indexes<'n> {
+fn indexes<'n>(named: impl Iterator<Item = (PodList, &'n str)>) -> Indexes<'n> {
     let mut indexes = Indexes::new();
     for (index, named) in named.enumerate() {
         indexes.insert(named, index);
@@ -93,37 +99,43 @@ fn indexes<'n>(named: impl Iterator<Item = (Slot, &'n str)>) -> Indexes<'n> {
     indexes
 }
 
-/// For each image, the first of its checks that has passed: an init container when it ended well,
-/// a volume once the first who mounts it has started.
-fn passed_checks<'p>(work: &Work<'p>, images: &SameImage) -> Vec<Option<Passed<'p>>> {
-    let statuses: Vec<_> = work.review.status.containers().collect();
-    let by_name = indexes(statuses.iter().map(|status| (status.slot, status.name)));
-    let state = |place: &Place<'_>| statuses.get(*by_name.get(&slot_and_name(place))?);
-    let places = &work.review.pod.places;
-    let mut carriers = Indexes::new();
-    // The first who mounts a volume comes last, and stays.
+/// For each image, the first of its checks that passed. An init container has passed if it
+/// succeeded. A check volume has passed once its first carrier started.
+fn passed_checks<'p>(
+    examination: &Examination<'p>,
+    images: &ImageGroups,
+) -> Vec<Option<PassedCheck<'p>>> {
+    let statuses = &examination.review.status.containers;
+    let by_name = indexes(statuses.iter().map(|one| (one.pod_list, &*one.name)));
+    let state = |place: &ContainerOrVolume<'_>| {
+        let index = by_name.get(&list_and_name(place))?;
+        statuses.get(*index).map(|status| &status.state)
+    };
+    let places = &examination.review.pod.places;
+    let mut first_carriers = Indexes::new();
+    // In reverse, so that the first carrier of a volume is inserted last and stays.
     for (index, place) in places.iter().enumerate().rev() {
         for mount in &place.mounts {
-            carriers.insert((Slot::ImageVolume, &mount.name), index);
+            first_carriers.insert((PodList::Volumes, &mount.name), index);
         }
     }
-    let mut passed = vec![None; images.count()];
-    for (check, image) in work.entries.iter().zip(images.ids()) {
-        if check.role != Role::Check {
+    let mut passed = vec![None; images.image_count()];
+    for (check, image) in examination.places.iter().zip(images.images()) {
+        if check.role != Role::ImageCheck {
             continue;
         }
         let place = check.place;
-        let has_passed = if place.slot == Slot::ImageVolume {
-            let carrier = carriers.get(&slot_and_name(place));
+        let has_passed = if place.list == PodList::Volumes {
+            let carrier = first_carriers.get(&list_and_name(place));
             let carrier = carrier.and_then(|index| places.get(*index));
             carrier
                 .and_then(state)
-                .is_some_and(ContainerStatus::has_started)
+                .is_some_and(|state| state.has_started)
         } else {
-            state(place).is_some_and(ContainerStatus::has_ended_well)
+            state(place).is_some_and(|state| state.has_succeeded)
         };
         if let Some(passed) = passed.get_mut(image).filter(|_| has_passed) {
-            passed.get_or_insert(Passed {
+            passed.get_or_insert(PassedCheck {
                 name: &place.name.value,
                 policy: check.policy_before(),
             });
@@ -132,52 +144,80 @@ fn passed_checks<'p>(work: &Work<'p>, images: &SameImage) -> Vec<Option<Passed<'
     passed
 }
 
-/// A container that waits.
+/// A container that waits for its image.
 #[derive(Clone, Debug)]
-struct Stuck<'p> {
+struct WaitingContainer<'p> {
     reason: &'static str,
     way_out: &'static str,
-    since: Option<String>,
-    passed: Option<Passed<'p>>,
+    since: Option<&'p str>,
+    passed_check: Option<PassedCheck<'p>>,
 }
 
-/// An image check that has passed.
+/// An image check that passed.
 #[derive(Clone, Copy, Debug)]
-struct Passed<'p> {
+struct PassedCheck<'p> {
     name: &'p str,
     policy: PullPolicy,
 }
 
-impl Cause for Stuck<'_> {
-    fn rule(&self) -> Rule {
-        Rule::StuckPull
+impl FindingReason for WaitingContainer<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::StuckPull
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let (name, image) = (names.show(told.name), names.show(told.image));
-        let reason = match &self.since {
-            // A line that is short of room does without.
-            Some(since) if names.are_whole() => {
-                format!("{} since {}", self.reason, names.show(since))
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
+        let (name, image) = (subject.name, subject.image);
+        let reason = match self.since {
+            Some(since) if room == Room::Full => {
+                sentence!(self.reason, " since ", ObjectText(since))
             }
-            _ => self.reason.to_owned(),
+            _ => self.reason.into(),
         };
-        let Some(passed) = &self.passed else {
-            let (found, way_out) = (told.found, self.way_out);
-            return format!("{name} waits for {image} with {found} ({reason}): {way_out}");
+        let Some(check) = self.passed_check else {
+            return sentence!(
+                name,
+                " waits for ",
+                image,
+                " with ",
+                subject.found(),
+                " (",
+                reason,
+                "): ",
+                self.way_out
+            );
         };
-        let (check, policy) = (names.show(passed.name), passed.policy.as_str());
-        let way_out = match passed.policy {
-            PullPolicy::Always => format!("set {name} to IfNotPresent"),
-            PullPolicy::IfNotPresent | PullPolicy::Never => format!("set {check} to Always"),
+        let check_name = ObjectText(check.name);
+        let way_out = match check.policy {
+            PullPolicy::Always => sentence!("set ", name, " to IfNotPresent"),
+            PullPolicy::IfNotPresent | PullPolicy::Never => {
+                sentence!("set ", check_name, " to Always")
+            }
         };
-        if names.are_whole() {
-            format!(
-                "{name} waits for {image} ({reason}) although {check} passed with {policy}: the \
-                 registry no longer has it or can't be reached; {way_out}"
-            )
-        } else {
-            format!("{name} waits for {image} ({reason}), yet {check} passed: {way_out}")
+        match room {
+            Room::Full => sentence!(
+                name,
+                " waits for ",
+                image,
+                " (",
+                reason,
+                ") although ",
+                check_name,
+                " passed with ",
+                check.policy,
+                ": the registry no longer has it or can't be reached; ",
+                way_out
+            ),
+            Room::Line => sentence!(
+                name,
+                " waits for ",
+                image,
+                " (",
+                reason,
+                "), yet ",
+                check_name,
+                " passed: ",
+                way_out
+            ),
         }
     }
 }

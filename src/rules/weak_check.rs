@@ -1,57 +1,61 @@
-//! *weak-check*: an image check pulls at least as strongly as what it guards.
+//! *weak-check*: the strongest check of a container has to be at least as strong as the container.
 //!
-//! A check with `IfNotPresent` passes on a stale image that the node has, and the container with
-//! `Always` then asks the registry and hangs in `ImagePullBackOff`.
+//! A check with `IfNotPresent` passes on a stale image that the node has cached. Then the container
+//! with `Always` asks the registry, and hangs in `ImagePullBackOff`.
 
-use super::same_image::{Pulls, SameImage};
-use super::{Cause, Field, Rule, Told, Work, missing_check, settled};
+use crate::examination::Examination;
+use crate::examination::configured_default::stable_check_policy;
+use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
+use crate::examination::image_groups::PullsOfSpelling;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::Names;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
 
-/// The container that pulls more strongly than the image's checks.
-#[derive(Clone, Copy, Debug)]
-struct Stronger<'p> {
-    name: &'p str,
-    policy: PullPolicy,
-}
-
-/// Raises the first check of each image whose checks are too weak: of those that are written like
-/// the container's image; where nothing written alike pulls it first, and nothing will be added, of
-/// all checks of the image, which still tell a missing image early.
-pub fn apply(work: &mut Work<'_>, images: &SameImage) {
-    let by_spelling = images.pulls(&work.entries);
+/// Raises the first check of each image whose checks are too weak.
+///
+/// The checks of a container are those that are written like its image. If there are none, and
+/// none will be added, they are the checks of the same image in any spelling. Such a check still
+/// finds a missing image early.
+pub fn raise_weak_checks(examination: &mut Examination<'_>) {
+    if !examination.compares_checks() {
+        return;
+    }
+    let images = examination.image_groups();
+    let by_spelling = images.pulls(&examination.places);
     let mut by_image = images.checks(&by_spelling);
-    let adds = missing_check::adds(work);
-    let has_own = |pulls: &&Pulls| pulls.checks.first.is_some();
-    let written_alike = by_spelling.iter().filter(has_own);
-    let needs_others = |pulls: &&Pulls| !adds && !pulls.is_covered();
-    let written_otherwise = by_spelling.iter().filter(needs_others);
-    let cannot_tell = work.cannot_tell_images_apart();
-    for pulls in written_alike.chain(written_otherwise) {
-        let Some(of_the_image) = by_image.get_mut(pulls.image) else {
+    let adds_missing_checks = examination.adds_missing_checks();
+    let has_own_check = |pulls: &&PullsOfSpelling| pulls.checks.first.is_some();
+    let written_alike = by_spelling.iter().filter(has_own_check);
+    let is_left_uncovered = |pulls: &&PullsOfSpelling| !adds_missing_checks && !pulls.is_covered();
+    let written_differently = by_spelling.iter().filter(is_left_uncovered);
+    let unknown_answers = examination.answers_unknown_to_the_copy();
+    for pulls in written_alike.chain(written_differently) {
+        let Some(checks_of_image) = by_image.get_mut(pulls.image) else {
             continue;
         };
-        // By now they include what was raised for its own spelling, which may do for the others.
-        let checks = if has_own(&pulls) {
+        // A check that was just raised for its own spelling may be strong enough for the other
+        // spellings.
+        let checks = if has_own_check(&pulls) {
             pulls.checks
         } else {
-            *of_the_image
+            *checks_of_image
         };
         let (Some(first), Some((guarded, needed))) = (checks.first, pulls.guarded) else {
             continue;
         };
-        let Some(guarded) = work.entries.get(guarded) else {
+        let Some(guarded) = examination.places.get(guarded) else {
             continue;
         };
-        // A check that only a default made weak is raised again all the same.
-        let left_by_use_cached = checks.use_cached && checks.came_in < Some(needed);
+        // `UseCached` excuses a check that came in weak. It doesn't excuse a check that a default
+        // made weak.
+        let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
         if checks.strongest >= Some(needed)
-            || left_by_use_cached
-            || cannot_tell.may_be_checked(&guarded.reference, needed)
+            || is_excused
+            || unknown_answers.may_check(&guarded.reference, needed)
         {
             continue;
         }
-        let stronger = Stronger {
+        let stronger = StrongerContainer {
             name: &guarded.place.name.value,
             policy: needed,
         };
@@ -59,56 +63,76 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             PullPolicy::Always => checks.first_for_always,
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
         };
-        match raised.and_then(|check| work.entries.get_mut(check)) {
+        match raised.and_then(|check| examination.places.get_mut(check)) {
             Some(check) => {
-                let policy = settled::check(check, needed, work.settings);
+                let policy = stable_check_policy(check, needed, examination.settings);
                 check.set_policy(policy, stronger);
-                of_the_image.strongest = of_the_image.strongest.max(Some(policy));
+                checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
             }
-            // images.forbidAlways names the check and not the container.
             None => {
-                if let Some(check) = work.entries.get(first) {
-                    let conflict = Conflict(stronger);
-                    let problem = check.problem(Field::Policy, None, conflict);
-                    work.problems.push(problem);
+                if let Some(check) = examination.places.get(first) {
+                    let reason = CheckForbidsAlways(stronger);
+                    let finding =
+                        Finding::unrepairable(check.place, FindingField::PullPolicy, reason);
+                    examination.findings.push(finding);
                 }
             }
         }
     }
 }
 
-impl Cause for Stronger<'_> {
-    fn rule(&self) -> Rule {
-        Rule::WeakCheck
+/// The container that pulls more strongly than the checks of its image.
+#[derive(Clone, Copy, Debug)]
+struct StrongerContainer<'p> {
+    name: &'p str,
+    policy: PullPolicy,
+}
+
+impl FindingReason for StrongerContainer<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::WeakCheck
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let (pulls, way_out) = (told.pulls(names), told.way_out(names));
-        let (name, policy) = (names.show(self.name), self.policy.as_str());
-        format!("{pulls} but {name} pulls it with {policy}: {way_out}")
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        sentence!(
+            subject.pulls(),
+            " but ",
+            ObjectText(self.name),
+            " pulls it with ",
+            self.policy,
+            ": ",
+            subject.way_out()
+        )
     }
 
-    fn repaired(&self, told: &Told<'_>, names: Names) -> Option<String> {
-        let (now_pulls, name) = (told.now_pulls(names), names.show(self.name));
-        Some(format!("{now_pulls}, as {name} needs"))
+    fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
+        let name = ObjectText(self.name);
+        Some(sentence!(subject.now_pulls(), ", as ", name, " needs"))
     }
 }
 
-/// The check can't be raised.
+/// `images.forbidAlways` names the check and not the container, so the check can't be raised.
 #[derive(Clone, Copy, Debug)]
-struct Conflict<'p>(Stronger<'p>);
+struct CheckForbidsAlways<'p>(StrongerContainer<'p>);
 
-impl Cause for Conflict<'_> {
-    fn rule(&self) -> Rule {
-        Rule::WeakCheck
+impl FindingReason for CheckForbidsAlways<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::WeakCheck
     }
 
-    fn sentence(&self, told: &Told<'_>, names: Names) -> String {
-        let (check, image) = (names.show(told.name), names.show(told.image));
-        let (name, policy) = (names.show(self.0.name), self.0.policy.as_str());
-        format!(
-            "{check} may not pull {image} with {policy} (images.forbidAlways), but {name} does: \
-             set {name} to IfNotPresent"
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let name = ObjectText(self.0.name);
+        sentence!(
+            subject.name,
+            " may not pull ",
+            subject.image,
+            " with ",
+            self.0.policy,
+            " (images.forbidAlways), but ",
+            name,
+            " does: set ",
+            name,
+            " to IfNotPresent"
         )
     }
 }

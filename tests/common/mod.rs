@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::rules::registry::Registries;
+use consistent_pull_policy::lookup::Registries;
 use oci_spec::image::Platform;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What is promised of every answer, as checks that any property can make.
 
-use consistent_pull_policy::rules::registry::Failure;
+use consistent_pull_policy::lookup::FailureClass as Failure;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What a request is about: the kind of its object, and what happens to it.
+//! The type of a request: the kind of its object, and the operation.
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Pod, PodTemplate, ReplicationController};
 
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ObjectKind {
     /// v1 Pod
     Pod,
     /// v1 `PodTemplate`
@@ -20,8 +20,9 @@ pub enum Kind {
     Workload,
 }
 
-impl Kind {
-    /// The group decides together with the kind: other groups have kinds of the same name.
+impl ObjectKind {
+    /// The kind of a group and a kind's name. The group counts, because other groups have kinds
+    /// of the same name.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
         let is = |wanted: (&str, &str)| wanted == (group, kind);
@@ -47,7 +48,7 @@ impl Kind {
 
     /// The keys that lead from the object to its Pod spec.
     #[must_use]
-    pub const fn path(self) -> &'static [&'static str] {
+    pub const fn spec_path(self) -> &'static [&'static str] {
         match self {
             Self::Pod => &["spec"],
             Self::PodTemplate => &["template", "spec"],
@@ -57,45 +58,45 @@ impl Kind {
     }
 }
 
-/// Group and kind of a resource.
+/// The group and the kind of a resource.
 const fn names_of<K: Resource>() -> (&'static str, &'static str) {
     (K::GROUP, K::KIND)
 }
 
-/// What a request does with its object, and so which rules run and what they may change.
+/// The type of a request. It decides which rules run, and which fields they may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A Pod is created: every rule.
+pub enum RequestType {
+    /// A Pod is created. Every rule runs.
     PodCreate,
-    /// Images of a Pod change. Its pull policies are immutable, and its init containers have run.
+    /// A Pod changes. Its pull policies are immutable, and its init containers have run.
     PodUpdate,
     /// Ephemeral containers are added to a Pod, through its subresource.
-    EphemeralContainers,
+    EphemeralContainersUpdate,
     /// A workload is created.
     TemplateCreate,
     /// The pod template of a workload changes.
     TemplateUpdate,
-    /// A Job changes, whose template is immutable: no rule, but it can be applied again.
+    /// A Job changes. Its pod template is immutable, so no rule runs, but *re-apply* does.
     JobUpdate,
 }
 
-impl Event {
-    /// What an operation on a kind, or on one of its subresources, is. None of the others
-    /// concerns the policy.
+impl RequestType {
+    /// The type of an operation on a kind or on one of its subresources. None if this policy
+    /// doesn't examine it.
     #[must_use]
-    pub fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
+    pub fn of(kind: ObjectKind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
-            (Kind::Pod, "CREATE", "") => Self::PodCreate,
-            (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
-            (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralContainers,
-            (Kind::Job, "UPDATE", "") => Self::JobUpdate,
+            (ObjectKind::Pod, "CREATE", "") => Self::PodCreate,
+            (ObjectKind::Pod, "UPDATE", "") => Self::PodUpdate,
+            (ObjectKind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralContainersUpdate,
+            (ObjectKind::Job, "UPDATE", "") => Self::JobUpdate,
             (_, "CREATE", "") => Self::TemplateCreate,
             (_, "UPDATE", "") => Self::TemplateUpdate,
             _ => return None,
         })
     }
 
-    /// The Pod spec is a template: Pods are made from it later.
+    /// Whether the Pod spec is a pod template.
     #[must_use]
     pub const fn is_template(self) -> bool {
         matches!(
@@ -104,25 +105,25 @@ impl Event {
         )
     }
 
-    /// The object is new, so that its metadata may be annotated.
+    /// Whether the object is created. Only then it gets the record of changes.
     #[must_use]
     pub const fn is_create(self) -> bool {
         matches!(self, Self::PodCreate | Self::TemplateCreate)
     }
 
-    /// Image checks and the containers that they guard are both before their first start.
+    /// Whether neither image checks nor app containers have started yet.
     #[must_use]
-    pub const fn has_checks(self) -> bool {
+    pub const fn is_before_start(self) -> bool {
         matches!(
             self,
             Self::PodCreate | Self::TemplateCreate | Self::TemplateUpdate
         )
     }
 
-    /// Whether `imagePullPolicy` may be changed: it is immutable in a Pod that exists, and the
-    /// API server answers 422 to a webhook that changes it.
+    /// Whether this policy may change `imagePullPolicy`. In an existing Pod the field is immutable:
+    /// the API server would answer 422.
     #[must_use]
-    pub const fn may_change_policy(self) -> bool {
+    pub const fn may_change_pull_policy(self) -> bool {
         !matches!(self, Self::PodUpdate | Self::JobUpdate)
     }
 }

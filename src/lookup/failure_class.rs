@@ -1,10 +1,10 @@
-//! The ways in which a lookup fails, told by the stable parts of the host's text.
+//! The classes of failed lookups. The stable parts of the host's error text decide the class.
 
 use crate::settings::{Lookup, OnFailure};
 
-/// The ways in which a lookup fails.
+/// The classes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum FailureClass {
     /// The tag or repository does not exist.
     NotFound,
     /// 401 or 403.
@@ -15,12 +15,12 @@ pub enum Failure {
     Unreachable,
     /// Any other answer.
     Unknown,
-    /// The host did not let the policy ask; no failure of a registry.
+    /// The host doesn't allow this policy to ask. No registry failed.
     NotGranted,
 }
 
-impl Failure {
-    /// The class as it stands in the audit annotation.
+impl FailureClass {
+    /// The name of the class in the audit annotation `lookups`.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -33,13 +33,13 @@ impl Failure {
         }
     }
 
-    /// Classifies a host's text by its stable parts: the first of them decides, because what a
-    /// registry wrote itself comes after it and can say anything.
+    /// Classifies a host's error text by its stable parts. The first of these parts decides: text
+    /// that a registry wrote comes after it, and can hold anything.
     ///
     /// Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
     #[must_use]
     pub fn classify(text: &str) -> Self {
-        type Classify = fn(&str) -> Failure;
+        type Classify = fn(&str) -> FailureClass;
         let parts: [(&str, Classify); 5] = [
             ("has not been granted access", |_| Self::NotGranted),
             ("Not authorized:", |_| Self::Denied),
@@ -57,7 +57,7 @@ impl Failure {
             .map_or(Self::Unknown, |(_, classify, after)| classify(after))
     }
 
-    /// By an HTTP status: ` …, code: 404, message: …`.
+    /// Classifies by the HTTP status: ` …, code: 404, message: …`.
     fn of_status(text: &str) -> Self {
         let status: Option<u16> = text
             .split_once(", code: ")
@@ -72,27 +72,27 @@ impl Failure {
         }
     }
 
-    /// By the message that a registry wrote: the client does not print the error's code, so
-    /// these are the words of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and
+    /// Classifies by the message of a registry. The client doesn't print the error's code, so this
+    /// looks for the words of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and
     /// Artifact Registry.
     fn of_message(text: &str) -> Self {
-        const WORDS: [(&str, Failure); 16] = [
-            ("rate limit", Failure::RateLimited),
-            ("too many requests", Failure::RateLimited),
-            ("toomanyrequests", Failure::RateLimited),
-            ("not authorized", Failure::Denied),
-            ("manifest unknown", Failure::NotFound),
-            ("not known to registry", Failure::NotFound),
-            ("name unknown", Failure::NotFound),
-            ("not found", Failure::NotFound),
-            ("does not exist", Failure::NotFound),
-            ("was deleted", Failure::NotFound),
-            ("access to the resource is denied", Failure::Denied),
-            ("unauthorized", Failure::Denied),
-            ("authentication required", Failure::Denied),
-            ("denied", Failure::Denied),
-            ("forbidden", Failure::Denied),
-            ("service unavailable", Failure::Unreachable),
+        const WORDS: [(&str, FailureClass); 16] = [
+            ("rate limit", FailureClass::RateLimited),
+            ("too many requests", FailureClass::RateLimited),
+            ("toomanyrequests", FailureClass::RateLimited),
+            ("not authorized", FailureClass::Denied),
+            ("manifest unknown", FailureClass::NotFound),
+            ("not known to registry", FailureClass::NotFound),
+            ("name unknown", FailureClass::NotFound),
+            ("not found", FailureClass::NotFound),
+            ("does not exist", FailureClass::NotFound),
+            ("was deleted", FailureClass::NotFound),
+            ("access to the resource is denied", FailureClass::Denied),
+            ("unauthorized", FailureClass::Denied),
+            ("authentication required", FailureClass::Denied),
+            ("denied", FailureClass::Denied),
+            ("forbidden", FailureClass::Denied),
+            ("service unavailable", FailureClass::Unreachable),
         ];
         let message = text.lines().next().unwrap_or_default().to_ascii_lowercase();
         WORDS
@@ -101,7 +101,7 @@ impl Failure {
             .map_or(Self::Unknown, |(_, failure)| failure)
     }
 
-    /// What the settings say to do.
+    /// The action that the settings name for this class.
     #[must_use]
     pub const fn action(self, lookup: &Lookup) -> OnFailure {
         match self {

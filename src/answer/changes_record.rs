@@ -1,39 +1,41 @@
-//! The record of changes on the object itself: an annotation that tells people what it was, and
-//! that lets the same manifest be applied again.
+//! The record: the annotation that lists what this policy changed in the object. People read it, and
+//! *re-apply* uses it.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::changes::Change;
+use super::field_changes::FieldChange;
 use crate::request::{CHANGES_ANNOTATION, Review};
 
 /// The longest record, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
-/// What the API server allows for all annotations of an object, keys and values, in bytes.
-/// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
+/// The size that the API server allows for all annotations of an object, with their keys, in
+/// bytes. Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// A record.
-pub(super) struct Record {
-    /// The annotation's value; none where there is no room for any.
+/// The record of changes.
+pub(super) struct ChangesRecord {
+    /// The value of the annotation. None if the other annotations leave no room for it.
     pub(super) value: Option<String>,
-    /// What has to be said of it, where the other annotations leave too little room.
+    /// A note for the audit, if the other annotations leave too little room.
     pub(super) note: Option<&'static str>,
 }
 
-impl Record {
-    /// The record of these changes. They come first, those that the object brings
-    /// with it after them: a forged record must not push the true one out. What doesn't fit is
-    /// counted.
-    pub(super) fn of(changes: &[Change<'_>], review: &Review<'_>) -> Self {
-        let brought = review.metadata.record();
+impl ChangesRecord {
+    /// The record of these changes. Entries that the object came in with are put after them, so
+    /// that a forged record can't push the true one out. Changes that do not fit are counted.
+    pub(super) fn of(changes: &[FieldChange<'_>], review: &Review<'_>) -> Self {
+        let incoming = review.metadata.record();
         let others = other_annotations(review);
         let room = ANNOTATIONS_MAX
             .saturating_sub(others)
             .saturating_sub(CHANGES_ANNOTATION.len());
-        let (earlier, more) = brought.as_deref().and_then(earlier).unwrap_or_default();
+        let (earlier, more) = incoming
+            .as_deref()
+            .and_then(read_record)
+            .unwrap_or_default();
         let own = changes
             .iter()
             .filter_map(|change| serde_json::to_string(change).ok());
@@ -52,7 +54,7 @@ impl Record {
     }
 }
 
-/// The size of all other annotations, as the API server counts it.
+/// The size of all other annotations in bytes, as the API server counts it.
 fn other_annotations(review: &Review<'_>) -> usize {
     let annotations = review
         .metadata
@@ -73,13 +75,14 @@ fn other_annotations(review: &Review<'_>) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// The items that fit into so many bytes, as a list in JSON, and how many don't.
+/// The items that fit into so many bytes, as a JSON list. The others are counted. None if not even
+/// the list fits.
 fn list<'i>(
     items: impl Iterator<Item = Cow<'i, str>>,
     mut more: usize,
     room: usize,
 ) -> Option<String> {
-    // Room for the brackets and for the count of what doesn't fit.
+    // Brackets and the count of the other items need some room.
     let mut left = room.checked_sub(40)?;
     let mut kept = Vec::new();
     let mut is_full = false;
@@ -101,30 +104,30 @@ fn list<'i>(
     Some(format!("[{}]", kept.join(",")))
 }
 
-/// The changes that an object came with, and how many more there were. A value that is no such
-/// list was not written by this policy, and is replaced.
-fn earlier(record: &str) -> Option<(Vec<&str>, usize)> {
+/// The entries of the record that the object came in with, and the count of the entries that did not
+/// fit there. None if this policy doesn't write such a record. Then it is replaced.
+fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;
     for item in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
-        match Earlier::of(&serde_json::from_str(item.get()).ok()?)? {
-            Earlier::Change => items.push(item.get()),
-            Earlier::More(count) => more = more.saturating_add(count),
+        match RecordEntry::read(&serde_json::from_str(item.get()).ok()?)? {
+            RecordEntry::Change => items.push(item.get()),
+            RecordEntry::More(count) => more = more.saturating_add(count),
         }
     }
     Some((items, more))
 }
 
-/// An element of a record.
-enum Earlier {
+/// An entry of a record.
+enum RecordEntry {
     Change,
-    /// How many changes had no room.
+    /// The count of the changes that did not fit.
     More(usize),
 }
 
-impl Earlier {
-    /// None if this policy writes no such thing.
-    fn of(element: &Value) -> Option<Self> {
+impl RecordEntry {
+    /// Reads an entry. None if this policy doesn't write such an entry.
+    fn read(element: &Value) -> Option<Self> {
         let mut keys = element.as_object()?.keys();
         let is_known =
             |key: &str| ["path", "container", "from", "to", "rule", "more"].contains(&key);

@@ -1,21 +1,21 @@
-//! The platforms that an image has, against those that its Pod asks for.
+//! Compares the platforms of an image with those that its Pod asks for.
 
 use oci_spec::image::Platform;
 
-use crate::pod::platform::AskedPlatforms;
+use crate::pod::requested_platforms::RequestedPlatforms;
 
-/// The first platform asked for that an index doesn't have, and those that it has.
-pub(super) fn missing_in(asked: &AskedPlatforms, index: &[Platform]) -> Option<(String, String)> {
-    // Attestations stand in an index, too.
+/// The platforms in an index, and the first requested platform that is not among them.
+pub(super) fn find(requested: &RequestedPlatforms, index: &[Platform]) -> Option<(String, String)> {
+    // An index holds attestations, too.
     let is_attestation = |platform: &&Platform| {
         platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
     };
     let has: Vec<&Platform> = index.iter().filter(|p| !is_attestation(p)).collect();
-    // An index may name none.
+    // An index that names no platform says nothing.
     if has.is_empty() {
         return None;
     }
-    let missing = asked
+    let missing = requested
         .platforms
         .iter()
         .find(|wanted| !has.iter().any(|platform| wanted.is_met_by(platform)))?;

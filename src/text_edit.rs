@@ -1,19 +1,19 @@
-//! Editing a text in place: parts of it are replaced, everything else stays byte for byte.
+//! Editing a text: parts of it are replaced, and everything else stays byte for byte.
 //!
-//! A part is borrowed from the text itself. This file knows nothing of what the text means.
+//! A part is borrowed from the text itself. This file doesn't know JSON.
 
 use std::collections::BTreeMap;
 
-/// A part of a text, and what stands there afterwards. An empty part is a place to insert at.
+/// A part of a text and its replacement. An empty part marks a position to insert at.
 #[derive(Clone, Debug)]
-pub struct Edit<'a> {
-    /// The part.
+pub struct TextEdit<'a> {
+    /// The part that is replaced.
     pub part: &'a str,
-    /// What replaces it.
+    /// The new text.
     pub with: String,
 }
 
-impl<'a> Edit<'a> {
+impl<'a> TextEdit<'a> {
     /// Replaces a part.
     #[must_use]
     pub const fn replace(part: &'a str, with: String) -> Self {
@@ -35,7 +35,7 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// Where a part of a text begins in it, in bytes. None if it is no part of that text.
+/// The offset of a part in its text, in bytes. None if the part doesn't belong to that text.
 #[must_use]
 pub fn offset_in(text: &str, part: &str) -> Option<usize> {
     let offset = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
@@ -49,10 +49,10 @@ pub fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     text.get(offset_in(text, from)?..offset_in(text, to)?)
 }
 
-/// The text with all edits made; inserts at the same place stand in their order. None if a part
-/// is not of this text, or if two parts overlap.
+/// The text with all edits made. Texts inserted at the same position keep their order. None if a
+/// part doesn't belong to this text, or if two parts overlap.
 #[must_use]
-pub fn apply(text: &str, edits: &[Edit<'_>]) -> Option<String> {
+pub fn apply_edits(text: &str, edits: &[TextEdit<'_>]) -> Option<String> {
     let mut placed = BTreeMap::new();
     for (number, edit) in edits.iter().enumerate() {
         placed.insert((offset_in(text, edit.part)?, number), edit);
@@ -83,30 +83,30 @@ mod tests {
     fn parts_are_replaced_and_the_rest_stays() {
         let text = "one two three";
         let edits = [
-            Edit::replace(part(text, "three"), "3".to_owned()),
-            Edit::after(part(text, "one"), ",".to_owned()),
-            Edit::after(part(text, "one"), ";".to_owned()),
-            Edit::replace(part(text, "two"), String::new()),
+            TextEdit::replace(part(text, "three"), "3".to_owned()),
+            TextEdit::after(part(text, "one"), ",".to_owned()),
+            TextEdit::after(part(text, "one"), ";".to_owned()),
+            TextEdit::replace(part(text, "two"), String::new()),
         ];
-        assert_eq!(apply(text, &edits).as_deref(), Some("one,;  3"));
-        assert_eq!(apply(text, &[]).as_deref(), Some(text));
+        assert_eq!(apply_edits(text, &edits).as_deref(), Some("one,;  3"));
+        assert_eq!(apply_edits(text, &[]).as_deref(), Some(text));
     }
 
     #[test]
-    fn what_can_not_be_edited_is_not() {
+    fn edits_of_another_text_or_that_overlap_are_refused() {
         let text = "one two three";
         let other = "one two three".to_owned();
-        let outside = [Edit::replace(part(&other, "two"), String::new())];
-        assert_eq!(apply(text, &outside), None);
+        let outside = [TextEdit::replace(part(&other, "two"), String::new())];
+        assert_eq!(apply_edits(text, &outside), None);
         let overlapping = [
-            Edit::replace(part(text, "one two"), String::new()),
-            Edit::replace(part(text, "two three"), String::new()),
+            TextEdit::replace(part(text, "one two"), String::new()),
+            TextEdit::replace(part(text, "two three"), String::new()),
         ];
-        assert_eq!(apply(text, &overlapping), None);
+        assert_eq!(apply_edits(text, &overlapping), None);
     }
 
     #[test]
-    fn a_part_reaches_from_one_to_another() {
+    fn between_is_the_text_from_one_part_to_another() {
         let text = "one two three";
         assert_eq!(
             between(text, part(text, "two"), part(text, "three")),

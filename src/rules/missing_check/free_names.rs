@@ -1,39 +1,40 @@
-//! Names for new checks: the first prefix and the first number that is free.
+//! Names for added checks: the first name prefix, and the first numbers that are free.
 
-use super::{MOUNTED_IN, MadeOf};
-use crate::pod::Slot;
-use crate::rules::Work;
+use crate::examination::Examination;
+use crate::examination::check_source::CheckSource;
+use crate::examination::check_volume::MOUNT_FOLDER;
+use crate::pod::PodList;
 use crate::settings::NamePrefix;
 
-/// Names that nothing in the Pod has yet.
+/// The names that nothing in the Pod has yet.
 pub(super) struct FreeNames<'p> {
     prefix: &'p str,
-    /// For each number, whether it is taken; as many as there are names, those to be given
-    /// included: no other can matter.
+    /// Whether each number is taken. The list has a number for each name in the Pod and for each
+    /// check that may be added. A higher number is never needed.
     taken: Vec<bool>,
     next: usize,
 }
 
 impl<'p> FreeNames<'p> {
-    /// The names that are free for checks of that make: a volume has to differ from containers
-    /// and volumes, and its mount path from all that are in use.
+    /// The free names for checks of this source. A volume needs a name that no container and no
+    /// volume has, and a mount path that no container uses.
     ///
-    /// No setting can exempt a name that is given here, see [`Settings::check`].
+    /// No setting can exempt these names, see [`Settings::check`].
     ///
     /// [`Settings::check`]: crate::settings::Settings::check
-    pub(super) fn of(work: &Work<'p>, made_of: MadeOf<'_>) -> Self {
-        let prefixes = &work.settings.image_checks.name_prefixes;
-        let pod = &work.review.pod;
-        let containers = pod.places.iter().filter(|p| p.slot != Slot::ImageVolume);
+    pub(super) fn of(examination: &Examination<'p>, source: CheckSource<'_>) -> Self {
+        let prefixes = &examination.settings.image_checks.name_prefixes;
+        let pod = &examination.review.pod;
+        let containers = pod.places.iter().filter(|p| p.list != PodList::Volumes);
         let mut names: Vec<&str> = containers.map(|place| &*place.name.value).collect();
-        if made_of == MadeOf::Volume {
+        if source.is_image_volume() {
             names.extend(pod.volume_names.iter().map(|name| &**name));
             let mounts = pod.places.iter().flat_map(|place| &place.mounts);
-            names.extend(mounts.filter_map(|mount| mount.path.strip_prefix(MOUNTED_IN)));
+            names.extend(mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER)));
         }
         let prefix = prefixes.first().map_or("imagecheck-", NamePrefix::as_str);
-        // Each entry gets one check at most.
-        let mut taken = vec![false; names.len().saturating_add(work.entries.len())];
+        // Each place gets one check at most.
+        let mut taken = vec![false; names.len().saturating_add(examination.places.len())];
         for name in names {
             let number = name.strip_prefix(prefix).and_then(|number| {
                 let canonical = number == "0" || !number.starts_with(['0', '+']);

@@ -1,34 +1,32 @@
-//! The platforms that a Pod asks for: where it says on which nodes it may run.
+//! The platforms that a Pod asks for, by `nodeSelector`, `affinity` and `os.name`.
 
 use std::fmt;
 
 use oci_spec::image::{Arch, Os, Platform};
 use serde_json::Value;
 
-use super::Pod;
-
 /// The label of a node's architecture, `kubernetes.io/arch`.
 const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label of a node's operating system, `kubernetes.io/os`.
 const OS_LABEL: &str = "kubernetes.io/os";
 
-/// The most values of a label, and the most terms, that are looked at. Go knows fewer
-/// architectures, and nobody's Pod asks for so many; a hostile one may.
+/// The most values of a label, and the most terms, that are read. Go has fewer architectures than
+/// this, so only a hostile Pod asks for more.
 const VALUES_MAX: usize = 32;
 
-/// A platform that a Pod asks for: what is none, it doesn't say.
+/// A platform that a Pod asks for. A part that is not set can be any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequestedPlatform {
     architecture: Option<Arch>,
     os: Option<Os>,
 }
 
-impl Wanted {
-    fn is_nothing(&self) -> bool {
+impl RequestedPlatform {
+    fn is_any(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a node of this platform is one that it asks for.
+    /// Whether an image for this platform runs on the nodes that the Pod asks for.
     #[must_use]
     pub fn is_met_by(&self, platform: &Platform) -> bool {
         let architecture = self.architecture.as_ref();
@@ -37,7 +35,7 @@ impl Wanted {
             && os.is_none_or(|wanted| wanted == platform.os())
     }
 
-    /// Both together; none if they contradict each other, which no node meets.
+    /// The platform that meets both requests. None if they contradict each other.
     fn and(&self, other: &Self) -> Option<Self> {
         Some(Self {
             architecture: both(self.architecture.as_ref(), other.architecture.as_ref()).ok()?,
@@ -46,7 +44,7 @@ impl Wanted {
     }
 }
 
-/// What both say, or the one that says something.
+/// The value of both, or of the one that is set. An error if they contradict each other.
 fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Option<T>, ()> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(()),
@@ -54,7 +52,7 @@ fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Opti
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for RequestedPlatform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.os, &self.architecture) {
             (Some(os), Some(architecture)) => write!(f, "{os}/{architecture}"),
@@ -65,38 +63,42 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// What a Pod asks for, and where it says so.
+/// The platforms that a Pod asks for, and the field that says so.
 #[derive(Clone, Debug, Default)]
-pub struct AskedPlatforms {
-    /// The platforms, each of which has to exist.
-    pub platforms: Vec<Wanted>,
-    /// The field below the Pod spec that a person would change.
+pub struct RequestedPlatforms {
+    /// The platforms. The image has to exist for each of them.
+    pub platforms: Vec<RequestedPlatform>,
+    /// The field of the Pod spec that a person would change.
     pub field: &'static str,
 }
 
-impl AskedPlatforms {
-    /// Reads `nodeSelector`, required `nodeAffinity` and `os.name`. Of an affinity only `In`
-    /// counts, its terms are alternatives, and a Pod must be able to start wherever they let it.
+impl RequestedPlatforms {
+    /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. Of an affinity only the
+    /// operator `In` counts. Its terms are alternatives, so the image has to exist for all of them.
     ///
-    /// What can't be read asks for nothing; the API server refuses it.
+    /// A value that can't be read asks for nothing. The API server refuses such an object.
     #[must_use]
-    pub fn by(pod: &Pod<'_>) -> Self {
+    pub fn read(
+        node_selector: Option<&str>,
+        affinity: Option<&str>,
+        os_name: Option<&str>,
+    ) -> Self {
         let read = |text: Option<&str>| -> Value {
             text.and_then(|text| serde_json::from_str(text).ok())
                 .unwrap_or_default()
         };
-        let selector = read(pod.node_selector);
+        let selector = read(node_selector);
         let selected = |label: &str| selector.get(label).and_then(Value::as_str);
-        let by_selector = Wanted {
+        let by_selector = RequestedPlatform {
             architecture: selected(ARCH_LABEL).map(Arch::from),
             os: selected(OS_LABEL).map(Os::from),
         };
-        let by_name = Wanted {
+        let by_name = RequestedPlatform {
             architecture: None,
-            os: pod.os.as_deref().map(Os::from),
+            os: os_name.map(Os::from),
         };
-        let terms = terms(&read(pod.affinity));
-        let field = if !by_selector.is_nothing() {
+        let terms = affinity_terms(&read(affinity));
+        let field = if !by_selector.is_any() {
             "nodeSelector"
         } else if terms.is_empty() {
             "os"
@@ -108,13 +110,13 @@ impl AskedPlatforms {
         };
         let mut platforms = Vec::new();
         let alternatives = if terms.is_empty() {
-            vec![Wanted::default()]
+            vec![RequestedPlatform::default()]
         } else {
             terms
         };
         for wanted in alternatives {
             if let Some(wanted) = wanted.and(&always)
-                && !wanted.is_nothing()
+                && !wanted.is_any()
                 && !platforms.contains(&wanted)
             {
                 platforms.push(wanted);
@@ -124,8 +126,8 @@ impl AskedPlatforms {
     }
 }
 
-/// What each term of a required node affinity asks for, every combination by itself.
-fn terms(affinity: &Value) -> Vec<Wanted> {
+/// The platforms of each term of a required node affinity, each combination by itself.
+fn affinity_terms(affinity: &Value) -> Vec<RequestedPlatform> {
     let terms = affinity
         .pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     let mut wanted = Vec::new();
@@ -140,7 +142,7 @@ fn terms(affinity: &Value) -> Vec<Wanted> {
         let systems = values(expressions, OS_LABEL);
         for architecture in values(expressions, ARCH_LABEL) {
             for os in &systems {
-                wanted.push(Wanted {
+                wanted.push(RequestedPlatform {
                     architecture: architecture.map(Arch::from),
                     os: os.map(Os::from),
                 });
@@ -150,7 +152,8 @@ fn terms(affinity: &Value) -> Vec<Wanted> {
     wanted
 }
 
-/// The values that all `In` of a label have; one none where nobody asks.
+/// The values of a label that all its `In` expressions have in common. One `None` if the label has
+/// no `In` expression.
 fn values<'e>(expressions: &'e [Value], label: &str) -> Vec<Option<&'e str>> {
     let is = |expression: &Value, key: &str, value: &str| {
         expression.get(key).and_then(Value::as_str) == Some(value)

@@ -1,0 +1,267 @@
+//! The object that goes out: the text that came in, with the changed fields edited.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::field_changes::VolumeValue;
+use crate::examination::check_source::AddedCheck;
+use crate::examination::check_volume::mount_path;
+use crate::json::{elements, from_value_of, quoted};
+use crate::outcome::Outcome;
+use crate::pod::{ContainerOrVolume, PodList};
+use crate::pull_policy::PullPolicy;
+use crate::request::{CHANGES_ANNOTATION, RestoredField, RestoredValue, Review};
+use crate::settings::CheckTemplate;
+use crate::text_edit::{TextEdit, apply_edits, between};
+
+/// Writes the object with all changes, and with the record of changes if there is one. None if a
+/// text is not where it was read. No input is known that leads to this.
+pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
+    let review = outcome.review;
+    let object = review.object()?;
+    let mut edits = restored_fields(review)?;
+    for changed in &outcome.changed_places {
+        if let Some(image) = &changed.image {
+            edits.push(set_image(changed.place, image)?);
+        }
+        if let Some((policy, _)) = changed.policy {
+            edits.push(set_pull_policy(changed.place, policy)?);
+        }
+    }
+    edits.extend(add_init_containers(outcome, object)?);
+    edits.extend(remove_init_containers(outcome)?);
+    edits.extend(add_volumes(outcome, object)?);
+    if let Some(record) = record {
+        edits.push(annotate(review, object, &quoted(record))?);
+    }
+    apply_edits(object, &edits)
+}
+
+/// Writes the object with the restored fields alone.
+pub(super) fn with_restored_fields(review: &Review<'_>) -> Option<String> {
+    apply_edits(review.object()?, &restored_fields(review)?)
+}
+
+fn restored_fields<'p>(review: &'p Review<'_>) -> Option<Vec<TextEdit<'p>>> {
+    let edit = |field: &'p RestoredField<'_>| match &field.value {
+        RestoredValue::PullPolicy(policy) => set_pull_policy(&field.place, *policy),
+        RestoredValue::Image(image) => set_image(&field.place, image),
+    };
+    review.restored.iter().map(edit).collect()
+}
+
+/// Sets a pull policy. Its value is replaced, or the field is inserted after the image.
+fn set_pull_policy<'p>(place: &ContainerOrVolume<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
+    let policy = quoted(policy.as_str());
+    if let Some(text) = place.policy_text {
+        return Some(TextEdit::replace(text, policy));
+    }
+    let key = match place.list {
+        PodList::Volumes => "pullPolicy",
+        _ => "imagePullPolicy",
+    };
+    let image = place.image.as_ref()?;
+    Some(TextEdit::after(image.raw, format!(",\"{key}\":{policy}")))
+}
+
+fn set_image<'p>(place: &ContainerOrVolume<'p>, image: &str) -> Option<TextEdit<'p>> {
+    let text = place.image.as_ref()?.raw;
+    Some(TextEdit::replace(text, quoted(image)))
+}
+
+fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdit<'p>>> {
+    let new = &outcome.new_init_containers;
+    if new.containers.is_empty() {
+        return Some(Vec::new());
+    }
+    let review = outcome.review;
+    let list = list_text(review, review.pod.init_containers_key);
+    let present = list.map(elements).unwrap_or_default();
+    let texts = new
+        .containers
+        .iter()
+        .map(|container| match container.copied {
+            Some(place) => copy_of(present.get(place.index)?, place, &container.check),
+            None => Some(from_template(outcome, &container.check)),
+        })
+        .collect::<Option<Vec<_>>>()?
+        .join(",");
+    Some(vec![match (new.position.after, present.first()) {
+        (Some(place), _) => TextEdit::after(present.get(place.index)?, format!(",{texts}")),
+        (None, Some(first)) => TextEdit::before(first, format!("{texts},")),
+        (None, None) => whole_list(review, object, "initContainers", list, &texts)?,
+    }])
+}
+
+/// A copy of an init container with the name, the image and the pull policy of a check.
+fn copy_of(text: &str, copied: &ContainerOrVolume<'_>, check: &AddedCheck<'_>) -> Option<String> {
+    apply_edits(
+        text,
+        &[
+            TextEdit::replace(copied.name.raw, quoted(&check.name)),
+            set_image(copied, &check.image)?,
+            set_pull_policy(copied, check.policy)?,
+        ],
+    )
+}
+
+/// A check made from `imageChecks.template`.
+fn from_template(outcome: &Outcome<'_>, check: &AddedCheck<'_>) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Container<'c> {
+        name: &'c str,
+        image: &'c str,
+        image_pull_policy: &'static str,
+        #[serde(flatten)]
+        template: Option<&'c Map<String, Value>>,
+    }
+    let template = &outcome.settings.image_checks.template;
+    let container = Container {
+        name: &check.name,
+        image: &check.image,
+        image_pull_policy: check.policy.as_str(),
+        template: template.as_ref().map(CheckTemplate::fields),
+    };
+    serde_json::to_string(&container).unwrap_or_default()
+}
+
+fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {
+    let removed = &outcome.removed_init_containers;
+    let mut edits = Vec::new();
+    if removed.is_empty() {
+        return Some(edits);
+    }
+    let review = outcome.review;
+    let list = list_text(review, review.pod.init_containers_key)?;
+    let present = elements(list);
+    let stays = |index: &usize| {
+        let found = removed.binary_search_by_key(index, |place| place.index);
+        found.is_err()
+    };
+    let last_staying = (0..present.len()).rev().find(stays)?;
+    for place in removed.iter().filter(|place| place.index < last_staying) {
+        let next = present.get(place.index.checked_add(1)?)?;
+        let with_comma = between(list, present.get(place.index)?, next)?;
+        edits.push(TextEdit::replace(with_comma, String::new()));
+    }
+    // After the last container that stays, everything goes, with the comma before it.
+    let (_, end_of_last) = end_of(present.get(last_staying)?);
+    let (_, end) = end_of(present.last()?);
+    let rest = between(list, end_of_last, end)?;
+    edits.push(TextEdit::replace(rest, String::new()));
+    Some(edits)
+}
+
+fn end_of(text: &str) -> (&str, &str) {
+    text.split_at(text.len())
+}
+
+/// An element of `volumeMounts`.
+#[derive(Serialize)]
+struct NewMount<'v> {
+    name: &'v str,
+    #[serde(rename = "mountPath")]
+    path: String,
+    #[serde(rename = "readOnly")]
+    is_read_only: bool,
+}
+
+/// Adds the check volumes, and mounts them on their carriers.
+fn add_volumes<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdit<'p>>> {
+    let mut edits = Vec::new();
+    if outcome.new_volumes.is_empty() {
+        return Some(edits);
+    }
+    let review = outcome.review;
+    let mounts = join(outcome.new_mounts.iter().map(|name| NewMount {
+        name,
+        path: mount_path(name),
+        is_read_only: true,
+    }));
+    for place in &outcome.carriers {
+        let present = place.mounts_text.map(elements).unwrap_or_default();
+        edits.push(match (place.mounts_text, present.last()) {
+            (_, Some(last)) => TextEdit::after(last, format!(",{mounts}")),
+            (Some(empty), None) => TextEdit::replace(empty, format!("[{mounts}]")),
+            (None, None) => {
+                TextEdit::after(place.name.raw, format!(",\"volumeMounts\":[{mounts}]"))
+            }
+        });
+    }
+    let list = list_text(review, review.pod.volumes_key);
+    let present = list.map(elements).unwrap_or_default();
+    let new = join(outcome.new_volumes.iter().map(VolumeValue::from));
+    edits.push(match present.last() {
+        Some(volume) => TextEdit::after(volume, format!(",{new}")),
+        None => whole_list(review, object, PodList::Volumes.name(), list, &new)?,
+    });
+    Some(edits)
+}
+
+fn join(items: impl Iterator<Item = impl Serialize>) -> String {
+    let items: Vec<String> = items
+        .filter_map(|item| serde_json::to_string(&item).ok())
+        .collect();
+    items.join(",")
+}
+
+fn list_text<'p>(review: &Review<'p>, key: Option<&'p str>) -> Option<&'p str> {
+    review.value_of(key?)
+}
+
+/// Writes a list of the Pod spec that is empty, `null` or not there.
+fn whole_list<'p>(
+    review: &Review<'p>,
+    object: &'p str,
+    key: &str,
+    list: Option<&'p str>,
+    items: &str,
+) -> Option<TextEdit<'p>> {
+    Some(match list {
+        Some(list) => TextEdit::replace(list, format!("[{items}]")),
+        None => first_member(
+            from_value_of(object, review.spec_key?)?,
+            &format!("\"{key}\":[{items}]"),
+        )?,
+    })
+}
+
+/// Inserts a member as the first one of the object that begins there.
+fn first_member<'p>(object: &'p str, member: &str) -> Option<TextEdit<'p>> {
+    let inner = object.strip_prefix('{')?;
+    let comma = if inner.trim_start().starts_with('}') {
+        ""
+    } else {
+        ","
+    };
+    Some(TextEdit::before(inner, format!("{member}{comma}")))
+}
+
+/// Writes the annotation with the record. `value` is JSON.
+fn annotate<'p>(review: &Review<'p>, object: &'p str, value: &str) -> Option<TextEdit<'p>> {
+    let metadata = &review.metadata;
+    if let Some(present) = metadata.changes {
+        return Some(TextEdit::replace(present, value.to_owned()));
+    }
+    let mut member = format!("{}:{value}", quoted(CHANGES_ANNOTATION));
+    // The annotations or the metadata may be missing. The innermost object that exists gets the
+    // missing member.
+    for (key, name) in [
+        (metadata.annotations_key, "annotations"),
+        (review.metadata_key, "metadata"),
+    ] {
+        let Some(present) = key.and_then(|key| from_value_of(object, key)) else {
+            member = format!("\"{name}\":{{{member}}}");
+            continue;
+        };
+        return match present.get(..4) {
+            Some(null @ "null") => {
+                let null = present.get(..null.len())?;
+                Some(TextEdit::replace(null, format!("{{{member}}}")))
+            }
+            _ => first_member(present, &member),
+        };
+    }
+    first_member(object, &member)
+}

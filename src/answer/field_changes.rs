@@ -1,0 +1,174 @@
+//! The changed fields, for the record and for the audit annotation `changes`.
+
+use serde::Serialize;
+
+use super::field_order::sort_by_field;
+use crate::examination::finding::RuleId;
+use crate::outcome::{NewVolume, Outcome};
+use crate::pod::field_path::{FieldOrder, FieldPath};
+use crate::pod::{ContainerOrVolume, PodList};
+use crate::pull_policy::PullPolicy;
+
+/// A changed field.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FieldChange<'o> {
+    path: String,
+    container: &'o str,
+    from: Option<FieldValue<'o>>,
+    to: Option<FieldValue<'o>>,
+    rule: &'static str,
+    #[serde(skip)]
+    order: FieldOrder,
+}
+
+/// The value of a field before or after the change.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum FieldValue<'o> {
+    PullPolicy(&'static str),
+    Image(&'o str),
+    #[serde(rename_all = "camelCase")]
+    Container {
+        name: &'o str,
+        image: &'o str,
+        image_pull_policy: Option<&'static str>,
+    },
+    Volume(VolumeValue<'o>),
+}
+
+/// An added image volume, as it is written into the Pod.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct VolumeValue<'o> {
+    name: &'o str,
+    image: ImageVolumeSourceValue<'o>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageVolumeSourceValue<'o> {
+    reference: &'o str,
+    pull_policy: &'static str,
+}
+
+impl<'o> From<&'o NewVolume> for VolumeValue<'o> {
+    fn from(volume: &'o NewVolume) -> Self {
+        Self {
+            name: &volume.name,
+            image: ImageVolumeSourceValue {
+                reference: &volume.image,
+                pull_policy: volume.policy.as_str(),
+            },
+        }
+    }
+}
+
+/// All changed fields, in their order.
+pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>> {
+    let mut changes = Vec::new();
+    for changed in &outcome.changed_places {
+        let place = changed.place;
+        let list = place.list;
+        let index = index_after(outcome, place);
+        let name = &*place.name.value;
+        if let Some(image) = &changed.image {
+            let from = Some(FieldValue::Image(place.image_text()));
+            let to = Some(FieldValue::Image(image));
+            let at = Position(list, index, list.image_field());
+            changes.push(change(outcome, at, name, from, to, RuleId::Registry));
+        }
+        if let Some((policy, rule)) = changed.policy {
+            let value = |policy: PullPolicy| FieldValue::PullPolicy(policy.as_str());
+            let from = place.policy.map(value);
+            let at = Position(list, index, list.pull_policy_field());
+            changes.push(change(outcome, at, name, from, Some(value(policy)), rule));
+        }
+    }
+    let first = outcome.new_init_containers.position.index();
+    for (offset, new) in outcome.new_init_containers.containers.iter().enumerate() {
+        let check = &new.check;
+        let value = FieldValue::Container {
+            name: &check.name,
+            image: &check.image,
+            image_pull_policy: Some(check.policy.as_str()),
+        };
+        let at = Position(PodList::InitContainers, first.saturating_add(offset), "");
+        let rule = RuleId::MissingCheck;
+        changes.push(change(outcome, at, &check.name, None, Some(value), rule));
+    }
+    for place in &outcome.removed_init_containers {
+        let value = FieldValue::Container {
+            name: &place.name.value,
+            image: place.image_text(),
+            image_pull_policy: place.policy.map(PullPolicy::as_str),
+        };
+        // A removed container has no index in the new object, so this is its index in the old one.
+        let at = Position(place.list, place.index, "");
+        let rule = RuleId::ReplaceCheck;
+        changes.push(change(
+            outcome,
+            at,
+            &place.name.value,
+            Some(value),
+            None,
+            rule,
+        ));
+    }
+    let first = outcome.review.pod.volume_names.len();
+    for (offset, volume) in outcome.new_volumes.iter().enumerate() {
+        let value = FieldValue::Volume(volume.into());
+        let at = Position(PodList::Volumes, first.saturating_add(offset), "");
+        changes.push(change(
+            outcome,
+            at,
+            &volume.name,
+            None,
+            Some(value),
+            volume.rule,
+        ));
+    }
+    sort_by_field(changes, |change| change.order)
+}
+
+/// The list, the index and the field of a change. The field is empty for a whole element.
+struct Position(PodList, usize, &'static str);
+
+fn change<'o>(
+    outcome: &Outcome<'_>,
+    Position(list, index, field): Position,
+    container: &'o str,
+    from: Option<FieldValue<'o>>,
+    to: Option<FieldValue<'o>>,
+    rule: RuleId,
+) -> FieldChange<'o> {
+    let path = FieldPath::Spec {
+        pod_spec: outcome.review.spec_path(),
+        list,
+        index,
+        field,
+    };
+    FieldChange {
+        path: path.to_string(),
+        container,
+        from,
+        to,
+        rule: rule.as_str(),
+        order: FieldOrder::in_spec(list, index, field),
+    }
+}
+
+/// The index of a place in the object that goes out. Added and removed init containers before it
+/// have moved it.
+fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
+    if place.list != PodList::InitContainers {
+        return place.index;
+    }
+    let new = &outcome.new_init_containers;
+    let added = if place.index >= new.position.index() {
+        new.containers.len()
+    } else {
+        0
+    };
+    let removed = &outcome.removed_init_containers;
+    let removed = removed.partition_point(|one| one.index < place.index);
+    place.index.saturating_add(added).saturating_sub(removed)
+}

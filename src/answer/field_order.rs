@@ -1,0 +1,18 @@
+//! Sorts findings and changes by their fields.
+
+use std::collections::BinaryHeap;
+
+use crate::pod::field_path::FieldOrder;
+
+/// Sorts items by their fields. Items of one field keep their order.
+///
+/// It uses a `BinaryHeap`, because `sort` would add ten times as much code to the module.
+pub(super) fn sort_by_field<T>(items: Vec<T>, order: impl Fn(&T) -> FieldOrder) -> Vec<T> {
+    let orders = items.iter().map(order).enumerate();
+    let orders: BinaryHeap<_> = orders.map(|(number, order)| (order, number)).collect();
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    let sorted = orders.into_sorted_vec().into_iter();
+    sorted
+        .filter_map(|(_, number)| items.get_mut(number)?.take())
+        .collect()
+}

@@ -1,0 +1,43 @@
+//! The mode of one request: `mode` of the settings, or what `templates` makes of it.
+
+use crate::examination::finding::{Finding, FindingEffect};
+use crate::request::Review;
+use crate::settings::{Mode, Settings, Templates};
+
+/// The mode of one request. It decides what happens to the findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectiveMode {
+    /// Findings that have a repair are repaired. Each other one rejects the request.
+    Fix,
+    /// Each finding rejects the request.
+    Reject,
+    /// Each finding is a warning.
+    Warn,
+}
+
+impl EffectiveMode {
+    /// The mode for an object. None if `templates: Off` leaves its pod template alone.
+    #[must_use]
+    pub fn of(review: &Review<'_>, settings: &Settings) -> Option<Self> {
+        match (review.request_type.is_template(), settings.templates) {
+            (true, Templates::Off) => return None,
+            (true, Templates::Warn) => return Some(Self::Warn),
+            (true, Templates::Enforce) | (false, _) => {}
+        }
+        Some(match settings.mode {
+            Mode::Fix => Self::Fix,
+            Mode::Reject => Self::Reject,
+            Mode::Warn => Self::Warn,
+        })
+    }
+
+    /// Whether a finding rejects the request.
+    #[must_use]
+    pub fn rejects(self, finding: &Finding<'_>) -> bool {
+        match finding.effect {
+            FindingEffect::Advice => false,
+            FindingEffect::Repairable => self == Self::Reject,
+            FindingEffect::Unrepairable => self != Self::Warn,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The examination of one object: the values that all rules share and change.
+//!
+//! The modules below this one hold the types that several rules need. They don't know the rules.
+
+pub mod check_source;
+pub mod check_volume;
+pub mod configured_default;
+pub mod examined_place;
+pub mod failed_lookup;
+pub mod finding;
+pub mod image_groups;
+pub mod possible_answers;
+pub mod pull_policy_limits;
+pub mod roles;
+pub mod tag_resolution;
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use self::check_source::AddedCheck;
+use self::examined_place::{ExaminedPlace, Role};
+use self::failed_lookup::FailedLookup;
+use self::finding::Finding;
+use self::image_groups::ImageGroups;
+use self::possible_answers::{PossibleAnswers, may_be_left_by_use_cached};
+use self::roles::PodRoles;
+use self::tag_resolution::TagResolution;
+use crate::image::{Invalid, Reference};
+use crate::lookup::{ImageToLookUp, LookedUpImage};
+use crate::pod::ContainerOrVolume;
+use crate::request::{RequestType, Review};
+use crate::settings::{Coverage, LookupMode, Settings};
+
+/// The examination of one object. Each rule works on the result of the rule before it.
+///
+/// The rules set the image and the pull policy that every place should have, and the reason. A
+/// value that differs from the one that came in is a finding. The mode decides later what happens
+/// to the findings, so all modes compute the same outcome.
+#[derive(Clone, Debug)]
+pub struct Examination<'p> {
+    /// The object that came in.
+    pub review: &'p Review<'p>,
+    /// The settings.
+    pub settings: &'p Settings,
+    /// The places that the rules examine, in the order of the Pod. Exempt places are not among
+    /// them.
+    pub places: Vec<ExaminedPlace<'p>>,
+    /// The places whose image could not be read, each with the mistake.
+    pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, Invalid)>,
+    /// Whether the Pod has an image check.
+    pub has_image_checks: bool,
+    /// The findings without a repair.
+    pub findings: Vec<Finding<'p>>,
+    /// The image checks to add.
+    pub added_checks: Vec<Rc<AddedCheck<'p>>>,
+    /// The image checks that become image volumes.
+    pub replaced_checks: ReplacedChecks<'p>,
+    /// The lookups to make, or those that were made.
+    pub lookups: Lookups,
+    /// The lookups that failed or were not made, by the normalised image.
+    pub failed_lookups: BTreeMap<String, FailedLookup>,
+    image_groups: OnceCell<Rc<ImageGroups>>,
+}
+
+/// The lookups of a request. The rules run first without answers. If registries are asked, the
+/// rules run again with the answers.
+#[derive(Clone, Debug)]
+pub enum Lookups {
+    /// The images to look up. The rule *registry* chooses them.
+    Planned(Vec<ImageToLookUp>),
+    /// The images that were looked up, with the answers.
+    Answered(Rc<[LookedUpImage]>),
+}
+
+/// The image checks that become image volumes.
+#[derive(Clone, Debug, Default)]
+pub struct ReplacedChecks<'p> {
+    /// The indexes of their examined places, in the order of the Pod.
+    pub places: Vec<usize>,
+    /// The check volumes that these checks carry, and that another container has to carry now.
+    pub moved_volumes: Vec<&'p str>,
+}
+
+impl<'p> Examination<'p> {
+    /// Begins the examination of an object.
+    #[must_use]
+    pub fn new(review: &'p Review<'p>, settings: &'p Settings, lookups: Lookups) -> Self {
+        let mut places = Vec::with_capacity(review.pod.places.len());
+        let mut invalid_images = Vec::new();
+        for place in &review.pod.places {
+            let reference = Reference::parse(place.image_text());
+            if settings.exempt.covers(&place.name.value, || reference.ok()) {
+                continue;
+            }
+            match reference {
+                Ok(reference) => places.push(ExaminedPlace::new(place, reference, settings)),
+                Err(invalid) => invalid_images.push((place, invalid)),
+            }
+        }
+        for examined in &mut places {
+            examined.tag = known_resolution(examined, review.request_type, settings);
+        }
+        if let Lookups::Answered(images) = &lookups {
+            resolve_tags(&mut places, images);
+        }
+        let roles = PodRoles::of(&review.pod, settings, &places);
+        let mut has_image_checks = false;
+        for examined in &mut places {
+            examined.role = roles.role(examined.place);
+            has_image_checks |= examined.role == Role::ImageCheck;
+        }
+        Self {
+            review,
+            settings,
+            places,
+            invalid_images,
+            has_image_checks,
+            findings: Vec::new(),
+            added_checks: Vec::new(),
+            replaced_checks: ReplacedChecks::default(),
+            lookups,
+            failed_lookups: BTreeMap::new(),
+            image_groups: OnceCell::new(),
+        }
+    }
+
+    /// The places in groups of the same image. A rule never changes these groups.
+    #[must_use]
+    pub fn image_groups(&self) -> Rc<ImageGroups> {
+        let groups = self
+            .image_groups
+            .get_or_init(|| Rc::new(ImageGroups::of(&self.places)));
+        Rc::clone(groups)
+    }
+
+    /// Whether the rules about image checks compare checks with the containers that they guard.
+    #[must_use]
+    pub fn compares_checks(&self) -> bool {
+        self.review.request_type.is_before_start() && self.has_image_checks
+    }
+
+    /// Whether *missing-check* adds the checks that are missing.
+    ///
+    /// A pod template gets no checks, because nobody would ever remove an added check again: once
+    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
+    /// because the API server refuses fields there that are usual on Linux.
+    #[must_use]
+    pub fn adds_missing_checks(&self) -> bool {
+        self.settings.image_checks.coverage == Coverage::Fix
+            && self.review.request_type == RequestType::PodCreate
+            && !self.review.pod.is_windows()
+    }
+
+    /// The answers that the first installation may have got. Empty unless this is the copy.
+    #[must_use]
+    pub fn answers_unknown_to_the_copy(&self) -> PossibleAnswers<'p> {
+        if self.settings.registry.accepts_unknown_answers() {
+            PossibleAnswers::about(&self.places)
+        } else {
+            PossibleAnswers::default()
+        }
+    }
+}
+
+/// The digest of a tag that is known without a lookup of this request.
+///
+/// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest: a manifest that is
+/// applied again must not restart containers because the tag moved in the meantime.
+fn known_resolution(
+    examined: &ExaminedPlace<'_>,
+    request_type: RequestType,
+    settings: &Settings,
+) -> TagResolution {
+    if may_be_left_by_use_cached(examined, request_type, settings) {
+        return TagResolution::UseCached;
+    }
+    // The copy says nothing about tags without a digest.
+    if request_type == RequestType::PodUpdate
+        && !settings.registry.accepts_unknown_answers()
+        && examined.lookup.mode == LookupMode::Pin
+        && let Some(stored) = examined.place.stored_image.as_deref()
+        && let Ok(stored) = Reference::parse(stored)
+        && examined.reference.is_pinned_as(stored)
+        && let Some(digest) = stored.digest()
+    {
+        return TagResolution::Pinned(Rc::from(digest));
+    }
+    TagResolution::Unknown
+}
+
+/// Gives the places the digests that lookups found behind their tags.
+fn resolve_tags(places: &mut [ExaminedPlace<'_>], images: &[LookedUpImage]) {
+    for image in images {
+        let Ok(answer) = &image.answer else {
+            continue;
+        };
+        let digest: Rc<str> = Rc::from(&*answer.digest);
+        for index in &image.places {
+            if let Some(examined) = places.get_mut(*index)
+                && !examined.has_digest()
+            {
+                examined.tag = TagResolution::Resolved(Rc::clone(&digest));
+            }
+        }
+    }
+}

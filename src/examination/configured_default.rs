@@ -1,0 +1,81 @@
+//! The configured default of a place, and whether its author chose a pull policy.
+//!
+//! This policy sees its own output again: in the copy, in a Pod that a controller makes from a
+//! repaired pod template, in an audit. Then it can't tell apart the author's choice, the server
+//! default and its own repair. The record could tell, but anybody may write that annotation. So one
+//! principle holds in all rules: **a rule keeps a value that another rule may have written.**
+
+use super::examined_place::{ExaminedPlace, server_default};
+use crate::image::Reference;
+use crate::pull_policy::PullPolicy;
+use crate::settings::{DefaultPolicy, LookupMode, Settings};
+
+/// The setting of a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultSetting {
+    /// `defaults.imagePullPolicy`
+    ImagePullPolicy,
+    /// `defaults.imageCheckPullPolicy`
+    ImageCheckPullPolicy,
+}
+
+/// Whether the author chose the pull policy. A pull policy that equals the server default counts
+/// as not chosen, unless `defaults.replaceServerDefaults` is off. A forbidden pull policy counts
+/// as not chosen, so the default applies before the forbid. Otherwise the replacement would get
+/// the default on the next run.
+#[must_use]
+pub fn is_chosen(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
+    examined.place.policy.is_some_and(|policy| {
+        let is_server_default = settings.defaults.replace_server_defaults
+            && policy == server_default(&examined.reference);
+        !is_server_default && examined.limits.forbidding(policy).is_none()
+    })
+}
+
+/// The configured default of a place. None if no default is set for it.
+#[must_use]
+pub fn configured_default(
+    examined: &ExaminedPlace<'_>,
+    is_check: bool,
+    settings: &Settings,
+) -> Option<(PullPolicy, DefaultSetting)> {
+    let defaults = &settings.defaults;
+    let for_checks = defaults.image_check_pull_policy.filter(|_| is_check);
+    let (default, setting) = match for_checks {
+        Some(default) => (default, DefaultSetting::ImageCheckPullPolicy),
+        None => (defaults.image_pull_policy?, DefaultSetting::ImagePullPolicy),
+    };
+    let has_digest = examined.has_digest();
+    let lookup = examined.lookup.mode;
+    let policy = match default {
+        // `Pin` writes IfNotPresent with its digests. That equals the server default of a digest,
+        // so it counts as not chosen.
+        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => {
+            PullPolicy::IfNotPresent
+        }
+        // `Pin` and `UseCached` write IfNotPresent, and an image that is looked up is meant to be
+        // pulled.
+        DefaultPolicy::Never if lookup != LookupMode::Off => return None,
+        default => default.resolve(has_digest),
+    };
+    Some((policy, setting))
+}
+
+/// The pull policy of a check that is raised or added, by the strength that its containers need.
+/// It is the pull policy that a second run would not change.
+#[must_use]
+pub fn stable_check_policy(
+    examined: &ExaminedPlace<'_>,
+    needed: PullPolicy,
+    settings: &Settings,
+) -> PullPolicy {
+    let image = examined.image_after();
+    let counts_as_not_chosen = settings.defaults.replace_server_defaults
+        && Reference::parse(&image).is_ok_and(|image| server_default(&image) == needed);
+    let default = configured_default(examined, true, settings).filter(|_| counts_as_not_chosen);
+    let mut policy = default.map_or(needed, |(policy, _)| policy.max(needed));
+    if examined.uses_cached() {
+        policy = policy.min(PullPolicy::IfNotPresent);
+    }
+    examined.limits.clamp(policy).max(needed)
+}

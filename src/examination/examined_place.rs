@@ -1,0 +1,149 @@
+//! A container or image volume as the rules see it: what it is, and what it should become.
+
+use std::rc::Rc;
+
+use super::finding::FindingReason;
+use super::pull_policy_limits::PullPolicyLimits;
+use super::tag_resolution::TagResolution;
+use crate::image::{Identity, Reference};
+use crate::pod::ContainerOrVolume;
+use crate::pull_policy::PullPolicy;
+use crate::settings::{Lookup, LookupMode, Settings};
+
+/// The role of a container or image volume in its Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An image check.
+    ImageCheck,
+    /// Any other init container that ends before the app containers start.
+    InitContainer,
+    /// A guarded container. With `imageChecks.as: ImageVolume` also a guarded image volume.
+    Guarded,
+    /// A native sidecar, an ephemeral container or another image volume. No check proves these.
+    Unguarded,
+}
+
+/// A container or image volume that the rules examine. Its image could be read.
+#[derive(Clone, Debug)]
+pub struct ExaminedPlace<'p> {
+    /// The container or image volume as it came in.
+    pub place: &'p ContainerOrVolume<'p>,
+    /// Its role in the Pod.
+    pub role: Role,
+    /// Its image as it came in.
+    pub reference: Reference<'p>,
+    /// The pull policies that the settings forbid or require for its image.
+    pub limits: PullPolicyLimits<'p>,
+    /// The settings of `registry` for its image.
+    pub lookup: Lookup,
+    /// The pull policy that it should have. Before any rule it is the one that came in, or the
+    /// server default.
+    pub policy: PullPolicy,
+    /// The reason of the last rule that changed the pull policy.
+    pub policy_reason: Option<Rc<dyn FindingReason + 'p>>,
+    /// The digest behind its tag.
+    pub tag: TagResolution,
+}
+
+impl<'p> ExaminedPlace<'p> {
+    /// A place as it came in. Its role is worked out later.
+    #[must_use]
+    pub fn new(
+        place: &'p ContainerOrVolume<'p>,
+        reference: Reference<'p>,
+        settings: &'p Settings,
+    ) -> Self {
+        let server_default = server_default(&reference);
+        Self {
+            place,
+            role: Role::Unguarded,
+            reference,
+            limits: PullPolicyLimits::of(&settings.images, &reference),
+            lookup: settings.registry.for_image(&reference),
+            policy: place.policy.unwrap_or(server_default),
+            policy_reason: None,
+            tag: TagResolution::Unknown,
+        }
+    }
+
+    /// The pull policy that came in, or the server default.
+    #[must_use]
+    pub fn policy_before(&self) -> PullPolicy {
+        self.place
+            .policy
+            .unwrap_or_else(|| server_default(&self.reference))
+    }
+
+    /// Sets the pull policy, with a reason. Nothing changes if it has this pull policy already.
+    pub fn set_policy(&mut self, policy: PullPolicy, reason: impl FindingReason + 'p) {
+        if policy != self.policy {
+            self.policy = policy;
+            self.policy_reason = Some(Rc::new(reason));
+        }
+    }
+
+    /// Whether the pull policy ends up different from the one that came in.
+    #[must_use]
+    pub fn has_new_policy(&self) -> bool {
+        self.policy != self.policy_before()
+    }
+
+    /// The reason for which the pull policy that came in is wrong. None if it isn't wrong.
+    #[must_use]
+    pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
+        let reason = self.policy_reason.as_ref()?;
+        (self.has_new_policy() && reason.is_finding()).then_some(reason)
+    }
+
+    /// The image as it came in.
+    #[must_use]
+    pub fn image(&self) -> &'p str {
+        self.place.image_text()
+    }
+
+    /// The image as it should be. A pinned image keeps its tag, and gets `latest` if it has none:
+    /// people read the tag, and patterns match it.
+    #[must_use]
+    pub fn image_after(&self) -> String {
+        let image = self.image();
+        match (self.tag.pinned_digest(), self.reference.tag()) {
+            (Some(digest), Some(_)) => format!("{image}@{digest}"),
+            (Some(digest), None) => format!("{image}:latest@{digest}"),
+            (None, _) => image.to_owned(),
+        }
+    }
+
+    /// The identity that decides whether two places pull the same image. A tag and a digest are
+    /// the same image if a lookup of this request gave that digest for the tag.
+    #[must_use]
+    pub fn identity(&self) -> Identity<'_> {
+        match self.tag.digest() {
+            Some(digest) => self.reference.identity_at(Some(digest)),
+            None => self.reference.identity(),
+        }
+    }
+
+    /// Whether its image has a digest, as it came in or after it was pinned.
+    #[must_use]
+    pub fn has_digest(&self) -> bool {
+        self.tag.pinned_digest().is_some() || self.reference.digest().is_some()
+    }
+
+    /// Whether `UseCached` lets it use the image that the node has cached.
+    #[must_use]
+    pub fn uses_cached(&self) -> bool {
+        self.tag == TagResolution::UseCached
+    }
+
+    /// Whether the settings select its tag for a lookup.
+    #[must_use]
+    pub fn is_selected_for_lookup(&self) -> bool {
+        self.lookup.mode != LookupMode::Off && self.reference.digest().is_none()
+    }
+}
+
+/// The pull policy that the API server fills in for an image.
+#[must_use]
+pub fn server_default(reference: &Reference<'_>) -> PullPolicy {
+    PullPolicy::server_default(reference.tag(), reference.digest())
+}

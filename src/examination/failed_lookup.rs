@@ -1,0 +1,107 @@
+//! Failed lookups, and the warnings about them.
+
+use crate::lookup::{FailureClass, LookupAttempt, LookupError};
+use crate::sentence;
+use crate::sentence::{ObjectText, Sentence};
+use crate::settings::OnFailure;
+
+/// A lookup that failed, or that was not made.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedLookup {
+    /// Why there is no answer.
+    pub error: LookupError,
+    /// The action that was taken.
+    pub action: FailedLookupAction,
+}
+
+/// The action after a failed lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedLookupAction {
+    /// The object is rejected.
+    Reject,
+    /// Image and pull policy stay as they are.
+    KeepTag,
+    /// The image that the node has cached may be used.
+    UseCached(UseCachedEffect),
+}
+
+/// The effect of `UseCached` on the places of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UseCachedEffect {
+    /// No place had `Always`, so no pull policy changed.
+    NothingLowered,
+    /// `Always` became `IfNotPresent`.
+    Lowered,
+    /// `images.requireAlways` keeps a place at `Always`.
+    AlwaysKept,
+}
+
+impl FailedLookupAction {
+    /// The setting's value for this action.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => OnFailure::Reject.as_str(),
+            Self::KeepTag => OnFailure::KeepTag.as_str(),
+            Self::UseCached(_) => OnFailure::UseCached.as_str(),
+        }
+    }
+}
+
+impl FailedLookup {
+    /// The warning about this lookup. Its end depends on whether this policy repairs the object.
+    #[must_use]
+    pub fn warning<'s>(&self, image: &'s str, is_repaired: bool) -> Sentence<'s> {
+        let done = match self.action {
+            FailedLookupAction::UseCached(UseCachedEffect::AlwaysKept) => {
+                " (Always kept: images.requireAlways)"
+            }
+            FailedLookupAction::UseCached(UseCachedEffect::Lowered) if is_repaired => {
+                " (cached copy allowed)"
+            }
+            FailedLookupAction::Reject
+            | FailedLookupAction::UseCached(UseCachedEffect::Lowered) => "",
+            FailedLookupAction::UseCached(UseCachedEffect::NothingLowered)
+            | FailedLookupAction::KeepTag => " (kept as it is)",
+        };
+        sentence!(ObjectText(image), " ", why_no_answer(self.error), done)
+    }
+}
+
+/// The end of a sentence that begins with an image: why there is no answer, and the way out.
+#[must_use]
+pub fn why_no_answer(error: LookupError) -> Sentence<'static> {
+    let (why, way_out) = match (error.class, error.attempt) {
+        (FailureClass::NotGranted, _) => {
+            return sentence!(
+                "can't be looked up: grant ",
+                error.capability.id(),
+                " in hostCapabilities of its policy server"
+            );
+        }
+        (_, LookupAttempt::RegistryIsDown) => {
+            ("was not looked up", "its registry just gave no answer")
+        }
+        (_, LookupAttempt::LimitReached) => ("was not looked up", "registry.maxLookups is reached"),
+        (FailureClass::NotFound, _) => (
+            "does not exist in its registry",
+            "correct its tag or repository",
+        ),
+        (FailureClass::Denied, _) => (
+            "is not for the policy to see",
+            "give the PolicyServer a pull secret",
+        ),
+        (FailureClass::RateLimited, _) => (
+            "hit its registry's rate limit",
+            "try later, or skip it with registry.skipImages",
+        ),
+        (FailureClass::Unreachable, _) => {
+            ("has a registry that gives no answer", "try again later")
+        }
+        (FailureClass::Unknown, _) => (
+            "has a registry whose answer is not understood",
+            "look at the host's log",
+        ),
+    };
+    sentence!(why, ": ", way_out)
+}

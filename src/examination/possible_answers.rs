@@ -1,0 +1,108 @@
+//! The answers that registries may give in this request, or gave in the request of another copy of
+//! this policy. The copy makes no lookups, so it doesn't know these answers.
+
+use std::collections::BTreeMap;
+
+use super::examined_place::{ExaminedPlace, Role};
+use crate::image::{Identity, Reference};
+use crate::pull_policy::PullPolicy;
+use crate::request::RequestType;
+use crate::settings::Settings;
+
+/// The repositories of a Pod whose tags may be looked up, in any spelling. An answer can make
+/// several references of a repository one image, pin a tag, or let `UseCached` act.
+#[derive(Debug, Default)]
+pub struct PossibleAnswers<'e>(BTreeMap<Identity<'e>, RepositoryPulls<'e>>);
+
+/// The pulls of one repository.
+#[derive(Debug, Default)]
+struct RepositoryPulls<'e> {
+    /// One of its images.
+    image: Option<Identity<'e>>,
+    has_other_images: bool,
+    is_looked_up: bool,
+    /// The strongest pull policy that its checks came in with.
+    by_checks: Option<PullPolicy>,
+    /// The strongest pull policy that other init containers came in with.
+    by_init_containers: Option<PullPolicy>,
+}
+
+impl<'e> PossibleAnswers<'e> {
+    /// The repositories of these places.
+    #[must_use]
+    pub fn about(places: &[ExaminedPlace<'e>]) -> Self {
+        let mut repositories: BTreeMap<Identity<'_>, RepositoryPulls<'_>> = BTreeMap::new();
+        for examined in places {
+            let image = examined.reference.identity();
+            let repository = repositories
+                .entry(examined.reference.repository_identity())
+                .or_default();
+            repository.has_other_images |= *repository.image.get_or_insert(image) != image;
+            repository.is_looked_up |= examined.is_selected_for_lookup();
+            let policy = Some(examined.policy_before());
+            match examined.role {
+                Role::ImageCheck => repository.by_checks = repository.by_checks.max(policy),
+                Role::InitContainer => {
+                    repository.by_init_containers = repository.by_init_containers.max(policy);
+                }
+                Role::Guarded | Role::Unguarded => {}
+            }
+        }
+        Self(repositories)
+    }
+
+    /// The repository of an image, if an answer can make the image the same as another one.
+    fn joinable<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s RepositoryPulls<'s>> {
+        let repository = self.0.get(&reference.repository_identity())?;
+        (repository.is_looked_up && repository.has_other_images).then_some(repository)
+    }
+
+    /// Whether an answer can be about the image.
+    #[must_use]
+    pub fn concern(&self, reference: &Reference<'_>) -> bool {
+        let repository = self.0.get(&reference.repository_identity());
+        repository.is_some_and(|repository| repository.is_looked_up)
+    }
+
+    /// Whether an answer can make the image the same as another image that is pulled first.
+    #[must_use]
+    pub fn may_join(&self, reference: &Reference<'_>) -> bool {
+        self.joinable(reference).is_some_and(|repository| {
+            repository.by_checks.is_some() || repository.by_init_containers.is_some()
+        })
+    }
+
+    /// Whether an answer can show that a check of the image is strong enough.
+    #[must_use]
+    pub fn may_check(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+        self.joinable(reference)
+            .is_some_and(|repository| repository.by_checks >= Some(needed))
+    }
+
+    /// Whether an answer can show that the image is covered.
+    #[must_use]
+    pub fn may_cover(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+        self.joinable(reference).is_some_and(|repository| {
+            repository.by_checks.is_some() || repository.by_init_containers >= Some(needed)
+        })
+    }
+}
+
+/// In the copy: whether `UseCached` of the first installation may have written the place's
+/// `IfNotPresent`.
+#[must_use]
+pub fn may_be_left_by_use_cached(
+    examined: &ExaminedPlace<'_>,
+    request_type: RequestType,
+    settings: &Settings,
+) -> bool {
+    settings.registry.accepts_unknown_answers()
+        && matches!(
+            request_type,
+            RequestType::PodCreate | RequestType::EphemeralContainersUpdate
+        )
+        && examined.is_selected_for_lookup()
+        && examined.lookup.may_use_cached()
+        && examined.limits.require_always.is_none()
+        && examined.policy_before() == PullPolicy::IfNotPresent
+}

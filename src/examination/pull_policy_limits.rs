@@ -1,0 +1,129 @@
+//! The pull policies that `images.requireAlways`, `images.forbidAlways` and `images.forbidNever`
+//! leave to an image.
+
+use super::finding::{FindingReason, FindingSubject, RuleId};
+use crate::image::Reference;
+use crate::pattern::{ImagePattern, first_match};
+use crate::pull_policy::PullPolicy;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
+use crate::settings::Images;
+
+/// The settings that name an image, each with the pattern that matches it.
+#[derive(Clone, Copy, Debug)]
+pub struct PullPolicyLimits<'p> {
+    /// The pattern of `images.requireAlways`.
+    pub require_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidAlways`.
+    pub forbid_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidNever`.
+    pub forbid_never: Option<&'p ImagePattern>,
+}
+
+impl<'p> PullPolicyLimits<'p> {
+    /// The limits of an image.
+    #[must_use]
+    pub fn of(images: &'p Images, reference: &Reference<'_>) -> Self {
+        Self {
+            require_always: first_match(&images.require_always, reference),
+            forbid_always: first_match(&images.forbid_always, reference),
+            forbid_never: first_match(&images.forbid_never, reference),
+        }
+    }
+
+    /// The setting that forbids a pull policy.
+    #[must_use]
+    pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowedPolicy<'p>> {
+        match policy {
+            PullPolicy::Always => self.forbid_always.map(DisallowedPolicy::ForbidAlways),
+            PullPolicy::Never => self.forbid_never.map(DisallowedPolicy::ForbidNever),
+            PullPolicy::IfNotPresent => None,
+        }
+    }
+
+    /// The setting that a pull policy violates, and the pull policy that replaces it.
+    #[must_use]
+    pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowedPolicy<'p>)> {
+        match self.require_always {
+            Some(_) if policy == PullPolicy::Always => None,
+            Some(require) => Some((PullPolicy::Always, DisallowedPolicy::RequireAlways(require))),
+            None => {
+                let forbidding = self.forbidding(policy)?;
+                Some((PullPolicy::IfNotPresent, forbidding))
+            }
+        }
+    }
+
+    /// The pull policy that is allowed and nearest to this one. `requireAlways` goes first.
+    #[must_use]
+    pub fn clamp(&self, policy: PullPolicy) -> PullPolicy {
+        let mut policy = policy;
+        if self.require_always.is_some() {
+            policy = PullPolicy::Always;
+        } else if self.forbid_always.is_some() {
+            policy = policy.min(PullPolicy::IfNotPresent);
+        }
+        if self.forbid_never.is_some() {
+            policy = policy.max(PullPolicy::IfNotPresent);
+        }
+        policy
+    }
+}
+
+/// The setting that disallows a pull policy, with its pattern.
+#[derive(Clone, Copy, Debug)]
+pub enum DisallowedPolicy<'p> {
+    /// `images.requireAlways`
+    RequireAlways(&'p ImagePattern),
+    /// `images.forbidAlways`
+    ForbidAlways(&'p ImagePattern),
+    /// `images.forbidNever`
+    ForbidNever(&'p ImagePattern),
+}
+
+impl<'p> DisallowedPolicy<'p> {
+    const fn setting(self) -> (&'static str, &'p ImagePattern) {
+        match self {
+            Self::RequireAlways(pattern) => ("images.requireAlways", pattern),
+            Self::ForbidAlways(pattern) => ("images.forbidAlways", pattern),
+            Self::ForbidNever(pattern) => ("images.forbidNever", pattern),
+        }
+    }
+
+    /// The sentence about this setting, with a way out.
+    #[must_use]
+    pub fn sentence_with<'s>(
+        self,
+        subject: &FindingSubject<'s>,
+        way_out: Sentence<'s>,
+    ) -> Sentence<'s>
+    where
+        'p: 's,
+    {
+        let (setting, pattern) = self.setting();
+        sentence!(
+            subject.pulls(),
+            " but ",
+            setting,
+            " has ",
+            ObjectText(pattern.as_str()),
+            ": ",
+            way_out
+        )
+    }
+}
+
+impl FindingReason for DisallowedPolicy<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::DisallowedPolicy
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        self.sentence_with(subject, subject.way_out())
+    }
+
+    fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
+        let (setting, _) = self.setting();
+        Some(sentence!(subject.now_pulls(), " (", setting, ")"))
+    }
+}

@@ -1,0 +1,152 @@
+//! The role of each container and image volume: which of them are image checks, and which of them
+//! are guarded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::examined_place::{ExaminedPlace, Role};
+use crate::image::Identity;
+use crate::pod::{ContainerOrVolume, Pod, PodList};
+use crate::settings::{CheckKind, LookupMode, Settings};
+
+/// The roles in one Pod.
+pub struct PodRoles<'p> {
+    settings: &'p Settings,
+    volumes: BTreeMap<&'p str, VolumeMounters<'p>>,
+    has_init_containers: bool,
+}
+
+/// An image volume, and the containers that mount it.
+#[derive(Clone, Copy, Default)]
+struct VolumeMounters<'p> {
+    image: Option<Identity<'p>>,
+    has_init_container: bool,
+    has_app_container: bool,
+    /// How many app containers pull the volume's image.
+    pulling_its_image: usize,
+    /// How many of these app containers mount the volume.
+    pulling_and_mounting: usize,
+}
+
+impl<'p> PodRoles<'p> {
+    /// The roles in a Pod with these examined places.
+    #[must_use]
+    pub fn of(pod: &'p Pod<'p>, settings: &'p Settings, places: &[ExaminedPlace<'p>]) -> Self {
+        let volumes = if pod.has_image_volumes() {
+            volume_mounters(pod, places)
+        } else {
+            BTreeMap::new()
+        };
+        Self {
+            settings,
+            volumes,
+            has_init_containers: pod.has_init_containers(),
+        }
+    }
+
+    /// The role of a place.
+    #[must_use]
+    pub fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
+        let checks = &self.settings.image_checks;
+        let name = &*place.name.value;
+        match place.list {
+            PodList::InitContainers if place.is_native_sidecar => Role::Unguarded,
+            PodList::InitContainers if checks.names(name) => Role::ImageCheck,
+            PodList::InitContainers => Role::InitContainer,
+            PodList::Containers => Role::Guarded,
+            PodList::EphemeralContainers => Role::Unguarded,
+            PodList::Volumes => {
+                let mounters = self.volumes.get(name).copied().unwrap_or_default();
+                if checks.names(name) && self.is_pulled_before_its_containers(mounters) {
+                    Role::ImageCheck
+                } else if checks.made_of == CheckKind::ImageVolume
+                    && mounters.has_app_container
+                    && !mounters.has_init_container
+                {
+                    Role::Guarded
+                } else {
+                    Role::Unguarded
+                }
+            }
+        }
+    }
+
+    /// Whether a volume that can't be pulled holds up the containers of its image. Nothing starts
+    /// before the first init container. Without init containers, each container of the image has
+    /// to mount the volume itself.
+    fn is_pulled_before_its_containers(&self, mounters: VolumeMounters<'_>) -> bool {
+        mounters.has_init_container
+            || (!self.has_init_containers
+                && mounters.has_app_container
+                && mounters.pulling_its_image == mounters.pulling_and_mounting)
+    }
+}
+
+/// The containers that mount each image volume of a Pod. It takes one pass over the containers and
+/// one over their mounts.
+///
+/// All images of a repository that is looked up count as one image here. Otherwise an answer of a
+/// registry could decide whether a volume is a check, and other copies of this policy don't hear
+/// that answer.
+fn volume_mounters<'p>(
+    pod: &'p Pod<'p>,
+    places: &[ExaminedPlace<'p>],
+) -> BTreeMap<&'p str, VolumeMounters<'p>> {
+    let mut looked_up: BTreeSet<Identity<'_>> = BTreeSet::new();
+    for examined in places {
+        if examined.lookup.mode != LookupMode::Off {
+            looked_up.insert(examined.reference.repository_identity());
+        }
+    }
+    // An exempt container counts as if it pulled nothing.
+    let identity = |place: &ContainerOrVolume<'_>| -> Option<Identity<'p>> {
+        let key = |place: &ContainerOrVolume<'_>| (place.list, place.index);
+        let examined = places.binary_search_by_key(&key(place), |one| key(one.place));
+        let reference = &places.get(examined.ok()?)?.reference;
+        let repository = reference.repository_identity();
+        Some(if looked_up.contains(&repository) {
+            repository
+        } else {
+            reference.identity()
+        })
+    };
+    let mut app_containers: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+    for place in pod.list(PodList::Containers) {
+        if let Some(image) = identity(place) {
+            let count = app_containers.entry(image).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    let mut volumes: BTreeMap<&str, VolumeMounters<'_>> = BTreeMap::new();
+    for place in pod.list(PodList::Volumes) {
+        let image = identity(place);
+        let pulling_its_image = image.and_then(|image| app_containers.get(&image).copied());
+        let mounters = VolumeMounters {
+            image,
+            pulling_its_image: pulling_its_image.unwrap_or_default(),
+            ..VolumeMounters::default()
+        };
+        volumes.insert(&place.name.value, mounters);
+    }
+    for place in &pod.places {
+        let image = identity(place);
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        names.extend(place.mounts.iter().map(|mount| &*mount.name));
+        for name in names {
+            let Some(mounters) = volumes.get_mut(name) else {
+                continue;
+            };
+            match place.list {
+                PodList::InitContainers => mounters.has_init_container = true,
+                PodList::Containers => {
+                    mounters.has_app_container = true;
+                    if image.is_some() && image == mounters.image {
+                        mounters.pulling_and_mounting =
+                            mounters.pulling_and_mounting.saturating_add(1);
+                    }
+                }
+                PodList::EphemeralContainers | PodList::Volumes => {}
+            }
+        }
+    }
+    volumes
+}

@@ -1,0 +1,80 @@
+//! The digest behind a tag, as far as this request knows it.
+
+use std::rc::Rc;
+
+use super::finding::{FindingReason, FindingSubject, RuleId};
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
+
+/// The digest behind the tag of an image, as far as this request knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TagResolution {
+    /// No lookup gave a digest.
+    #[default]
+    Unknown,
+    /// A lookup gave this digest. The image keeps its tag alone.
+    Resolved(Rc<str>),
+    /// The digest is written behind the tag.
+    Pinned(Rc<str>),
+    /// The registry gave no digest. The image that the node has cached may be used
+    /// (`UseCached`).
+    UseCached,
+}
+
+impl TagResolution {
+    /// The digest, if one is known.
+    #[must_use]
+    pub fn digest(&self) -> Option<&str> {
+        match self {
+            Self::Resolved(digest) | Self::Pinned(digest) => Some(digest),
+            Self::Unknown | Self::UseCached => None,
+        }
+    }
+
+    /// The digest that is written behind the tag.
+    #[must_use]
+    pub fn pinned_digest(&self) -> Option<&Rc<str>> {
+        match self {
+            Self::Pinned(digest) => Some(digest),
+            Self::Unknown | Self::Resolved(_) | Self::UseCached => None,
+        }
+    }
+}
+
+/// A tag is pinned to its digest.
+#[derive(Clone, Debug)]
+pub struct PinnedTag {
+    /// The image with its digest.
+    pub image: String,
+    /// The digest.
+    pub digest: Rc<str>,
+}
+
+impl FindingReason for PinnedTag {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    /// Names the digest to write. A line that is short of room keeps the digest whole.
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
+        let (name, image) = (subject.name, subject.image);
+        match room {
+            Room::Full => sentence!(
+                name,
+                " pulls ",
+                image,
+                " by its tag: set its image to ",
+                ObjectText(&self.image),
+                " with ",
+                subject.expected()
+            ),
+            Room::Line => sentence!(
+                name,
+                ": pin ",
+                image,
+                " to @",
+                Sentence::of_digest(&self.digest)
+            ),
+        }
+    }
+}

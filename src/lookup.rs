@@ -1,0 +1,194 @@
+//! Lookups: questions to registries, through the host, within the limits of one request.
+
+pub mod failure_class;
+
+use oci_spec::image::Platform;
+
+pub use self::failure_class::FailureClass;
+use crate::image::is_digest;
+
+/// The registries, as the host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`
+/// show them.
+pub trait Registries {
+    /// The digest of the manifest, or of the index, behind an image's tag.
+    ///
+    /// # Errors
+    /// The host's own error text. It is classified and never shown.
+    fn manifest_digest(&mut self, image: &str) -> Result<String, String>;
+
+    /// The platforms in the index of an image. None if the image has no index.
+    ///
+    /// # Errors
+    /// The host's own error text. It is classified and never shown.
+    fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String>;
+}
+
+/// Whether a lookup was made, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookupAttempt {
+    /// The registry was asked.
+    Made,
+    /// Another image of the same registry got no answer in this request.
+    RegistryIsDown,
+    /// `registry.maxLookups` lookups were made in this request.
+    LimitReached,
+    /// The host refused an earlier lookup of this request, and would refuse all others.
+    HostRefuses,
+}
+
+/// A host capability that a lookup needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostCapability {
+    /// `oci/v1/manifest_digest`
+    ManifestDigest,
+    /// `oci/v1/oci_manifest`
+    OciManifest,
+}
+
+impl HostCapability {
+    /// Its name in `hostCapabilities` of a `PolicyServer`.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ManifestDigest => "oci/v1/manifest_digest",
+            Self::OciManifest => "oci/v1/oci_manifest",
+        }
+    }
+}
+
+/// Why a lookup gave no answer.
+#[derive(Clone, Copy, Debug)]
+pub struct LookupError {
+    /// The class of the failure.
+    pub class: FailureClass,
+    /// Whether the registry was asked at all.
+    pub attempt: LookupAttempt,
+    /// The host capability that was used.
+    pub capability: HostCapability,
+}
+
+/// The answer to a lookup.
+#[derive(Clone, Debug)]
+pub struct LookupAnswer {
+    /// The digest of the image.
+    pub digest: String,
+    /// The platforms in the image's index. None if they were not asked for, or if the image has no
+    /// index.
+    pub platforms: Option<Vec<Platform>>,
+}
+
+/// An image to look up.
+#[derive(Clone, Debug)]
+pub struct ImageToLookUp {
+    /// The examined places that pull the image, by their index.
+    pub places: Vec<usize>,
+    /// The normalised image, so that all spellings share the host's cache.
+    pub image: String,
+    /// The registry.
+    pub registry: String,
+    /// The normalised repository.
+    pub repository: String,
+    /// Whether the platforms of the image are asked for, too.
+    pub with_platforms: bool,
+}
+
+/// An image that was looked up.
+#[derive(Clone, Debug)]
+pub struct LookedUpImage {
+    /// The examined places that pull the image, by their index.
+    pub places: Vec<usize>,
+    /// The normalised image.
+    pub image: String,
+    /// The answer.
+    pub answer: Result<LookupAnswer, LookupError>,
+}
+
+/// Looks up images in their order, at most `max` of them.
+pub fn look_up(
+    images: Vec<ImageToLookUp>,
+    max: usize,
+    registries: &mut dyn Registries,
+) -> Vec<LookedUpImage> {
+    let mut session = LookupSession {
+        registries,
+        left: max,
+        down: Vec::new(),
+        refused: None,
+    };
+    let answered = images.into_iter().map(|question| LookedUpImage {
+        answer: session.look_up(&question),
+        places: question.places,
+        image: question.image,
+    });
+    answered.collect()
+}
+
+/// The lookups of one request.
+struct LookupSession<'r> {
+    registries: &'r mut dyn Registries,
+    /// How many lookups may still be made.
+    left: usize,
+    /// The registries that gave no answer, at most one for each lookup.
+    down: Vec<String>,
+    /// The capability that the host refuses.
+    refused: Option<HostCapability>,
+}
+
+impl LookupSession<'_> {
+    /// Makes one lookup: first the digest, then the platforms of that digest. So both answers are
+    /// about the same manifest.
+    fn look_up(&mut self, question: &ImageToLookUp) -> Result<LookupAnswer, LookupError> {
+        let not_made = |class, attempt, capability| LookupError {
+            class,
+            attempt,
+            capability,
+        };
+        if let Some(capability) = self.refused {
+            let attempt = LookupAttempt::HostRefuses;
+            return Err(not_made(FailureClass::NotGranted, attempt, capability));
+        }
+        let first = HostCapability::ManifestDigest;
+        if self.down.contains(&question.registry) {
+            let attempt = LookupAttempt::RegistryIsDown;
+            return Err(not_made(FailureClass::Unreachable, attempt, first));
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            let attempt = LookupAttempt::LimitReached;
+            return Err(not_made(FailureClass::Unreachable, attempt, first));
+        };
+        self.left = left;
+        let digest = match self.registries.manifest_digest(&question.image) {
+            Ok(digest) if is_digest(&digest) => digest,
+            Ok(_) => return Err(not_made(FailureClass::Unknown, LookupAttempt::Made, first)),
+            Err(text) => return Err(self.failed(question, &text, first)),
+        };
+        let platforms = if question.with_platforms {
+            let image = format!("{}@{digest}", question.repository);
+            let platforms = self.registries.platforms(&image);
+            platforms.map_err(|text| self.failed(question, &text, HostCapability::OciManifest))?
+        } else {
+            None
+        };
+        Ok(LookupAnswer { digest, platforms })
+    }
+
+    /// Classifies an error, and remembers what it means for the next lookups.
+    fn failed(
+        &mut self,
+        question: &ImageToLookUp,
+        text: &str,
+        capability: HostCapability,
+    ) -> LookupError {
+        let class = FailureClass::classify(text);
+        match class {
+            FailureClass::Unreachable => self.down.push(question.registry.clone()),
+            FailureClass::NotGranted => self.refused = Some(capability),
+            _ => {}
+        }
+        LookupError {
+            class,
+            attempt: LookupAttempt::Made,
+            capability,
+        }
+    }
+}

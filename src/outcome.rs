@@ -1,0 +1,262 @@
+//! The outcome of an examination: the findings, and the object that should go out.
+//!
+//! All modes compute the same outcome. It is one value without any JSON, and `answer.rs` writes it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::examination::Examination;
+use crate::examination::check_source::{AddedCheck, CheckSource, InsertPosition};
+use crate::examination::check_volume::CheckVolumeCarriers;
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::failed_lookup::FailedLookup;
+use crate::examination::finding::{
+    Finding, FindingEffect, FindingField, FindingReason, FoundAndExpected, RuleId,
+};
+use crate::examination::tag_resolution::PinnedTag;
+use crate::pod::{ContainerOrVolume, PodList};
+use crate::pull_policy::PullPolicy;
+use crate::request::Review;
+use crate::settings::Settings;
+
+/// The outcome of an examination.
+#[derive(Clone, Debug)]
+pub struct Outcome<'p> {
+    /// The object that came in.
+    pub review: &'p Review<'p>,
+    /// The settings.
+    pub settings: &'p Settings,
+    /// The findings, with and without a repair.
+    pub findings: Vec<Finding<'p>>,
+    /// The containers and image volumes that change.
+    pub changed_places: Vec<ChangedPlace<'p>>,
+    /// The init containers to add.
+    pub new_init_containers: NewInitContainers<'p>,
+    /// The init containers to remove, in their order.
+    pub removed_init_containers: Vec<&'p ContainerOrVolume<'p>>,
+    /// The image volumes to add. They come after all other volumes.
+    pub new_volumes: Vec<NewVolume>,
+    /// The containers that get new mounts.
+    pub carriers: Vec<&'p ContainerOrVolume<'p>>,
+    /// The volumes that each carrier mounts in addition.
+    pub new_mounts: Vec<String>,
+    /// The lookups that failed or were not made, by the normalised image.
+    pub failed_lookups: BTreeMap<String, FailedLookup>,
+}
+
+/// A container or image volume that changes.
+#[derive(Clone, Debug)]
+pub struct ChangedPlace<'p> {
+    /// The container or image volume as it came in.
+    pub place: &'p ContainerOrVolume<'p>,
+    /// Its new image, if it changes.
+    pub image: Option<String>,
+    /// Its new pull policy, if it changes, and the rule that changed it.
+    pub policy: Option<(PullPolicy, RuleId)>,
+}
+
+/// The init containers to add.
+#[derive(Clone, Debug, Default)]
+pub struct NewInitContainers<'p> {
+    /// Their position.
+    pub position: InsertPosition<'p>,
+    /// The init containers in their order.
+    pub containers: Vec<NewInitContainer<'p>>,
+}
+
+/// An init container to add.
+#[derive(Clone, Debug)]
+pub struct NewInitContainer<'p> {
+    /// The added check.
+    pub check: Rc<AddedCheck<'p>>,
+    /// The init container that it copies. None if it is made from `imageChecks.template`.
+    pub copied: Option<&'p ContainerOrVolume<'p>>,
+}
+
+/// An image volume to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewVolume {
+    /// Its name.
+    pub name: String,
+    /// Its image.
+    pub image: String,
+    /// Its pull policy.
+    pub policy: PullPolicy,
+    /// The rule that adds it.
+    pub rule: RuleId,
+}
+
+impl<'p> Outcome<'p> {
+    /// Works out the outcome of the rules.
+    #[must_use]
+    pub fn of(examination: &Examination<'p>) -> Self {
+        let (review, settings) = (examination.review, examination.settings);
+        let is_replaced = |index: &usize| {
+            examination
+                .replaced_checks
+                .places
+                .binary_search(index)
+                .is_ok()
+        };
+        let mut outcome = Self {
+            review,
+            settings,
+            findings: findings(examination),
+            changed_places: Vec::new(),
+            new_init_containers: NewInitContainers::default(),
+            removed_init_containers: Vec::new(),
+            new_volumes: Vec::new(),
+            carriers: Vec::new(),
+            new_mounts: Vec::new(),
+            failed_lookups: examination.failed_lookups.clone(),
+        };
+        for check in &examination.added_checks {
+            outcome.add(check);
+        }
+        if !outcome.new_init_containers.containers.is_empty() {
+            let places = &examination.places;
+            outcome.new_init_containers.position =
+                InsertPosition::in_pod(&review.pod, settings, places);
+        }
+        for (index, examined) in examination.places.iter().enumerate() {
+            if is_replaced(&index) {
+                outcome.replace(examined);
+            } else if let Some(changed) = changed(examined) {
+                outcome.changed_places.push(changed);
+            }
+        }
+        outcome.mount_new_volumes(&examination.replaced_checks.moved_volumes);
+        outcome
+    }
+
+    fn add(&mut self, check: &Rc<AddedCheck<'p>>) {
+        let copied = match check.source {
+            CheckSource::ImageVolume => {
+                self.new_volumes.push(NewVolume {
+                    name: check.name.clone(),
+                    image: check.image.clone(),
+                    policy: check.policy,
+                    rule: RuleId::MissingCheck,
+                });
+                return;
+            }
+            CheckSource::CopyOf(place) => Some(place),
+            CheckSource::Template => None,
+        };
+        self.new_init_containers.containers.push(NewInitContainer {
+            check: Rc::clone(check),
+            copied,
+        });
+    }
+
+    fn replace(&mut self, examined: &ExaminedPlace<'p>) {
+        self.removed_init_containers.push(examined.place);
+        self.new_volumes.push(NewVolume {
+            name: examined.place.name.value.to_string(),
+            image: examined.image_after(),
+            policy: examined.policy,
+            rule: RuleId::ReplaceCheck,
+        });
+    }
+
+    fn mount_new_volumes(&mut self, moved_volumes: &[&str]) {
+        if self.new_volumes.is_empty() {
+            return;
+        }
+        let pod = &self.review.pod;
+        let staying = pod.list(PodList::InitContainers).filter(|place| {
+            let removed = &self.removed_init_containers;
+            removed
+                .binary_search_by_key(&place.index, |one| one.index)
+                .is_err()
+        });
+        let carriers = CheckVolumeCarriers::among(staying, self.settings);
+        self.carriers = carriers.containers(pod).collect();
+        let new = self.new_volumes.iter().map(|volume| volume.name.clone());
+        let moved = moved_volumes.iter().map(|volume| (*volume).to_owned());
+        self.new_mounts = new.chain(moved).collect();
+    }
+
+    /// Whether nothing was found and nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+            && !self.changes_object()
+            && self.failed_lookups.is_empty()
+            && self.review.restored.is_empty()
+    }
+
+    /// Whether the object that goes out differs from the one that came in.
+    #[must_use]
+    pub fn changes_object(&self) -> bool {
+        !self.changed_places.is_empty()
+            || !self.new_init_containers.containers.is_empty()
+            || !self.new_volumes.is_empty()
+    }
+
+    /// Whether a finding has a repair. A saving is no finding.
+    #[must_use]
+    pub fn has_repairs(&self) -> bool {
+        let mut findings = self.findings.iter();
+        findings.any(|finding| finding.effect == FindingEffect::Repairable)
+    }
+}
+
+/// The changes of a place that stays in the Pod.
+fn changed<'p>(examined: &ExaminedPlace<'p>) -> Option<ChangedPlace<'p>> {
+    let image = examined.tag.pinned_digest().map(|_| examined.image_after());
+    let policy = match &examined.policy_reason {
+        Some(reason) if examined.has_new_policy() => Some((examined.policy, reason.rule())),
+        _ => None,
+    };
+    (image.is_some() || policy.is_some()).then_some(ChangedPlace {
+        place: examined.place,
+        image,
+        policy,
+    })
+}
+
+/// All findings: those without a repair, then those of the places, then those of added checks.
+fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
+    let mut findings = examination.findings.clone();
+    for examined in &examination.places {
+        let policies = FoundAndExpected {
+            found: Some(examined.policy_before()),
+            expected: Some(examined.policy),
+        };
+        let repairable = |field, reason: Rc<dyn FindingReason + 'p>| Finding {
+            place: examined.place,
+            field,
+            policies,
+            effect: FindingEffect::Repairable,
+            reason,
+        };
+        if let Some(digest) = examined.tag.pinned_digest() {
+            let image = examined.image_after();
+            let field = FindingField::ImageToPin {
+                pinned: image.clone(),
+            };
+            let digest = Rc::clone(digest);
+            findings.push(repairable(field, Rc::new(PinnedTag { image, digest })));
+        }
+        if let Some(reason) = examined.policy_finding() {
+            findings.push(repairable(FindingField::PullPolicy, Rc::clone(reason)));
+        }
+    }
+    for check in &examination.added_checks {
+        let expected = format!("{} with {}", check.name, check.policy.as_str());
+        findings.push(Finding {
+            place: check.place,
+            field: FindingField::MissingCheck {
+                expected: expected.into(),
+            },
+            policies: FoundAndExpected {
+                found: None,
+                expected: Some(check.policy),
+            },
+            effect: FindingEffect::Repairable,
+            reason: Rc::<AddedCheck<'p>>::clone(check),
+        });
+    }
+    findings
+}

@@ -1,0 +1,157 @@
+//! The path of a field, as Kubernetes writes it: `spec.containers[0].image`.
+
+use std::fmt;
+
+use super::pod_list::PodList;
+
+/// The path of a field, or of a whole element of a list, in an object that holds a Pod spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldPath {
+    /// A field of an element in a list of the Pod spec.
+    Spec {
+        /// The keys that lead from the object to its Pod spec.
+        pod_spec: &'static [&'static str],
+        /// The list.
+        list: PodList,
+        /// The index of the element in the list.
+        index: usize,
+        /// The field of the element. Empty for the whole element.
+        field: &'static str,
+    },
+    /// A field of a container in the status of a Pod.
+    Status {
+        /// The list of the status, for example `containerStatuses`.
+        list: &'static str,
+        /// The index of the container in that list.
+        index: usize,
+        /// The field of the container's status.
+        field: &'static str,
+    },
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (list, index, field) = match *self {
+            Self::Spec {
+                pod_spec,
+                list,
+                index,
+                field,
+            } => {
+                for key in pod_spec {
+                    write!(f, "{key}.")?;
+                }
+                (list.name(), index, field)
+            }
+            Self::Status { list, index, field } => {
+                f.write_str("status.")?;
+                (list, index, field)
+            }
+        };
+        write!(f, "{list}[{index}]")?;
+        if field.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ".{field}")
+        }
+    }
+}
+
+/// The end of a path of the record of changes, read back: list, index and field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedField<'t> {
+    /// The list of the Pod spec.
+    pub list: PodList,
+    /// The index of the element in the list.
+    pub index: usize,
+    /// The field of the element.
+    pub field: &'t str,
+}
+
+impl<'t> RecordedField<'t> {
+    /// Reads a path that [`FieldPath`] wrote. The keys before the list don't matter.
+    #[must_use]
+    pub fn parse(path: &'t str) -> Option<Self> {
+        let (list, rest) = path.split_once('[')?;
+        let (index, field) = rest.split_once("].")?;
+        let list = list.rsplit('.').next()?;
+        Some(Self {
+            list: PodList::ALL
+                .into_iter()
+                .find(|known| known.name() == list)?,
+            index: index.parse().ok()?,
+            field,
+        })
+    }
+}
+
+/// The order of findings and changes: the status comes last, then list, index and field decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FieldOrder {
+    is_in_status: bool,
+    list: &'static str,
+    index: usize,
+    field: &'static str,
+}
+
+impl FieldOrder {
+    /// The position of a field in an element of a list of the Pod spec.
+    #[must_use]
+    pub const fn in_spec(list: PodList, index: usize, field: &'static str) -> Self {
+        Self {
+            is_in_status: false,
+            list: list.name(),
+            index,
+            field,
+        }
+    }
+
+    /// The position of a finding in the status of a container, by the container's index in the
+    /// Pod spec.
+    #[must_use]
+    pub const fn in_status(list: PodList, index: usize, field: &'static str) -> Self {
+        Self {
+            is_in_status: true,
+            ..Self::in_spec(list, index, field)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_back_as_it_was_written() {
+        for (list, field) in [
+            (PodList::InitContainers, "imagePullPolicy"),
+            (PodList::Containers, "image"),
+            (PodList::Volumes, "image.pullPolicy"),
+        ] {
+            let path = FieldPath::Spec {
+                pod_spec: &["spec", "template", "spec"],
+                list,
+                index: 12,
+                field,
+            };
+            let read = RecordedField {
+                list,
+                index: 12,
+                field,
+            };
+            assert_eq!(RecordedField::parse(&path.to_string()), Some(read));
+        }
+    }
+
+    #[test]
+    fn an_element_has_a_path_without_a_field() {
+        let path = FieldPath::Spec {
+            pod_spec: &["spec"],
+            list: PodList::InitContainers,
+            index: 1,
+            field: "",
+        };
+        assert_eq!(path.to_string(), "spec.initContainers[1]");
+        assert_eq!(RecordedField::parse(&path.to_string()), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! The lists of a Pod spec, and the names of their fields.
+
+/// The lists of a Pod spec whose elements hold image references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PodList {
+    /// `spec.initContainers`
+    InitContainers,
+    /// `spec.containers`
+    Containers,
+    /// `spec.ephemeralContainers`
+    EphemeralContainers,
+    /// `spec.volumes`, of which only image volumes (KEP-4639) hold image references.
+    Volumes,
+}
+
+impl PodList {
+    /// The list's name in the Pod spec.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InitContainers => "initContainers",
+            Self::Containers => "containers",
+            Self::EphemeralContainers => "ephemeralContainers",
+            Self::Volumes => "volumes",
+        }
+    }
+
+    /// The path from an element of the list to its image.
+    #[must_use]
+    pub const fn image_field(self) -> &'static str {
+        match self {
+            Self::Volumes => "image.reference",
+            _ => "image",
+        }
+    }
+
+    /// The path from an element of the list to its pull policy.
+    #[must_use]
+    pub const fn pull_policy_field(self) -> &'static str {
+        match self {
+            Self::Volumes => "image.pullPolicy",
+            _ => "imagePullPolicy",
+        }
+    }
+
+    /// All lists, in the order in which [`Pod::places`] holds their elements.
+    pub const ALL: [Self; 4] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
+}

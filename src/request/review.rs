@@ -1,0 +1,130 @@
+//! An object that the rules examine.
+
+use std::collections::BTreeMap;
+
+use super::object::Metadata;
+use super::reapply::{self, RestoredField};
+use super::request_type::{ObjectKind, RequestType};
+use super::status::PodStatus;
+use crate::json::{value_before, value_of};
+use crate::pod::{Pod, PodList};
+
+/// An object that the rules examine.
+#[derive(Clone, Debug)]
+pub struct Review<'a> {
+    /// What the request does.
+    pub request_type: RequestType,
+    /// The kind of the object.
+    pub kind: ObjectKind,
+    /// The payload, from which everything else is borrowed.
+    pub(super) payload: &'a str,
+    /// The key of the object in the payload.
+    pub(super) object_key: &'a str,
+    /// The key that follows the object in the payload.
+    pub(super) key_after_object: Option<&'a str>,
+    /// The key of the metadata in the payload.
+    pub metadata_key: Option<&'a str>,
+    /// The metadata.
+    pub metadata: Metadata<'a>,
+    /// The key of the Pod spec in the payload.
+    pub spec_key: Option<&'a str>,
+    /// The Pod spec. At UPDATE of a Pod it holds only places that are new or have a new image.
+    pub pod: Pod<'a>,
+    /// The status of a Pod at CREATE, once it was [read](Review::read_status).
+    pub status: PodStatus,
+    /// The status in the payload.
+    pub(super) status_text: Option<&'a str>,
+    /// At UPDATE, the stored object.
+    pub(super) stored: Option<StoredObject<'a>>,
+    /// The fields that were put back to their stored values.
+    pub restored: Vec<RestoredField<'a>>,
+}
+
+/// The stored object of an UPDATE.
+#[derive(Clone, Debug)]
+pub(super) struct StoredObject<'a> {
+    pub(super) metadata: Metadata<'a>,
+    pub(super) pod: Pod<'a>,
+}
+
+impl<'a> Review<'a> {
+    /// Whether a controller made the object.
+    #[must_use]
+    pub const fn has_controller(&self) -> bool {
+        self.metadata.has_controller
+    }
+
+    /// The keys that lead from the object to its Pod spec.
+    #[must_use]
+    pub const fn spec_path(&self) -> &'static [&'static str] {
+        self.kind.spec_path()
+    }
+
+    /// The object as it came in.
+    #[must_use]
+    pub fn object(&self) -> Option<&'a str> {
+        // Hosts write another key after the object. With it nobody has to search for the object's
+        // end.
+        match self.key_after_object {
+            Some(next) => value_before(self.payload, self.object_key, next),
+            None => value_of(self.payload, self.object_key),
+        }
+    }
+
+    /// The value of a key of the object. Each call searches for the end of the value.
+    #[must_use]
+    pub fn value_of(&self, key: &'a str) -> Option<&'a str> {
+        value_of(self.payload, key)
+    }
+
+    /// Puts back the stored values that the same manifest, applied again, would undo: *re-apply*
+    /// (see [`reapply`]).
+    pub fn restore_stored_values(&mut self) {
+        if let Some(stored) = &self.stored
+            && matches!(
+                self.request_type,
+                RequestType::PodUpdate | RequestType::JobUpdate
+            )
+        {
+            self.restored = reapply::restore(&mut self.pod, &stored.metadata, &stored.pod);
+        }
+    }
+
+    /// Reads the status of a Pod at CREATE. Only audits send one: the API server removes the
+    /// status of a Pod that is created.
+    pub fn read_status(&mut self) {
+        if let Some(text) = self.status_text
+            && self.request_type == RequestType::PodCreate
+        {
+            self.status = PodStatus::read(text);
+        }
+    }
+
+    /// At UPDATE, keeps only the places that the rules examine: containers with a new image, or
+    /// new ephemeral containers. Of a Job nothing is kept, because its pod template is immutable.
+    pub fn keep_new_images(&mut self) {
+        let request_type = self.request_type;
+        let lists: &[PodList] = match request_type {
+            RequestType::PodUpdate => &[PodList::InitContainers, PodList::Containers],
+            RequestType::EphemeralContainersUpdate => &[PodList::EphemeralContainers],
+            RequestType::JobUpdate => &[],
+            RequestType::PodCreate | RequestType::TemplateCreate | RequestType::TemplateUpdate => {
+                return;
+            }
+        };
+        let mut stored = BTreeMap::new();
+        for place in self.stored.iter().flat_map(|stored| &stored.pod.places) {
+            stored.insert((place.list, &*place.name.value), place);
+        }
+        self.pod.places.retain_mut(|place| {
+            let before = stored.get(&(place.list, &*place.name.value));
+            place.stored_image = before.map(|before| before.image_text().to_owned());
+            let is_new = match before {
+                None => true,
+                Some(_) if request_type == RequestType::EphemeralContainersUpdate => false,
+                Some(before) => before.image_text() != place.image_text(),
+            };
+            is_new && lists.contains(&place.list)
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! The reasons of the rule *registry*, with their sentences.
+
+use crate::examination::failed_lookup::why_no_answer;
+use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
+use crate::lookup::LookupError;
+use crate::sentence;
+use crate::sentence::{ObjectText, Room, Sentence};
+
+/// The pull policy that goes with a pinned tag. It belongs to the finding of the tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PolicyOfPinnedTag;
+
+impl FindingReason for PolicyOfPinnedTag {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn is_finding(&self) -> bool {
+        false
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        subject.now_pulls()
+    }
+}
+
+/// The registry gave no digest, and `UseCached` lets the node's image be used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RegistryGaveNoDigest;
+
+impl FindingReason for RegistryGaveNoDigest {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let way_out = subject.way_out();
+        sentence!(
+            subject.pulls(),
+            " but its registry gives no digest: ",
+            way_out
+        )
+    }
+}
+
+/// The registry gave no digest, and the settings say to reject that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LookupFailed(pub(super) LookupError);
+
+impl FindingReason for LookupFailed {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let why = why_no_answer(self.0);
+        sentence!(subject.name, "'s image ", subject.image, " ", why)
+    }
+}
+
+/// The image doesn't exist for a platform that the Pod asks for.
+#[derive(Clone, Debug)]
+pub(super) struct MissingPlatform {
+    /// The platforms of the image.
+    pub(super) has: String,
+    /// The platform that the image lacks.
+    pub(super) lacks: String,
+    /// The path of the Pod spec.
+    pub(super) pod_spec: &'static [&'static str],
+    /// The field of the Pod spec that asks for the platform.
+    pub(super) field: &'static str,
+}
+
+impl FindingReason for MissingPlatform {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+        let (has, lacks) = (ObjectText(&self.has), ObjectText(&self.lacks));
+        let mut sentence = sentence!(
+            subject.name,
+            "'s image ",
+            subject.image,
+            " has ",
+            has,
+            " only, but the Pod asks for ",
+            lacks,
+            ": build it for ",
+            lacks,
+            " or change "
+        );
+        for key in self.pod_spec {
+            sentence.push(*key);
+            sentence.push(".");
+        }
+        sentence.push(self.field);
+        sentence
+    }
+}

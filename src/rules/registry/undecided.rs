@@ -1,0 +1,74 @@
+//! Findings that a registry's answer may take back. They don't keep this policy from asking.
+
+use crate::effective_mode::EffectiveMode;
+use crate::examination::Examination;
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::finding::{Finding, FindingEffect, RuleId};
+use crate::examination::possible_answers::PossibleAnswers;
+use crate::image::Reference;
+use crate::pull_policy::PullPolicy;
+use crate::settings::LookupMode;
+
+/// Whether the object is rejected whatever the registries answer. A pin or `UseCached` can take
+/// back the finding of a default. A digest that makes two images the same can take back the finding
+/// of a check.
+pub fn is_rejected_whatever_registries_answer(
+    examination: &Examination<'_>,
+    mode: EffectiveMode,
+) -> bool {
+    if mode == EffectiveMode::Warn {
+        return false;
+    }
+    let possible_answers = PossibleAnswers::about(&examination.places);
+    let stays =
+        |rule, reference: &Reference<'_>| stays(examination, &possible_answers, rule, reference);
+    let finding_stays = |finding: &Finding<'_>| {
+        finding.effect == FindingEffect::Unrepairable
+            && Reference::parse(finding.place.image_text())
+                .map_or(true, |reference| stays(finding.reason.rule(), &reference))
+    };
+    let repair_stays = |examined: &ExaminedPlace<'_>| {
+        examined.tag.pinned_digest().is_some()
+            || rule_of_repair(examined).is_some_and(|rule| stays(rule, &examined.reference))
+    };
+    let added_stays = || {
+        examination.added_checks.iter().any(|check| {
+            let guarded = examination.places.get(check.guarded);
+            guarded.is_some_and(|examined| stays(RuleId::MissingCheck, &examined.reference))
+        })
+    };
+    examination.findings.iter().any(finding_stays)
+        || (mode == EffectiveMode::Reject
+            && (examination.places.iter().any(repair_stays) || added_stays()))
+}
+
+/// The rule that repairs the pull policy of a place.
+fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
+    let rule = examined.policy_finding()?.rule();
+    // A default of `Never` that is forbidden is told by *disallowed-policy*, but it is a default.
+    let is_default =
+        examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
+    Some(match rule {
+        RuleId::DisallowedPolicy if is_default => RuleId::Default,
+        rule => rule,
+    })
+}
+
+/// Whether no answer can take back a finding of this rule about this image.
+fn stays(
+    examination: &Examination<'_>,
+    possible_answers: &PossibleAnswers<'_>,
+    rule: RuleId,
+    reference: &Reference<'_>,
+) -> bool {
+    match rule {
+        RuleId::Default | RuleId::WeakCheck => {
+            let lookup = examination.settings.registry.for_image(reference);
+            let changes_policy = lookup.mode == LookupMode::Pin || lookup.may_use_cached();
+            !(possible_answers.may_join(reference)
+                || (changes_policy && possible_answers.concern(reference)))
+        }
+        RuleId::MissingCheck => !possible_answers.may_join(reference),
+        _ => true,
+    }
+}
