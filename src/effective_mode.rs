@@ -2,7 +2,7 @@
 
 use crate::examination::finding::{Finding, FindingEffect};
 use crate::request::Review;
-use crate::settings::{Mode, Settings, Templates};
+use crate::settings::{Mode, Settings, PodTemplateAction};
 
 /// The mode of one request. It decides what happens to the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ impl EffectiveMode {
     #[must_use]
     pub fn of(review: &Review<'_>, settings: &Settings) -> Option<Self> {
         match (review.request_type.is_template(), settings.templates) {
-            (true, Templates::Off) => return None,
-            (true, Templates::Warn) => return Some(Self::Warn),
-            (true, Templates::Enforce) | (false, _) => {}
+            (true, PodTemplateAction::Off) => return None,
+            (true, PodTemplateAction::Warn) => return Some(Self::Warn),
+            (true, PodTemplateAction::Enforce) | (false, _) => {}
         }
         Some(match settings.mode {
             Mode::Fix => Self::Fix,

@@ -9,7 +9,7 @@ use crate::effective_mode::EffectiveMode;
 use crate::lookup::Registries;
 use crate::request::{ObjectKind, RequestScope, Review, ValidatePayload};
 use crate::rules;
-use crate::settings::{CheckKind, Mode, Platform, Settings, Templates};
+use crate::settings::{AddedCheckKind, Mode, MissingPlatformAction, Settings, PodTemplateAction};
 
 /// Answers waPC's `validate`.
 ///
@@ -33,7 +33,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     match scope {
         RequestScope::Untouched => accept_request(),
         RequestScope::Malformed(kind, _)
-            if kind != ObjectKind::Pod && settings.templates == Templates::Off =>
+            if kind != ObjectKind::Pod && settings.templates == PodTemplateAction::Off =>
         {
             accept_request()
         }
@@ -63,12 +63,12 @@ fn examine(
 
 /// Reads the parts of the object that only some settings or some Pods need.
 fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), String> {
-    let makes_volumes = settings.image_checks.made_of == CheckKind::ImageVolume;
+    let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
     if review.pod.has_image_volumes() || makes_volumes {
         let path = review.spec_path();
         review.pod.read_mounts(path)?;
     }
-    if settings.registry.platform != Platform::Off {
+    if settings.registry.platform != MissingPlatformAction::Off {
         review.pod.read_requested_platforms();
     }
     if settings.mode != Mode::Fix {

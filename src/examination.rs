@@ -26,11 +26,11 @@ use self::image_groups::ImageGroups;
 use self::possible_answers::{PossibleAnswers, may_be_left_by_use_cached};
 use self::roles::PodRoles;
 use self::tag_resolution::TagResolution;
-use crate::image::{Invalid, Reference};
+use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
 use crate::pod::ContainerOrVolume;
 use crate::request::{RequestType, Review};
-use crate::settings::{Coverage, LookupMode, Settings};
+use crate::settings::{MissingCheckAction, LookupMode, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
@@ -47,7 +47,7 @@ pub struct Examination<'p> {
     /// them.
     pub places: Vec<ExaminedPlace<'p>>,
     /// The places whose image could not be read, each with the mistake.
-    pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, Invalid)>,
+    pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub has_image_checks: bool,
     /// The findings without a repair.
@@ -147,7 +147,7 @@ impl<'p> Examination<'p> {
     /// because the API server refuses fields there that are usual on Linux.
     #[must_use]
     pub fn adds_missing_checks(&self) -> bool {
-        self.settings.image_checks.coverage == Coverage::Fix
+        self.settings.image_checks.coverage == MissingCheckAction::Fix
             && self.review.request_type == RequestType::PodCreate
             && !self.review.pod.is_windows()
     }

@@ -35,7 +35,7 @@ pub struct Reference<'a> {
 /// What makes two references the same image: registry and repository, and the digest, or the tag
 /// where there is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity<'a> {
+pub struct ImageIdentity<'a> {
     // The parts that differ most come first.
     path: &'a str,
     /// A digest has a colon, a tag can't.
@@ -46,7 +46,7 @@ pub struct Identity<'a> {
 
 /// Why a text is no image reference. The kubelet says `InvalidImageName` to all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidReference {
     /// Nothing there.
     Empty,
     /// White space anywhere.
@@ -73,7 +73,7 @@ pub enum Invalid {
     Digest,
 }
 
-impl Invalid {
+impl InvalidReference {
     /// What is wrong, to follow the image in a sentence.
     #[must_use]
     pub const fn reason(self) -> &'static str {
@@ -100,17 +100,17 @@ impl<'a> Reference<'a> {
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub fn parse(text: &'a str) -> Result<Self, Invalid> {
-        Self::parse_parts(text).map_err(|invalid| Invalid::most_telling(text, invalid))
+    pub fn parse(text: &'a str) -> Result<Self, InvalidReference> {
+        Self::parse_parts(text).map_err(|invalid| InvalidReference::most_telling(text, invalid))
     }
 
-    fn parse_parts(text: &'a str) -> Result<Self, Invalid> {
+    fn parse_parts(text: &'a str) -> Result<Self, InvalidReference> {
         if is_image_id(text) {
-            return Err(Invalid::ImageId);
+            return Err(InvalidReference::ImageId);
         }
         let (registry, remainder) = split_registry(text);
         if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
-            return Err(Invalid::Registry);
+            return Err(InvalidReference::Registry);
         }
         let (name, digest) = part_at(remainder, '@');
         let (path, tag) = part_at(name, ':');
@@ -121,9 +121,9 @@ impl<'a> Reference<'a> {
         let (official, path) = official(registry, path);
         if !is_path(path) {
             return Err(if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                Invalid::UpperCase
+                InvalidReference::UpperCase
             } else {
-                Invalid::Repository
+                InvalidReference::Repository
             });
         }
         let namespace = if official {
@@ -132,13 +132,13 @@ impl<'a> Reference<'a> {
             0
         };
         if path.len().saturating_add(namespace) > PATH_MAX {
-            return Err(Invalid::Long);
+            return Err(InvalidReference::Long);
         }
         if !tag.is_none_or(is_tag) {
-            return Err(Invalid::Tag);
+            return Err(InvalidReference::Tag);
         }
         if !digest.is_none_or(is_digest) {
-            return Err(Invalid::Digest);
+            return Err(InvalidReference::Digest);
         }
         Ok(Self {
             written,
@@ -178,23 +178,23 @@ impl<'a> Reference<'a> {
 
     /// What makes this image the same as another.
     #[must_use]
-    pub fn identity(self) -> Identity<'a> {
+    pub fn identity(self) -> ImageIdentity<'a> {
         self.identity_at(self.digest)
     }
 
     /// What this image has in common with all others of its repository, however they are written.
     #[must_use]
-    pub fn repository_identity(self) -> Identity<'a> {
+    pub fn repository_identity(self) -> ImageIdentity<'a> {
         self.identity_at(Some(""))
     }
 
     /// The identity that this image has once it is pinned to a digest.
     #[must_use]
-    pub fn identity_at<'b>(self, digest: Option<&'b str>) -> Identity<'b>
+    pub fn identity_at<'b>(self, digest: Option<&'b str>) -> ImageIdentity<'b>
     where
         'a: 'b,
     {
-        Identity {
+        ImageIdentity {
             registry: self.registry,
             official: self.official,
             path: self.path,
@@ -237,7 +237,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-impl Invalid {
+impl InvalidReference {
     /// A person looks for the mistake that they made, not for the part that the parser was in.
     fn most_telling(text: &str, invalid: Self) -> Self {
         if text.trim().is_empty() {

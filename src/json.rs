@@ -18,14 +18,14 @@ use crate::text_edit::{between, offset_in};
 
 /// A string, and where it stands.
 #[derive(Clone, Debug, Default)]
-pub struct Text<'a> {
+pub struct JsonString<'a> {
     /// What it says, without quotes and escapes.
     pub value: Cow<'a, str>,
     /// The part of the payload that it is, quotes included.
     pub raw: &'a str,
 }
 
-impl<'a> Text<'a> {
+impl<'a> JsonString<'a> {
     /// Reads a value that stands in the payload.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonString<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::read(<&RawValue>::deserialize(deserializer)?.get())
     }
@@ -55,9 +55,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// The key of an object's member.
 #[derive(Clone, Debug)]
-pub struct Key<'a>(Cow<'a, str>);
+pub struct JsonKey<'a>(Cow<'a, str>);
 
-impl<'a> Key<'a> {
+impl<'a> JsonKey<'a> {
     /// What it says.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -79,23 +79,23 @@ impl<'a> Key<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonKey<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
 
         impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+            type Value = JsonKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
             fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(key)))
+                Ok(JsonKey(Cow::Borrowed(key)))
             }
 
             fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
+                Ok(JsonKey(Cow::Owned(key.to_owned())))
             }
         }
         deserializer.deserialize_str(KeyVisitor)
@@ -108,7 +108,7 @@ pub trait Members<'a> {
     ///
     /// # Errors
     /// The value is not what it should be.
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error>;
+    fn member<A: MapAccess<'a>>(&mut self, key: &JsonKey<'a>, map: &mut A) -> Result<(), A::Error>;
 
     /// The field that it must have and lacks, once all members were read.
     fn missing(&self) -> Option<&'static str> {
@@ -143,7 +143,7 @@ impl<'a, T: Members<'a>> Visitor<'a> for Object<'_, T> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Key<'_>>()? {
+        while let Some(key) = map.next_key::<JsonKey<'_>>()? {
             self.0
                 .member(&key, &mut map)
                 .map_err(|error| below(key.name(), &error))?;

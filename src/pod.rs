@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess};
 use serde_json::value::RawValue;
 
-use crate::json::{self, Key, Members, Objects, OptionalObject, Text, skip};
+use crate::json::{self, Member, Members, ReadError, JsonString};
 use crate::pull_policy::PullPolicy;
 
 use self::field_path::FieldPath;
@@ -24,12 +24,12 @@ pub struct ContainerOrVolume<'a> {
     /// Its index in that list.
     pub index: usize,
     /// The name of the container or the volume.
-    pub name: Text<'a>,
+    pub name: JsonString<'a>,
     /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
     /// It goes on running beside the app containers, so it is no image check.
     pub is_native_sidecar: bool,
     /// The image, if one is set.
-    pub image: Option<Text<'a>>,
+    pub image: Option<JsonString<'a>>,
     /// The pull policy. `null` and `""` are "not set", as in the API server.
     pub policy: Option<PullPolicy>,
     /// The value of the pull policy in the payload, `null` and `""` included.
@@ -47,7 +47,7 @@ impl<'a> ContainerOrVolume<'a> {
         Self {
             list,
             index,
-            name: Text::default(),
+            name: JsonString::default(),
             is_native_sidecar: false,
             image: None,
             policy: None,
@@ -88,7 +88,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for PolicyText<'a> {
         let value = match text {
             "null" | "\"\"" => None,
             _ => {
-                let policy = PullPolicy::parse(&Text::read(text)?.value);
+                let policy = PullPolicy::parse(&JsonString::read(text)?.value);
                 let policy = policy.ok_or("must be Always, IfNotPresent or Never");
                 Some(policy.map_err(D::Error::custom)?)
             }
@@ -99,17 +99,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for PolicyText<'a> {
 
 /// Reads a container of any kind.
 impl<'a> Members<'a> for ContainerOrVolume<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
-            "image" => self.image = map.next_value()?,
-            "imagePullPolicy" => self.set_policy(&map.next_value()?),
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
+            "image" => self.image = member.read()?,
+            "imagePullPolicy" => self.set_policy(&member.read()?),
             "restartPolicy" if self.list == PodList::InitContainers => {
-                let policy: Option<Text<'_>> = map.next_value()?;
+                let policy: Option<JsonString<'_>> = member.read()?;
                 self.is_native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
-            "volumeMounts" => self.mounts_text = Some(map.next_value::<&RawValue>()?.get()),
-            _ => skip(map)?,
+            "volumeMounts" => self.mounts_text = Some(member.read::<&RawValue>()?.get()),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -129,11 +129,11 @@ pub struct Mount<'a> {
 }
 
 impl<'a> Members<'a> for Mount<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Text<'_>>()?.value,
-            "mountPath" => self.path = map.next_value::<Text<'_>>()?.value,
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<JsonString<'_>>()?.value,
+            "mountPath" => self.path = member.read::<JsonString<'_>>()?.value,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -141,23 +141,23 @@ impl<'a> Members<'a> for Mount<'a> {
 
 /// An element of the Pod's `volumes`.
 struct VolumeReader<'a> {
-    name: Text<'a>,
+    name: JsonString<'a>,
     /// `image`, if it is an image volume.
     source: Option<ContainerOrVolume<'a>>,
     index: usize,
 }
 
 impl<'a> Members<'a> for VolumeReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
             "image" => {
                 let mut source =
                     ImageVolumeSource(ContainerOrVolume::new(PodList::Volumes, self.index));
-                let is_one = map.next_value_seed(OptionalObject(&mut source))?;
+                let is_one = member.optional_object(&mut source)?;
                 self.source = is_one.then_some(source.0);
             }
-            _ => skip(map)?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -171,11 +171,11 @@ impl<'a> Members<'a> for VolumeReader<'a> {
 struct ImageVolumeSource<'a>(ContainerOrVolume<'a>);
 
 impl<'a> Members<'a> for ImageVolumeSource<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "reference" => self.0.image = map.next_value()?,
-            "pullPolicy" => self.0.set_policy(&map.next_value()?),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "reference" => self.0.image = member.read()?,
+            "pullPolicy" => self.0.set_policy(&member.read()?),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -301,36 +301,36 @@ impl<'a> PodSpecReader<'a> {
 }
 
 impl<'a> Members<'a> for PodSpecReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        let containers = |list| Objects::new(move |index| ContainerOrVolume::new(list, index));
-        match key.name() {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        let container = |list| move |index| ContainerOrVolume::new(list, index);
+        match member.name() {
             "initContainers" => {
-                self.pod.init_containers_key = Some(key.place()?);
-                self.init_containers = map.next_value_seed(containers(PodList::InitContainers))?;
+                self.pod.init_containers_key = Some(member.raw_key()?);
+                self.init_containers = member.object_list(container(PodList::InitContainers))?;
             }
             "containers" => {
-                self.containers = map.next_value_seed(containers(PodList::Containers))?;
+                self.containers = member.object_list(container(PodList::Containers))?;
             }
             "ephemeralContainers" => {
                 self.ephemeral_containers =
-                    map.next_value_seed(containers(PodList::EphemeralContainers))?;
+                    member.object_list(container(PodList::EphemeralContainers))?;
             }
             "volumes" => {
-                self.pod.volumes_key = Some(key.place()?);
-                self.volumes = map.next_value_seed(Objects::new(|index| VolumeReader {
-                    name: Text::default(),
+                self.pod.volumes_key = Some(member.raw_key()?);
+                self.volumes = member.object_list(|index| VolumeReader {
+                    name: JsonString::default(),
                     source: None,
                     index,
-                }))?;
+                })?;
             }
             "os" => {
                 let mut os = OsReader(None);
-                map.next_value_seed(OptionalObject(&mut os))?;
+                member.optional_object(&mut os)?;
                 self.pod.os_name = os.0;
             }
-            "nodeSelector" => self.pod.node_selector = Some(map.next_value::<&RawValue>()?.get()),
-            "affinity" => self.pod.affinity = Some(map.next_value::<&RawValue>()?.get()),
-            _ => skip(map)?,
+            "nodeSelector" => self.pod.node_selector = Some(member.read::<&RawValue>()?.get()),
+            "affinity" => self.pod.affinity = Some(member.read::<&RawValue>()?.get()),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -340,10 +340,10 @@ impl<'a> Members<'a> for PodSpecReader<'a> {
 struct OsReader<'a>(Option<Cow<'a, str>>);
 
 impl<'a> Members<'a> for OsReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.0 = map.next_value::<Option<Text<'_>>>()?.map(|name| name.value),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.0 = member.read::<Option<JsonString<'_>>>()?.map(|name| name.value),
+            _ => member.skip()?,
         }
         Ok(())
     }

@@ -32,23 +32,23 @@ pub struct Settings {
     /// What happens to a finding.
     pub mode: Mode,
     /// How image checks are recognised, what they have to cover, and what added ones are made of.
-    pub image_checks: ImageChecks,
+    pub image_checks: ImageCheckSettings,
     /// In a Pod with image checks: once an init container has pulled an image with `Always`, the
     /// containers that it covers need not pull it again, so their `Always` becomes
     /// `IfNotPresent`. Only in mode `Fix`. Turn it off on clusters that enforce `Always`, with
     /// the `AlwaysPullImages` plugin for instance.
     pub pull_once: bool,
     /// The pull policy of containers whose author chose none.
-    pub defaults: Defaults,
+    pub defaults: PullPolicyDefaults,
     /// Images whose pull policy is not left to the author of a Pod.
-    pub images: Images,
+    pub images: ImagePullPolicyRules,
     /// What is asked of registries, and what follows from their answers.
-    pub registry: Registry,
+    pub registry: RegistrySettings,
     /// What happens to a Deployment, a Job or any other workload whose pod template has a
     /// finding, in every mode. Its Pods are examined when they are created in any case.
-    pub templates: Templates,
+    pub templates: PodTemplateAction,
     /// What is never examined and never changed.
-    pub exempt: Exempt,
+    pub exempt: Exemptions,
     /// A repaired Pod carries the annotation `consistent-pull-policy/changes`, which lists what
     /// was changed. Applying the same manifest again relies on it.
     pub record_changes: bool,
@@ -58,13 +58,13 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            image_checks: ImageChecks::default(),
+            image_checks: ImageCheckSettings::default(),
             pull_once: true,
-            defaults: Defaults::default(),
-            images: Images::default(),
-            registry: Registry::default(),
-            templates: Templates::default(),
-            exempt: Exempt::default(),
+            defaults: PullPolicyDefaults::default(),
+            images: ImagePullPolicyRules::default(),
+            registry: RegistrySettings::default(),
+            templates: PodTemplateAction::default(),
+            exempt: Exemptions::default(),
             record_changes: true,
         }
     }
@@ -87,19 +87,19 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ImageChecks {
+pub struct ImageCheckSettings {
     /// An init container whose name starts with one of these is an image check, and so is an
     /// image volume with such a name that is mounted before the containers start. The first one
     /// also names the checks that are added.
     pub name_prefixes: Vec<NamePrefix>,
     /// What happens when an image of a Pod that has image checks is pulled by none of them.
-    pub coverage: Coverage,
+    pub coverage: MissingCheckAction,
     /// Coverage for Pods without any image check, too. With coverage `Fix` this needs a
     /// `template`, unless checks are image volumes.
     pub every_pod: bool,
     /// What an added check is made of.
     #[serde(rename = "as")]
-    pub made_of: CheckKind,
+    pub made_of: AddedCheckKind,
     /// With `as: ImageVolume`, in mode `Fix`, when a controller creates a Pod: image checks that
     /// are init containers become image volumes, which saves about a second of each start.
     /// Leave it off where containers with these names do more than check.
@@ -112,15 +112,15 @@ pub struct ImageChecks {
     pub after: Vec<ContainerPattern>,
 }
 
-impl Default for ImageChecks {
+impl Default for ImageCheckSettings {
     fn default() -> Self {
         Self {
             name_prefixes: ["imagecheck-", "imagepullcheck-"]
                 .map(|prefix| NamePrefix(prefix.to_owned()))
                 .into(),
-            coverage: Coverage::default(),
+            coverage: MissingCheckAction::default(),
             every_pod: false,
-            made_of: CheckKind::default(),
+            made_of: AddedCheckKind::default(),
             replace_existing: false,
             template: None,
             after: Vec::new(),
@@ -128,7 +128,7 @@ impl Default for ImageChecks {
     }
 }
 
-impl ImageChecks {
+impl ImageCheckSettings {
     /// Whether a container or volume of this name is an image check.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
@@ -180,7 +180,7 @@ impl From<NamePrefix> for String {
 /// What happens when an image of a Pod that has image checks is pulled by none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Coverage {
+pub enum MissingCheckAction {
     /// Nothing.
     Off,
     /// A warning, in every mode.
@@ -195,7 +195,7 @@ pub enum Coverage {
 /// What an added check is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum CheckKind {
+pub enum AddedCheckKind {
     /// An init container: a copy of the Pod's last check, or made from the `template`.
     #[default]
     InitContainer,
@@ -224,17 +224,17 @@ impl CheckTemplate {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Defaults {
+pub struct PullPolicyDefaults {
     /// The pull policy of a container whose author chose none. Not set: it stays as it is.
-    pub image_pull_policy: Option<DefaultPolicy>,
+    pub image_pull_policy: Option<DefaultPullPolicy>,
     /// The same for image checks. Not set: they get the default of the other containers.
-    pub image_check_pull_policy: Option<DefaultPolicy>,
+    pub image_check_pull_policy: Option<DefaultPullPolicy>,
     /// A pull policy equal to the one that the API server fills in by itself counts as not
     /// chosen. Without this the two defaults never apply on a cluster.
     pub replace_server_defaults: bool,
 }
 
-impl Default for Defaults {
+impl Default for PullPolicyDefaults {
     fn default() -> Self {
         Self {
             image_pull_policy: None,
@@ -247,7 +247,7 @@ impl Default for Defaults {
 /// A pull policy for containers whose author chose none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum DefaultPolicy {
+pub enum DefaultPullPolicy {
     /// A node asks the registry each time a container starts.
     Always,
     /// A node pulls when it has no image of that name.
@@ -258,7 +258,7 @@ pub enum DefaultPolicy {
     AlwaysUnlessDigest,
 }
 
-impl DefaultPolicy {
+impl DefaultPullPolicy {
     /// The pull policy for an image, by whether it has a digest.
     #[must_use]
     pub const fn resolve(self, has_digest: bool) -> PullPolicy {
@@ -275,7 +275,7 @@ impl DefaultPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Images {
+pub struct ImagePullPolicyRules {
     /// Containers of these images pull with `Always`: on a cluster with several tenants each
     /// pull proves the Pod's own credentials.
     pub require_always: Vec<ImagePattern>,
@@ -290,7 +290,7 @@ pub struct Images {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Registry {
+pub struct RegistrySettings {
     /// Whether registries are asked for the digests behind tags. Give the policy a longer
     /// evaluation timeout.
     pub lookup: LookupMode,
@@ -299,15 +299,15 @@ pub struct Registry {
     /// The images that are not looked up, even if `images` names them.
     pub skip_images: Vec<ImagePattern>,
     /// The tag or the repository does not exist.
-    pub on_not_found: OnFailure,
+    pub on_not_found: LookupFailureAction,
     /// The registry answered 401 or 403: the policy server's credentials are not the Pod's.
-    pub on_denied: OnFailure,
+    pub on_denied: LookupFailureAction,
     /// The registry answered 429.
-    pub on_rate_limited: OnFailure,
+    pub on_rate_limited: LookupFailureAction,
     /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
-    pub on_unreachable: OnFailure,
+    pub on_unreachable: LookupFailureAction,
     /// Any other answer.
-    pub on_unknown: OnFailure,
+    pub on_unknown: LookupFailureAction,
     /// Lookups in one request. The images beyond this number count as unreachable, with a
     /// warning that says so. 0 asks nothing and accepts whatever the lookups of another copy of
     /// the policy left; only with mode `Reject` or `Warn`.
@@ -316,26 +316,26 @@ pub struct Registry {
     pub max_lookups: usize,
     /// Other settings for some images. The first entry whose `images` name the image decides;
     /// what it leaves out comes from `registry`.
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<RegistryOverride>,
     /// The platforms that an image exists for are held against the architecture and operating
     /// system that the Pod asks for.
-    pub platform: Platform,
+    pub platform: MissingPlatformAction,
 }
 
-impl Default for Registry {
+impl Default for RegistrySettings {
     fn default() -> Self {
         Self {
             lookup: LookupMode::default(),
             images: Vec::new(),
             skip_images: Vec::new(),
-            on_not_found: OnFailure::Reject,
-            on_denied: OnFailure::KeepTag,
-            on_rate_limited: OnFailure::KeepTag,
-            on_unreachable: OnFailure::KeepTag,
-            on_unknown: OnFailure::KeepTag,
+            on_not_found: LookupFailureAction::Reject,
+            on_denied: LookupFailureAction::KeepTag,
+            on_rate_limited: LookupFailureAction::KeepTag,
+            on_unreachable: LookupFailureAction::KeepTag,
+            on_unknown: LookupFailureAction::KeepTag,
             max_lookups: 10,
             overrides: Vec::new(),
-            platform: Platform::default(),
+            platform: MissingPlatformAction::default(),
         }
     }
 }
@@ -356,7 +356,7 @@ pub enum LookupMode {
 /// What happens when a lookup fails in a certain way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum OnFailure {
+pub enum LookupFailureAction {
     /// It is a finding that can't be repaired.
     Reject,
     /// Image and pull policy stay as they are.
@@ -366,7 +366,7 @@ pub enum OnFailure {
     UseCached,
 }
 
-impl OnFailure {
+impl LookupFailureAction {
     /// The value as it stands in the settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -382,28 +382,28 @@ impl OnFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Override {
+pub struct RegistryOverride {
     /// The images that this entry is for.
     #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
     pub images: Vec<ImagePattern>,
     /// Whether the registry is asked for these images.
     pub lookup: Option<LookupMode>,
     /// The tag or the repository does not exist.
-    pub on_not_found: Option<OnFailure>,
+    pub on_not_found: Option<LookupFailureAction>,
     /// The registry answered 401 or 403.
-    pub on_denied: Option<OnFailure>,
+    pub on_denied: Option<LookupFailureAction>,
     /// The registry answered 429.
-    pub on_rate_limited: Option<OnFailure>,
+    pub on_rate_limited: Option<LookupFailureAction>,
     /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
-    pub on_unreachable: Option<OnFailure>,
+    pub on_unreachable: Option<LookupFailureAction>,
     /// Any other answer.
-    pub on_unknown: Option<OnFailure>,
+    pub on_unknown: Option<LookupFailureAction>,
 }
 
 /// What happens when an image does not exist for the platform that the Pod asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Platform {
+pub enum MissingPlatformAction {
     /// Nobody looks.
     #[default]
     Off,
@@ -415,23 +415,23 @@ pub enum Platform {
 
 /// What `registry` says for one image, its overrides included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lookup {
+pub struct ImageLookupSettings {
     /// Whether the registry is asked; `Off` for an image that `registry.images` and
     /// `registry.skipImages` leave out.
     pub mode: LookupMode,
     /// The tag or the repository does not exist.
-    pub on_not_found: OnFailure,
+    pub on_not_found: LookupFailureAction,
     /// 401 or 403.
-    pub on_denied: OnFailure,
+    pub on_denied: LookupFailureAction,
     /// 429.
-    pub on_rate_limited: OnFailure,
+    pub on_rate_limited: LookupFailureAction,
     /// No connection, DNS, TLS, time-out, 5xx.
-    pub on_unreachable: OnFailure,
+    pub on_unreachable: LookupFailureAction,
     /// Any other answer.
-    pub on_unknown: OnFailure,
+    pub on_unknown: LookupFailureAction,
 }
 
-impl Lookup {
+impl ImageLookupSettings {
     /// Whether an image that is looked up may be left with `UseCached`.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
@@ -443,11 +443,11 @@ impl Lookup {
                 self.on_unreachable,
                 self.on_unknown,
             ]
-            .contains(&OnFailure::UseCached)
+            .contains(&LookupFailureAction::UseCached)
     }
 }
 
-impl Registry {
+impl RegistrySettings {
     /// Whether this is the copy: `maxLookups: 0` asks no registry, and accepts the values that the
     /// lookups of the first installation may have written or kept.
     #[must_use]
@@ -464,8 +464,8 @@ impl Registry {
 
     /// What is asked for an image, and what follows from each answer.
     #[must_use]
-    pub fn for_image(&self, reference: &Reference<'_>) -> Lookup {
-        let general = Lookup {
+    pub fn for_image(&self, reference: &Reference<'_>) -> ImageLookupSettings {
+        let general = ImageLookupSettings {
             mode: self.lookup,
             on_not_found: self.on_not_found,
             on_denied: self.on_denied,
@@ -480,13 +480,13 @@ impl Registry {
         let name = ImageName::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
-            return Lookup {
+            return ImageLookupSettings {
                 mode: LookupMode::Off,
                 ..general
             };
         }
         let own = self.overrides.iter().find(|o| names(&o.images));
-        own.map_or(general, |own| Lookup {
+        own.map_or(general, |own| ImageLookupSettings {
             mode: own.lookup.unwrap_or(general.mode),
             on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
             on_denied: own.on_denied.unwrap_or(general.on_denied),
@@ -500,7 +500,7 @@ impl Registry {
 /// What happens to a pod template with a finding, in every mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Templates {
+pub enum PodTemplateAction {
     /// It is not looked at.
     Off,
     /// It is accepted with warnings.
@@ -514,7 +514,7 @@ pub enum Templates {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Exempt {
+pub struct Exemptions {
     /// Containers and image volumes with these names. Who may name containers may use such a
     /// name; `images` beside it is the safer choice.
     pub containers: Vec<ContainerPattern>,
@@ -522,7 +522,7 @@ pub struct Exempt {
     pub images: Vec<ImagePattern>,
 }
 
-impl Exempt {
+impl Exemptions {
     /// Whether a container or image volume is exempt. The image is asked for only if
     /// `exempt.images` has patterns. None stands for an image that can't be read.
     #[must_use]

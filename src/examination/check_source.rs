@@ -4,7 +4,7 @@ use super::check_volume::CheckVolumeCarriers;
 use super::examined_place::{ExaminedPlace, Role};
 use crate::pod::{ContainerOrVolume, Pod, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{CheckKind, Settings};
+use crate::settings::{AddedCheckKind, Settings};
 
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ impl<'p> CheckSource<'p> {
     pub fn in_pod(pod: &Pod<'p>, settings: &Settings, places: &[ExaminedPlace<'p>]) -> Self {
         let settings = &settings.image_checks;
         let copied = match settings.made_of {
-            CheckKind::InitContainer => last_init_container_check(places),
-            CheckKind::ImageVolume => return Self::ImageVolume,
+            AddedCheckKind::InitContainer => last_init_container_check(places),
+            AddedCheckKind::ImageVolume => return Self::ImageVolume,
         };
         let app_containers_carry_checks =
             || !pod.has_init_containers() && places.iter().any(|one| one.role == Role::ImageCheck);

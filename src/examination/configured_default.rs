@@ -8,7 +8,7 @@
 use super::examined_place::{ExaminedPlace, server_default};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
-use crate::settings::{DefaultPolicy, LookupMode, Settings};
+use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
 /// The setting of a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +50,12 @@ pub fn configured_default(
     let policy = match default {
         // `Pin` writes IfNotPresent with its digests. That equals the server default of a digest,
         // so it counts as not chosen.
-        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => {
+        DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
             PullPolicy::IfNotPresent
         }
         // `Pin` and `UseCached` write IfNotPresent, and an image that is looked up is meant to be
         // pulled.
-        DefaultPolicy::Never if lookup != LookupMode::Off => return None,
+        DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
         default => default.resolve(has_digest),
     };
     Some((policy, setting))

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use super::finding::FindingReason;
 use super::pull_policy_limits::PullPolicyLimits;
 use super::tag_resolution::TagResolution;
-use crate::image::{Identity, Reference};
+use crate::image::{ImageIdentity, Reference};
 use crate::pod::ContainerOrVolume;
 use crate::pull_policy::PullPolicy;
-use crate::settings::{Lookup, LookupMode, Settings};
+use crate::settings::{ImageLookupSettings, LookupMode, Settings};
 
 /// The role of a container or image volume in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct ExaminedPlace<'p> {
     /// The pull policies that the settings forbid or require for its image.
     pub limits: PullPolicyLimits<'p>,
     /// The settings of `registry` for its image.
-    pub lookup: Lookup,
+    pub lookup: ImageLookupSettings,
     /// The pull policy that it should have. Before any rule it is the one that came in, or the
     /// server default.
     pub policy: PullPolicy,
@@ -116,7 +116,7 @@ impl<'p> ExaminedPlace<'p> {
     /// The identity that decides whether two places pull the same image. A tag and a digest are
     /// the same image if a lookup of this request gave that digest for the tag.
     #[must_use]
-    pub fn identity(&self) -> Identity<'_> {
+    pub fn identity(&self) -> ImageIdentity<'_> {
         match self.tag.digest() {
             Some(digest) => self.reference.identity_at(Some(digest)),
             None => self.reference.identity(),

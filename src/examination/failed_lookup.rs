@@ -3,7 +3,7 @@
 use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
 use crate::sentence::{ObjectText, Sentence};
-use crate::settings::OnFailure;
+use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +41,9 @@ impl FailedLookupAction {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Reject => OnFailure::Reject.as_str(),
-            Self::KeepTag => OnFailure::KeepTag.as_str(),
-            Self::UseCached(_) => OnFailure::UseCached.as_str(),
+            Self::Reject => LookupFailureAction::Reject.as_str(),
+            Self::KeepTag => LookupFailureAction::KeepTag.as_str(),
+            Self::UseCached(_) => LookupFailureAction::UseCached.as_str(),
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::examined_place::{ExaminedPlace, Role};
-use crate::image::Identity;
+use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
 /// The images of a list of places, and their spellings. Both are numbered in the order in which
@@ -25,7 +25,7 @@ impl ImageGroups {
     /// Compares the images of all places.
     #[must_use]
     pub fn of(places: &[ExaminedPlace<'_>]) -> Self {
-        let mut numbers: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
         let spellings = places

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::examined_place::{ExaminedPlace, Role};
-use crate::image::{Identity, Reference};
+use crate::image::{ImageIdentity, Reference};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::settings::Settings;
@@ -12,13 +12,13 @@ use crate::settings::Settings;
 /// The repositories of a Pod whose tags may be looked up, in any spelling. An answer can make
 /// several references of a repository one image, pin a tag, or let `UseCached` act.
 #[derive(Debug, Default)]
-pub struct PossibleAnswers<'e>(BTreeMap<Identity<'e>, RepositoryPulls<'e>>);
+pub struct PossibleAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
 
 /// The pulls of one repository.
 #[derive(Debug, Default)]
 struct RepositoryPulls<'e> {
     /// One of its images.
-    image: Option<Identity<'e>>,
+    image: Option<ImageIdentity<'e>>,
     has_other_images: bool,
     is_looked_up: bool,
     /// The strongest pull policy that its checks came in with.
@@ -31,7 +31,7 @@ impl<'e> PossibleAnswers<'e> {
     /// The repositories of these places.
     #[must_use]
     pub fn about(places: &[ExaminedPlace<'e>]) -> Self {
-        let mut repositories: BTreeMap<Identity<'_>, RepositoryPulls<'_>> = BTreeMap::new();
+        let mut repositories: BTreeMap<ImageIdentity<'_>, RepositoryPulls<'_>> = BTreeMap::new();
         for examined in places {
             let image = examined.reference.identity();
             let repository = repositories

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::examined_place::{ExaminedPlace, Role};
-use crate::image::Identity;
+use crate::image::ImageIdentity;
 use crate::pod::{ContainerOrVolume, Pod, PodList};
-use crate::settings::{CheckKind, LookupMode, Settings};
+use crate::settings::{AddedCheckKind, LookupMode, Settings};
 
 /// The roles in one Pod.
 pub struct PodRoles<'p> {
@@ -18,7 +18,7 @@ pub struct PodRoles<'p> {
 /// An image volume, and the containers that mount it.
 #[derive(Clone, Copy, Default)]
 struct VolumeMounters<'p> {
-    image: Option<Identity<'p>>,
+    image: Option<ImageIdentity<'p>>,
     has_init_container: bool,
     has_app_container: bool,
     /// How many app containers pull the volume's image.
@@ -58,7 +58,7 @@ impl<'p> PodRoles<'p> {
                 let mounters = self.volumes.get(name).copied().unwrap_or_default();
                 if checks.names(name) && self.is_pulled_before_its_containers(mounters) {
                     Role::ImageCheck
-                } else if checks.made_of == CheckKind::ImageVolume
+                } else if checks.made_of == AddedCheckKind::ImageVolume
                     && mounters.has_app_container
                     && !mounters.has_init_container
                 {
@@ -91,14 +91,14 @@ fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
     places: &[ExaminedPlace<'p>],
 ) -> BTreeMap<&'p str, VolumeMounters<'p>> {
-    let mut looked_up: BTreeSet<Identity<'_>> = BTreeSet::new();
+    let mut looked_up: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     for examined in places {
         if examined.lookup.mode != LookupMode::Off {
             looked_up.insert(examined.reference.repository_identity());
         }
     }
     // An exempt container counts as if it pulled nothing.
-    let identity = |place: &ContainerOrVolume<'_>| -> Option<Identity<'p>> {
+    let identity = |place: &ContainerOrVolume<'_>| -> Option<ImageIdentity<'p>> {
         let key = |place: &ContainerOrVolume<'_>| (place.list, place.index);
         let examined = places.binary_search_by_key(&key(place), |one| key(one.place));
         let reference = &places.get(examined.ok()?)?.reference;
@@ -109,7 +109,7 @@ fn volume_mounters<'p>(
             reference.identity()
         })
     };
-    let mut app_containers: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+    let mut app_containers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
     for place in pod.list(PodList::Containers) {
         if let Some(image) = identity(place) {
             let count = app_containers.entry(image).or_default();

@@ -9,7 +9,7 @@ use super::object::{Metadata, ObjectReader};
 use super::request_type::{ObjectKind, RequestType};
 use super::review::{Review, StoredObject};
 use super::status::PodStatus;
-use crate::json::{self, Key, Members, OptionalObject, Text, skip, value_of};
+use crate::json::{self, Member, Members, ReadError, JsonString, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -77,21 +77,21 @@ impl<'a> PayloadReader<'a> {
 }
 
 impl<'a> Members<'a> for PayloadReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
             "request" => {
                 self.has_request = true;
                 self.request = RequestReader {
                     object_later: self.object_later,
                     ..RequestReader::default()
                 };
-                map.next_value_seed(json::Object(&mut self.request))
+                member.object(&mut self.request)
             }
             "settings" => {
-                self.settings = Some(map.next_value()?);
+                self.settings = Some(member.read()?);
                 Ok(())
             }
-            _ => skip(map),
+            _ => member.skip(),
         }
     }
 
@@ -117,42 +117,42 @@ struct RequestReader<'a> {
 }
 
 impl<'a> Members<'a> for RequestReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         if self.object_key.is_some() && self.key_after_object.is_none() {
-            self.key_after_object = Some(key.place()?);
+            self.key_after_object = Some(member.raw_key()?);
         }
-        match key.name() {
+        match member.name() {
             "kind" => {
                 let mut kind = GroupKind::default();
-                map.next_value_seed(json::Object(&mut kind))?;
+                member.object(&mut kind)?;
                 self.kind = Some(kind);
             }
-            "operation" => self.operation = map.next_value::<Text<'_>>()?.value,
+            "operation" => self.operation = member.read::<JsonString<'_>>()?.value,
             "subResource" => {
-                let name = map.next_value::<Option<Text<'_>>>()?;
+                let name = member.read::<Option<JsonString<'_>>>()?;
                 self.sub_resource = name.unwrap_or_default().value;
             }
             "userInfo" => {
                 let mut user = UserInfo::default();
-                map.next_value_seed(OptionalObject(&mut user))?;
+                member.optional_object(&mut user)?;
                 self.is_by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
             }
             "object" => {
-                self.object_key = Some(key.place()?);
+                self.object_key = Some(member.raw_key()?);
                 self.key_after_object = None;
                 (self.object, self.raw_object) = (None, None);
                 // Hosts write the kind before the object, so the object can be read at once.
                 match self.kind.as_ref().map(GroupKind::known) {
                     Some(Some(kind)) if !self.object_later => {
                         let mut object = ObjectReader::new(kind);
-                        let is_one = map.next_value_seed(OptionalObject(&mut object))?;
+                        let is_one = member.optional_object(&mut object)?;
                         self.object = is_one.then_some(object);
                     }
-                    _ => self.raw_object = map.next_value()?,
+                    _ => self.raw_object = member.read()?,
                 }
             }
-            "oldObject" => self.old_object = map.next_value()?,
-            _ => skip(map)?,
+            "oldObject" => self.old_object = member.read()?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -165,8 +165,8 @@ impl<'a> Members<'a> for RequestReader<'a> {
 /// `request.kind`
 #[derive(Default)]
 struct GroupKind<'a> {
-    group: Option<Text<'a>>,
-    kind: Option<Text<'a>>,
+    group: Option<JsonString<'a>>,
+    kind: Option<JsonString<'a>>,
 }
 
 impl GroupKind<'_> {
@@ -177,11 +177,11 @@ impl GroupKind<'_> {
 }
 
 impl<'a> Members<'a> for GroupKind<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "group" => self.group = map.next_value()?,
-            "kind" => self.kind = map.next_value()?,
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "group" => self.group = member.read()?,
+            "kind" => self.kind = member.read()?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -194,14 +194,14 @@ impl<'a> Members<'a> for GroupKind<'a> {
 /// `request.userInfo`
 #[derive(Default)]
 struct UserInfo<'a> {
-    groups: Vec<Text<'a>>,
+    groups: Vec<JsonString<'a>>,
 }
 
 impl<'a> Members<'a> for UserInfo<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "groups" => self.groups = map.next_value::<Option<_>>()?.unwrap_or_default(),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "groups" => self.groups = member.read::<Option<_>>()?.unwrap_or_default(),
+            _ => member.skip()?,
         }
         Ok(())
     }

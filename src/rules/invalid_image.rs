@@ -7,7 +7,7 @@
 
 use crate::examination::Examination;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
-use crate::image::Invalid;
+use crate::image::InvalidReference;
 use crate::sentence;
 use crate::sentence::{Room, Sentence};
 
@@ -16,14 +16,14 @@ use crate::sentence::{Room, Sentence};
 pub fn report(examination: &mut Examination<'_>) {
     let is_template = examination.review.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {
-        if !(is_template && *invalid == Invalid::Empty) {
+        if !(is_template && *invalid == InvalidReference::Empty) {
             let finding = Finding::unrepairable(place, FindingField::Image, *invalid);
             examination.findings.push(finding);
         }
     }
 }
 
-impl FindingReason for Invalid {
+impl FindingReason for InvalidReference {
     fn rule(&self) -> RuleId {
         RuleId::InvalidImage
     }

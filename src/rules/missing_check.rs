@@ -20,7 +20,7 @@ use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{ObjectText, Room, Sentence};
-use crate::settings::Coverage;
+use crate::settings::MissingCheckAction;
 
 /// The largest number of mounts that are added to a Pod. They take about a megabyte.
 const MOUNTS_MAX: usize = 10_000;
@@ -33,7 +33,7 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     let has_checks = examination.has_image_checks || settings.every_pod;
     if !examination.review.request_type.is_before_start()
         || !has_checks
-        || coverage == Coverage::Off
+        || coverage == MissingCheckAction::Off
     {
         return;
     }
@@ -80,7 +80,7 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
             };
             examination.added_checks.push(Rc::new(check));
         } else {
-            let is_advice = coverage != Coverage::Reject && !is_too_much;
+            let is_advice = coverage != MissingCheckAction::Reject && !is_too_much;
             let field = FindingField::MissingCheck {
                 expected: "an image check".into(),
             };
@@ -88,7 +88,7 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
                 policy,
                 written_differently,
                 is_advice,
-                is_windows: coverage == Coverage::Fix && pod.is_windows(),
+                is_windows: coverage == MissingCheckAction::Fix && pod.is_windows(),
             };
             let mut finding = Finding::unrepairable(examined.place, field, reason);
             if is_advice {

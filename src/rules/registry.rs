@@ -21,7 +21,7 @@ use crate::examination::{Examination, Lookups};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
 use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
-use crate::settings::{LookupMode, OnFailure, Platform};
+use crate::settings::{LookupMode, LookupFailureAction, MissingPlatformAction};
 
 /// On the first run of the rules, chooses the images to look up. On the second run, does with the
 /// answers what the settings say.
@@ -173,7 +173,7 @@ fn report_missing_platform(
         return;
     };
     let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
-    if examination.settings.registry.platform == Platform::Warn {
+    if examination.settings.registry.platform == MissingPlatformAction::Warn {
         finding.effect = FindingEffect::Advice;
     }
     examination.findings.push(finding);
@@ -195,25 +195,25 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();
-    if action == OnFailure::UseCached && keeps_policy {
-        action = OnFailure::KeepTag;
+    if action == LookupFailureAction::UseCached && keeps_policy {
+        action = LookupFailureAction::KeepTag;
     }
     // `platform: Warn` never rejects.
-    let is_for_a_warning = examination.settings.registry.platform == Platform::Warn;
-    if action == OnFailure::Reject && first.has_digest() && is_for_a_warning {
-        action = OnFailure::KeepTag;
+    let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
+    if action == LookupFailureAction::Reject && first.has_digest() && is_for_a_warning {
+        action = LookupFailureAction::KeepTag;
     }
     let action = match action {
-        OnFailure::Reject => {
+        LookupFailureAction::Reject => {
             let reason = LookupFailed(error);
             let finding = Finding::unrepairable(first.place, FindingField::Image, reason);
             examination.findings.push(finding);
             FailedLookupAction::Reject
         }
-        OnFailure::UseCached => {
+        LookupFailureAction::UseCached => {
             FailedLookupAction::UseCached(use_cached(examination, &image.places))
         }
-        OnFailure::KeepTag => FailedLookupAction::KeepTag,
+        LookupFailureAction::KeepTag => FailedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
     examination

@@ -1,7 +1,7 @@
 //! Settings that don't go together: what no single value shows.
 
 use super::read::Problem;
-use super::{CheckKind, Coverage, Mode, Platform, Settings};
+use super::{AddedCheckKind, MissingCheckAction, Mode, MissingPlatformAction, Settings};
 
 /// Settings that don't go together.
 #[derive(Debug)]
@@ -35,10 +35,10 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
     let checks = &settings.image_checks;
     let registry = &settings.registry;
 
-    if checks.coverage == Coverage::Fix
+    if checks.coverage == MissingCheckAction::Fix
         && checks.every_pod
         && checks.template.is_none()
-        && checks.made_of != CheckKind::ImageVolume
+        && checks.made_of != AddedCheckKind::ImageVolume
     {
         add(
             &[
@@ -52,7 +52,7 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
                 .to_owned(),
         );
     }
-    if checks.replace_existing && checks.made_of != CheckKind::ImageVolume {
+    if checks.replace_existing && checks.made_of != AddedCheckKind::ImageVolume {
         add(
             &["imageChecks.replaceExisting", "imageChecks.as"],
             "imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes \
@@ -60,7 +60,7 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
                 .to_owned(),
         );
     }
-    if let (Coverage::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first()) {
+    if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first()) {
         let prefix = prefix.as_str();
         let patterns = settings.exempt.containers.iter();
         for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
@@ -82,7 +82,7 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
                 .to_owned(),
         );
     }
-    if registry.platform != Platform::Off && !registry.looks_up() {
+    if registry.platform != MissingPlatformAction::Off && !registry.looks_up() {
         add(
             &["registry.platform", "registry.lookup", "registry.overrides"],
             "registry.platform needs lookups, and none is made: set registry.lookup, or that of \
