@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess};
 use serde_json::value::RawValue;
 
 use crate::edit::Edit;
-use crate::json::{self, Key, Members, Objects, OptionalObject, Text, skip};
+use crate::json::{self, Member, Members, ReadError, Text};
 use crate::pull_policy::PullPolicy;
 
 /// The lists of a Pod spec in which images stand.
@@ -168,17 +168,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Policy<'a> {
 
 /// A container of any kind.
 impl<'a> Members<'a> for Place<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
-            "image" => self.image = map.next_value()?,
-            "imagePullPolicy" => self.set_policy(&map.next_value()?),
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
+            "image" => self.image = member.read()?,
+            "imagePullPolicy" => self.set_policy(&member.read()?),
             "restartPolicy" if self.slot == Slot::InitContainer => {
-                let policy: Option<Text<'_>> = map.next_value()?;
+                let policy: Option<Text<'_>> = member.read()?;
                 self.native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
-            "volumeMounts" => self.mounts_place = Some(map.next_value::<&RawValue>()?.get()),
-            _ => skip(map)?,
+            "volumeMounts" => self.mounts_place = Some(member.read::<&RawValue>()?.get()),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -198,11 +198,11 @@ pub struct Mount<'a> {
 }
 
 impl<'a> Members<'a> for Mount<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Text<'_>>()?.value,
-            "mountPath" => self.path = map.next_value::<Text<'_>>()?.value,
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<Text<'_>>()?.value,
+            "mountPath" => self.path = member.read::<Text<'_>>()?.value,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -217,15 +217,15 @@ struct Volume<'a> {
 }
 
 impl<'a> Members<'a> for Volume<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.name = map.next_value::<Option<_>>()?.unwrap_or_default(),
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
             "image" => {
                 let mut source = ImageVolumeSource(Place::new(Slot::ImageVolume, self.index));
-                let is_one = map.next_value_seed(OptionalObject(&mut source))?;
+                let is_one = member.optional_object(&mut source)?;
                 self.source = is_one.then_some(source.0);
             }
-            _ => skip(map)?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -239,11 +239,11 @@ impl<'a> Members<'a> for Volume<'a> {
 struct ImageVolumeSource<'a>(Place<'a>);
 
 impl<'a> Members<'a> for ImageVolumeSource<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "reference" => self.0.image = map.next_value()?,
-            "pullPolicy" => self.0.set_policy(&map.next_value()?),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "reference" => self.0.image = member.read()?,
+            "pullPolicy" => self.0.set_policy(&member.read()?),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -303,12 +303,12 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// Where its shape is not what Kubernetes says, with the path to it.
-    pub fn read_mounts(&mut self, spec_path: &str) -> Result<(), String> {
+    pub fn read_mounts(&mut self, spec_path: &str) -> Result<(), ReadError> {
         for place in &mut self.places {
             if let Some(text) = place.mounts_place {
                 let (list, index) = (place.slot.list(), place.index);
                 let path = format!("{spec_path}.{list}[{index}].volumeMounts");
-                place.mounts = json::read_at(text, &path, Objects::new(|_| Mount::default()))?;
+                place.mounts = json::read_object_list(text, &path, |_| Mount::default())?;
             }
         }
         Ok(())
@@ -346,34 +346,34 @@ impl<'a> PodSpec<'a> {
 }
 
 impl<'a> Members<'a> for PodSpec<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        let containers = |slot| Objects::new(move |index| Place::new(slot, index));
-        match key.name() {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        let container = |slot| move |index| Place::new(slot, index);
+        match member.name() {
             "initContainers" => {
-                self.pod.init_containers_key = Some(key.place()?);
-                self.init_containers = map.next_value_seed(containers(Slot::InitContainer))?;
+                self.pod.init_containers_key = Some(member.raw_key()?);
+                self.init_containers = member.object_list(container(Slot::InitContainer))?;
             }
-            "containers" => self.containers = map.next_value_seed(containers(Slot::Container))?,
+            "containers" => self.containers = member.object_list(container(Slot::Container))?,
             "ephemeralContainers" => {
                 self.ephemeral_containers =
-                    map.next_value_seed(containers(Slot::EphemeralContainer))?;
+                    member.object_list(container(Slot::EphemeralContainer))?;
             }
             "volumes" => {
-                self.pod.volumes_key = Some(key.place()?);
-                self.volumes = map.next_value_seed(Objects::new(|index| Volume {
+                self.pod.volumes_key = Some(member.raw_key()?);
+                self.volumes = member.object_list(|index| Volume {
                     name: Text::default(),
                     source: None,
                     index,
-                }))?;
+                })?;
             }
             "os" => {
                 let mut os = Os(None);
-                map.next_value_seed(OptionalObject(&mut os))?;
+                member.optional_object(&mut os)?;
                 self.pod.os = os.0;
             }
-            "nodeSelector" => self.pod.node_selector = Some(map.next_value::<&RawValue>()?.get()),
-            "affinity" => self.pod.affinity = Some(map.next_value::<&RawValue>()?.get()),
-            _ => skip(map)?,
+            "nodeSelector" => self.pod.node_selector = Some(member.read::<&RawValue>()?.get()),
+            "affinity" => self.pod.affinity = Some(member.read::<&RawValue>()?.get()),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -383,10 +383,10 @@ impl<'a> Members<'a> for PodSpec<'a> {
 struct Os<'a>(Option<Cow<'a, str>>);
 
 impl<'a> Members<'a> for Os<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "name" => self.0 = map.next_value::<Option<Text<'_>>>()?.map(|name| name.value),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "name" => self.0 = member.read::<Option<Text<'_>>>()?.map(|name| name.value),
+            _ => member.skip()?,
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::event::Kind;
-use crate::json::{Key, Members, Object as Reader, Objects, OptionalObject, skip};
+use crate::json::{Member, Members};
 use crate::pod::PodSpec;
 
 /// The annotation that records the changes made to an object.
@@ -37,21 +37,21 @@ impl Metadata<'_> {
 }
 
 impl<'a> Members<'a> for Metadata<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
             "annotations" => {
-                self.annotations_key = Some(key.place()?);
+                self.annotations_key = Some(member.raw_key()?);
                 let mut annotations = Annotations(self);
-                map.next_value_seed(OptionalObject(&mut annotations))?;
+                member.optional_object(&mut annotations)?;
             }
             "deletionTimestamp" => {
-                self.deleting = map.next_value::<Option<&RawValue>>()?.is_some();
+                self.deleting = member.read::<Option<&RawValue>>()?.is_some();
             }
             "ownerReferences" => {
-                let owners = map.next_value_seed(Objects::new(|_| Owner::default()))?;
+                let owners = member.object_list(|_| Owner::default())?;
                 self.controlled = owners.iter().any(|owner| owner.controller);
             }
-            _ => skip(map)?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -60,14 +60,14 @@ impl<'a> Members<'a> for Metadata<'a> {
 struct Annotations<'m, 'a>(&'m mut Metadata<'a>);
 
 impl<'a> Members<'a> for Annotations<'_, 'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            CHANGES_ANNOTATION => self.0.changes = Some(map.next_value::<&RawValue>()?.get()),
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            CHANGES_ANNOTATION => self.0.changes = Some(member.read::<&RawValue>()?.get()),
             MIRROR_ANNOTATION => {
                 self.0.mirror = true;
-                skip(map)?;
+                member.skip()?;
             }
-            _ => skip(map)?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -80,10 +80,10 @@ struct Owner {
 }
 
 impl<'a> Members<'a> for Owner {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "controller" => self.controller = map.next_value::<Option<bool>>()?.unwrap_or_default(),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "controller" => self.controller = member.read::<Option<bool>>()?.unwrap_or_default(),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -130,22 +130,22 @@ impl Object<'_> {
 }
 
 impl<'a> Members<'a> for Object<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         let path = self.kind.path();
-        match key.name() {
+        match member.name() {
             "metadata" => {
-                self.metadata_key = Some(key.place()?);
+                self.metadata_key = Some(member.raw_key()?);
                 self.metadata = Metadata::default();
-                map.next_value_seed(OptionalObject(&mut self.metadata))?;
+                member.optional_object(&mut self.metadata)?;
             }
             "status" => {
-                self.status = map.next_value::<Option<&RawValue>>()?.map(RawValue::get);
+                self.status = member.read::<Option<&RawValue>>()?.map(RawValue::get);
             }
             name if self.with_spec && path.first() == Some(&name) => {
                 self.has_first_step = true;
-                Step::new(path, self).read(key, map)?;
+                Step::new(path, self).read(member)?;
             }
-            _ => skip(map)?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -174,30 +174,30 @@ impl<'o, 'a> Step<'o, 'a> {
     }
 
     /// Reads the value of this step's key.
-    fn read<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+    fn read<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match self.path {
             [] | [_] => {
-                self.object.spec_key = Some(key.place()?);
+                self.object.spec_key = Some(member.raw_key()?);
                 self.object.spec = PodSpec::default();
-                map.next_value_seed(Reader(&mut self.object.spec))
+                member.object(&mut self.object.spec)
             }
             [_, rest @ ..] => {
                 if rest.len() == 1 {
-                    self.object.template_key = Some(key.place()?);
+                    self.object.template_key = Some(member.raw_key()?);
                 }
-                map.next_value_seed(Reader(&mut Step::new(rest, self.object)))
+                member.object(&mut Step::new(rest, self.object))
             }
         }
     }
 }
 
 impl<'a> Members<'a> for Step<'_, 'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        if self.path.first() == Some(&key.name()) {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        if self.path.first() == Some(&member.name()) {
             self.has_next = true;
-            return self.read(key, map);
+            return self.read(member);
         }
-        skip(map)
+        member.skip()
     }
 
     fn missing(&self) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::object::{Metadata, Object};
 use super::{Event, Kind, PodStatus, Review, Scope, Stored};
-use crate::json::{self, Key, Members, OptionalObject, Text, skip, value_of};
+use crate::json::{self, Member, Members, ReadError, Text, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -26,7 +26,7 @@ impl<'a> Payload<'a> {
     ///
     /// # Errors
     /// When it is not a waPC payload of Kubewarden.
-    pub fn read(payload: &'a str) -> Result<Self, String> {
+    pub fn read(payload: &'a str) -> Result<Self, ReadError> {
         let mut parts = Parts::default();
         if json::read(payload, "the request", &mut parts).is_ok() {
             return Ok(Self {
@@ -64,21 +64,21 @@ impl<'a> Parts<'a> {
 }
 
 impl<'a> Members<'a> for Parts<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
             "request" => {
                 self.has_request = true;
                 self.request = Request {
                     object_later: self.object_later,
                     ..Request::default()
                 };
-                map.next_value_seed(json::Object(&mut self.request))
+                member.object(&mut self.request)
             }
             "settings" => {
-                self.settings = Some(map.next_value()?);
+                self.settings = Some(member.read()?);
                 Ok(())
             }
-            _ => skip(map),
+            _ => member.skip(),
         }
     }
 
@@ -104,42 +104,42 @@ struct Request<'a> {
 }
 
 impl<'a> Members<'a> for Request<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         if self.object_key.is_some() && self.key_after_object.is_none() {
-            self.key_after_object = Some(key.place()?);
+            self.key_after_object = Some(member.raw_key()?);
         }
-        match key.name() {
+        match member.name() {
             "kind" => {
                 let mut kind = GroupKind::default();
-                map.next_value_seed(json::Object(&mut kind))?;
+                member.object(&mut kind)?;
                 self.kind = Some(kind);
             }
-            "operation" => self.operation = map.next_value::<Text<'_>>()?.value,
+            "operation" => self.operation = member.read::<Text<'_>>()?.value,
             "subResource" => {
-                let name = map.next_value::<Option<Text<'_>>>()?;
+                let name = member.read::<Option<Text<'_>>>()?;
                 self.sub_resource = name.unwrap_or_default().value;
             }
             "userInfo" => {
                 let mut user = UserInfo::default();
-                map.next_value_seed(OptionalObject(&mut user))?;
+                member.optional_object(&mut user)?;
                 self.by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
             }
             "object" => {
-                self.object_key = Some(key.place()?);
+                self.object_key = Some(member.raw_key()?);
                 self.key_after_object = None;
                 (self.object, self.raw_object) = (None, None);
                 // Hosts write the kind before the object, so that it is read in one go.
                 match self.kind.as_ref().map(GroupKind::known) {
                     Some(Some(kind)) if !self.object_later => {
                         let mut object = Object::new(kind);
-                        let is_one = map.next_value_seed(OptionalObject(&mut object))?;
+                        let is_one = member.optional_object(&mut object)?;
                         self.object = is_one.then_some(object);
                     }
-                    _ => self.raw_object = map.next_value()?,
+                    _ => self.raw_object = member.read()?,
                 }
             }
-            "oldObject" => self.old_object = map.next_value()?,
-            _ => skip(map)?,
+            "oldObject" => self.old_object = member.read()?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -164,11 +164,11 @@ impl GroupKind<'_> {
 }
 
 impl<'a> Members<'a> for GroupKind<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "group" => self.group = map.next_value()?,
-            "kind" => self.kind = map.next_value()?,
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "group" => self.group = member.read()?,
+            "kind" => self.kind = member.read()?,
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -185,10 +185,10 @@ struct UserInfo<'a> {
 }
 
 impl<'a> Members<'a> for UserInfo<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, key: &Key<'a>, map: &mut A) -> Result<(), A::Error> {
-        match key.name() {
-            "groups" => self.groups = map.next_value::<Option<_>>()?.unwrap_or_default(),
-            _ => skip(map)?,
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "groups" => self.groups = member.read::<Option<_>>()?.unwrap_or_default(),
+            _ => member.skip()?,
         }
         Ok(())
     }
@@ -288,9 +288,9 @@ impl<'a> Request<'a> {
             Ok(true) => Scope::Untouched,
             Ok(false) => {
                 let problem = json::read(raw.get(), "object", &mut Object::new(kind)).err();
-                Scope::Broken(kind, problem.unwrap_or_default())
+                Scope::Broken(kind, problem.map(|e| e.to_string()).unwrap_or_default())
             }
-            Err(problem) => Scope::Broken(kind, problem),
+            Err(problem) => Scope::Broken(kind, problem.to_string()),
         }
     }
 }

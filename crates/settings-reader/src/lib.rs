@@ -1,92 +1,103 @@
-//! Reads a tree of settings into typed structs, and tells every problem in it.
+//! Reads a tree of settings into typed structs, and reports every problem with its path.
 //!
-//! serde stops at the first problem, so what is wrong is taken out of the tree and the rest is
-//! read again, until it reads. A deserializer of the project's own gives errors with parts
-//! instead of a text (those of `serde_json` repeat values and don't list a word's alternatives),
-//! which collect their path on the way up, and knows the conventions of settings: what is not
-//! set, and the bare `Off` of YAML 1.1.
+//! serde stops at the first problem. So [`read`] takes each wrong value out of the tree and reads
+//! the rest again, until the rest can be read.
 //!
-//! It is a crate of its own so that it can be compiled for size: the types of Kubernetes have
-//! many fields, and a template is held against them once, when the policy is loaded.
+//! The errors of `serde_json` repeat values, and they don't list the allowed words. So this crate
+//! has a deserializer of its own (`deserializer.rs`). Its errors have parts instead of a text, and
+//! they collect the path to the wrong value. It also knows the conventions of settings: which
+//! values mean "not set", and the bare `Off` of YAML 1.1.
+//!
+//! This is a separate crate because it is compiled for size. The types of Kubernetes have many
+//! fields, and a check template is compared with them only once, when this policy is loaded.
 
-mod source;
+mod deserializer;
+mod path;
 
 use k8s_openapi::api::core::v1::Container;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use self::source::{Source, Step, Wrong};
+use self::deserializer::{DeserializeError, ValueDeserializer};
+pub use self::path::Step;
 
-/// How many problems are looked for: nobody reads more, and each is a look at the whole tree.
+/// The largest number of problems that [`read`] reports. Each problem costs one more reading of
+/// the whole tree, and people don't read more than this.
 const PROBLEMS_MAX: usize = 100;
 
-/// What is being read.
+/// The kind of tree that is read. It decides which values are taken as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Settings: `null`, `{}` and `[]` mean "not set", and `false` may be `Off`.
+pub enum TreeKind {
+    /// Settings: `null`, `{}` and `[]` mean "not set", and `false` may mean `Off`.
     Settings,
-    /// A part of a Kubernetes object: all is taken as it stands.
-    Object,
+    /// A part of a Kubernetes object: every value is taken as it is written.
+    KubernetesObject,
 }
 
-/// One thing wrong.
+/// A wrong value in a tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
-    /// The path to the value that is wrong, e.g. `exempt.images[2]`; empty for the whole tree.
+pub struct ValueProblem {
+    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty for the whole tree.
     pub path: String,
-    /// What is wrong with it.
-    pub what: What,
-    /// The value; `null` where there is none.
+    /// What is wrong with the value.
+    pub kind: ProblemKind,
+    /// The wrong value. It is `null` if there is no value at this path.
     pub found: Value,
 }
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// It must be an object.
+pub enum ProblemKind {
+    /// The value must be an object.
     MustBeObject,
-    /// It is of another kind, or out of range: what its type expects, in serde's words.
+    /// The value has another type, or it is out of range. The text is serde's name for what the
+    /// type of the field expects.
     MustBe(String),
-    /// It is none of these words.
+    /// The value is none of these words.
     NoneOf(&'static [&'static str]),
-    /// No setting has this key; these have one.
+    /// The key is no setting. These are the keys of the settings at this place.
     UnknownKey(&'static [&'static str]),
     /// Kubernetes has no such field.
-    NoField,
-    /// It lacks a field that it must have.
-    Lacks(&'static str),
-    /// What its type says about it.
+    UnknownField,
+    /// The object has no such field, although it needs the field.
+    MissingField(&'static str),
+    /// The type of the field refuses the value, for this reason.
     Refused(String),
 }
 
-/// Reads a tree that stands at the path `root`, and takes out what is wrong until the rest can be
-/// read. None if that is of no use.
+/// Reads a tree, and removes each wrong value from it until the rest can be read.
+///
+/// `root` is the path of the tree itself. The first part of the result is `None` if too little of
+/// the tree can be read. The second part has at most 100 problems.
 #[must_use]
 pub fn read<T: DeserializeOwned>(
     tree: &mut Value,
     root: &str,
-    form: Form,
-) -> (Option<T>, Vec<Problem>) {
-    let mut reading = Reading::of(root);
+    kind: TreeKind,
+) -> (Option<T>, Vec<ValueProblem>) {
+    let mut collector = ProblemCollector::new(root);
     loop {
-        match T::deserialize(Source::new(tree, form)) {
-            Ok(read) => return (Some(read), reading.problems),
-            Err(wrong) => {
-                if !reading.take_out(tree, wrong) {
-                    return (None, reading.problems);
+        match T::deserialize(ValueDeserializer::new(tree, kind)) {
+            Ok(read) => return (Some(read), collector.problems),
+            Err(error) => {
+                if !collector.collect(tree, error) {
+                    return (None, collector.problems);
                 }
             }
         }
     }
 }
 
-/// Holds the fields of a container, which stand at the path `root`, against Kubernetes' own type.
+/// Compares the fields of a container with Kubernetes' own type `Container`.
+///
+/// `root` is the path of the container.
 #[must_use]
-pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<Problem> {
-    read::<Container>(&mut Value::Object(fields), root, Form::Object).1
+pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValueProblem> {
+    read::<Container>(&mut Value::Object(fields), root, TreeKind::KubernetesObject).1
 }
 
-/// Whether a value says nothing: forms of the Kubewarden UI leave such values behind.
+/// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
+/// values for the fields that a person left empty.
 #[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
@@ -97,17 +108,18 @@ pub fn is_unset(value: &Value) -> bool {
     }
 }
 
-/// What was found, and taken out, so far.
-struct Reading<'r> {
+/// Collects the problems of one tree, and remembers the values that were removed from it.
+struct ProblemCollector<'r> {
+    /// The path of the tree.
     root: &'r str,
-    problems: Vec<Problem>,
-    /// The elements that were taken out of lists, by their list, so that later ones keep the index
-    /// that the user gave them.
+    problems: Vec<ValueProblem>,
+    /// The removed list elements: the list, and the index that the user gave the element. The
+    /// later elements of the list have moved, but a problem has to name the user's index.
     removed: Vec<(Vec<Step>, usize)>,
 }
 
-impl<'r> Reading<'r> {
-    const fn of(root: &'r str) -> Self {
+impl<'r> ProblemCollector<'r> {
+    const fn new(root: &'r str) -> Self {
         Self {
             root,
             problems: Vec::new(),
@@ -115,24 +127,25 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// Takes out what is wrong. False if there is nothing left to read.
-    fn take_out(&mut self, tree: &mut Value, wrong: Wrong) -> bool {
-        let (what, steps) = wrong.into_parts();
-        let written = self.as_written(&steps);
+    /// Records a problem and removes the wrong value from the tree. Returns `false` if reading the
+    /// tree again would be of no use.
+    fn collect(&mut self, tree: &mut Value, error: DeserializeError) -> bool {
+        let (kind, steps) = error.into_parts();
+        let user_steps = self.user_steps(&steps);
         let found = Step::follow(&steps, tree).map(Value::take);
-        self.problems.push(Problem {
-            path: self.path(&written),
-            what,
+        self.problems.push(ValueProblem {
+            path: Step::path(self.root, &user_steps),
+            kind,
             found: found.unwrap_or_default(),
         });
         let Some((last, parents)) = steps.split_last() else {
             return false;
         };
-        let is_out = match (Step::follow(parents, tree), last) {
+        let is_removed = match (Step::follow(parents, tree), last) {
             (Some(Value::Object(map)), Step::Key(key)) => map.remove(key).is_some(),
             (Some(Value::Array(elements)), Step::Index(index)) if *index < elements.len() => {
                 elements.remove(*index);
-                if let Some((Step::Index(index), list)) = written.split_last() {
+                if let Some((Step::Index(index), list)) = user_steps.split_last() {
                     let after = self.removed.partition_point(|(_, other)| other <= index);
                     self.removed.insert(after, (list.to_vec(), *index));
                 }
@@ -140,43 +153,23 @@ impl<'r> Reading<'r> {
             }
             _ => false,
         };
-        is_out && self.problems.len() < PROBLEMS_MAX
+        is_removed && self.problems.len() < PROBLEMS_MAX
     }
 
-    /// The steps as they were before anything was taken out.
-    fn as_written(&self, steps: &[Step]) -> Vec<Step> {
-        let mut written: Vec<Step> = Vec::with_capacity(steps.len());
+    /// Turns the steps in the present tree into the steps in the tree that the user wrote.
+    fn user_steps(&self, steps: &[Step]) -> Vec<Step> {
+        let mut user_steps: Vec<Step> = Vec::with_capacity(steps.len());
         for step in steps {
             let mut step = step.clone();
             if let Step::Index(index) = &mut step {
-                for (list, gone) in &self.removed {
-                    if *list == written && *gone <= *index {
+                for (list, removed) in &self.removed {
+                    if *list == user_steps && *removed <= *index {
                         *index = index.saturating_add(1);
                     }
                 }
             }
-            written.push(step);
+            user_steps.push(step);
         }
-        written
-    }
-
-    fn path(&self, steps: &[Step]) -> String {
-        let mut path = self.root.to_owned();
-        for step in steps {
-            match step {
-                Step::Index(index) => {
-                    path.push('[');
-                    path.push_str(&index.to_string());
-                    path.push(']');
-                }
-                Step::Key(key) => {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(key);
-                }
-            }
-        }
-        path
+        user_steps
     }
 }
