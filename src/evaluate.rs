@@ -5,6 +5,7 @@ use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
 use crate::answer::{answer, reject, restored};
+use crate::json::ReadError;
 use crate::request::{Kind, Payload, Review, Scope};
 use crate::rules::registry::Registries;
 use crate::rules::{self, Decision};
@@ -20,14 +21,14 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     };
     let (scope, settings) = match Payload::read(payload) {
         Ok(payload) => (payload.scope, payload.settings),
-        Err(problem) => return reject(problem),
+        Err(problem) => return reject(problem.to_string()),
     };
     if matches!(scope, Scope::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(problems) => return reject(problems.join("; ")),
+        Err(error) => return reject(error.to_string()),
     };
     match scope {
         Scope::Untouched => accept_request(),
@@ -53,14 +54,14 @@ fn examine(
         return restored(&review);
     };
     if let Err(problem) = read_the_rest(&mut review, settings) {
-        return reject(problem);
+        return reject(problem.to_string());
     }
     let work = rules::run(&review, settings, decision, registries);
     answer(&work, decision)
 }
 
 /// Reads what only some settings or some Pods need.
-fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), String> {
+fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), ReadError> {
     let needs_mounts = settings.image_checks.made_of == CheckKind::ImageVolume;
     if review.pod.has_image_volumes() || needs_mounts {
         let path = review.spec_path();
@@ -77,10 +78,10 @@ fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), Str
 /// # Errors
 /// Never: serde writes the answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
-    let problems = Settings::check(payload).err();
+    let error = Settings::check(payload).err();
     let answer = SettingsValidationResponse {
-        valid: problems.is_none(),
-        message: problems.map(|problems| problems.join("; ")),
+        valid: error.is_none(),
+        message: error.map(|error| error.to_string()),
     };
     Ok(serde_json::to_vec(&answer)?)
 }

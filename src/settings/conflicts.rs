@@ -1,21 +1,20 @@
-//! Settings that don't go together: what no single value shows.
+//! Settings that contradict each other, although each single value is valid.
 
-use super::read::Problem;
-use super::{CheckKind, Coverage, Mode, Platform, Settings};
+use super::{CheckKind, Coverage, Mode, Platform, Settings, SettingsProblem};
 
-/// Settings that don't go together.
+/// Settings that contradict each other.
 #[derive(Debug)]
-pub(super) struct Conflict {
-    /// The settings that it comes from.
+pub(super) struct SettingsConflict {
+    /// The paths of the settings that cause the conflict.
     paths: &'static [&'static str],
-    /// What is wrong, and the way out.
-    pub(super) told: String,
+    /// The conflict and the way out, as a sentence for a person.
+    message: String,
 }
 
-impl Conflict {
-    /// Whether one of its settings, or the section or a part of it, could not be read, so that it
-    /// may be no conflict.
-    pub(super) fn rests_on(&self, problems: &[Problem]) -> bool {
+impl SettingsConflict {
+    /// Whether the conflict may only be a consequence of these problems: one of its settings, or a
+    /// part of it or a section around it, could not be read and has its default instead.
+    pub(super) fn may_come_from(&self, problems: &[SettingsProblem]) -> bool {
         let is_in = |path: &str, section: &str| {
             path.strip_prefix(section)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -28,10 +27,19 @@ impl Conflict {
     }
 }
 
-/// All of them.
-pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
+impl From<SettingsConflict> for SettingsProblem {
+    fn from(conflict: SettingsConflict) -> Self {
+        Self {
+            path: String::new(),
+            message: conflict.message,
+        }
+    }
+}
+
+/// All conflicts of the settings.
+pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
     let mut conflicts = Vec::new();
-    let mut add = |paths, told| conflicts.push(Conflict { paths, told });
+    let mut add = |paths, message| conflicts.push(SettingsConflict { paths, message });
     let checks = &settings.image_checks;
     let registry = &settings.registry;
 
