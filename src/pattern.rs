@@ -120,26 +120,6 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 /// any run of characters, slashes included. `?` is any one character. A pattern without a registry
 /// is completed as an image would be: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is
 /// `docker.io/buildkite/*`.
-///
-/// # Examples
-///
-/// ```
-/// use consistent_pull_policy::image::Reference;
-/// use consistent_pull_policy::pattern::{ImageName, ImagePattern};
-///
-/// let matches = |pattern: &str, image: &str| {
-///     let pattern = ImagePattern::try_from(pattern.to_owned()).expect("a valid pattern");
-///     let image = Reference::parse(image).expect("a valid reference");
-///     pattern.matches(&ImageName::of(&image))
-/// };
-/// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
-/// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
-/// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
-///
-/// // A pattern that can match no image is an error with a proposal.
-/// let error = ImagePattern::try_from("ghcr.io".to_owned()).expect_err("only a registry");
-/// assert!(error.to_string().ends_with("write ghcr.io/* for all its images"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
@@ -163,6 +143,26 @@ impl ImagePattern {
     }
 
     /// Whether the pattern matches an image: its name with the tag, or its name without the tag.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use consistent_pull_policy::image::Reference;
+    /// use consistent_pull_policy::pattern::{ImageName, ImagePattern};
+    ///
+    /// let matches = |pattern: &str, image: &str| {
+    ///     let pattern = ImagePattern::try_from(pattern.to_owned()).expect("a valid pattern");
+    ///     let image = Reference::parse(image).expect("a valid reference");
+    ///     pattern.matches(&ImageName::of(&image))
+    /// };
+    /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
+    /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
+    /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
+    ///
+    /// // A pattern that can match no image is an error with a proposal.
+    /// let error = ImagePattern::try_from("ghcr.io".to_owned()).expect_err("only a registry");
+    /// assert!(error.to_string().ends_with("write ghcr.io/* for all its images"));
+    /// ```
     #[must_use]
     pub fn matches(&self, name: &ImageName) -> bool {
         let matches = |name: &str| glob_matches(self.glob(), name);
