@@ -20,7 +20,7 @@ use crate::request::Review;
 use crate::rules::registry::{Asked, FailedLookup};
 use crate::rules::{Decision, Rule, Work};
 use crate::sentence::{Names, fit};
-use crate::settings::OnFailure;
+use crate::settings::LookupFailureAction;
 
 /// The status code of a rejection. An audit takes 500 for a failure of the policy itself.
 const REJECTED: u16 = 400;
@@ -214,7 +214,7 @@ fn warnings(
         }
     }
     for (image, lookup) in &work.lookups {
-        if lookup.action != OnFailure::Reject {
+        if lookup.action != LookupFailureAction::Reject {
             lines.push(Box::new(move |names| {
                 Some(lookup.warning(image, is_repaired, names))
             }));

@@ -9,7 +9,7 @@ use crate::json::ReadError;
 use crate::request::{Kind, Payload, Review, Scope};
 use crate::rules::registry::Registries;
 use crate::rules::{self, Decision};
-use crate::settings::{CheckKind, Mode, Settings, Templates};
+use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -32,7 +32,9 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     };
     match scope {
         Scope::Untouched => accept_request(),
-        Scope::Broken(kind, _) if kind != Kind::Pod && settings.templates == Templates::Off => {
+        Scope::Broken(kind, _)
+            if kind != Kind::Pod && settings.templates == PodTemplateAction::Off =>
+        {
             accept_request()
         }
         Scope::Broken(_, problem) => reject(problem),
@@ -62,7 +64,7 @@ fn examine(
 
 /// Reads what only some settings or some Pods need.
 fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), ReadError> {
-    let needs_mounts = settings.image_checks.made_of == CheckKind::ImageVolume;
+    let needs_mounts = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
     if review.pod.has_image_volumes() || needs_mounts {
         let path = review.spec_path();
         review.pod.read_mounts(&path)?;

@@ -28,7 +28,7 @@ const TAG_MAX: usize = 128;
 /// # Examples
 ///
 /// ```
-/// use consistent_pull_policy::image::{Invalid, Reference};
+/// use consistent_pull_policy::image::{InvalidReference, Reference};
 ///
 /// let image = Reference::parse("nginx:1.25")?;
 /// assert_eq!(image.registry(), "docker.io");
@@ -40,8 +40,8 @@ const TAG_MAX: usize = 128;
 /// assert_eq!(image.identity(), other.identity());
 /// assert_ne!(image.written(), other.written());
 ///
-/// assert_eq!(Reference::parse("NGINX"), Err(Invalid::UpperCase));
-/// # Ok::<(), Invalid>(())
+/// assert_eq!(Reference::parse("NGINX"), Err(InvalidReference::UpperCase));
+/// # Ok::<(), InvalidReference>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
@@ -61,7 +61,7 @@ pub struct Reference<'a> {
 /// It consists of the registry, the repository and the digest. Without a digest, the tag takes its
 /// place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity<'a> {
+pub struct ImageIdentity<'a> {
     // The parts that differ most often come first: a comparison then ends early.
     path: &'a str,
     /// The digest or the tag. A digest has a colon and a tag has none, so the two never mix.
@@ -73,7 +73,7 @@ pub struct Identity<'a> {
 /// Why a text is no image reference. The kubelet reports each of these as `InvalidImageName`,
 /// apart from an image ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidReference {
     /// The text is empty.
     Empty,
     /// The text has white space.
@@ -100,7 +100,7 @@ pub enum Invalid {
     Digest,
 }
 
-impl Invalid {
+impl InvalidReference {
     /// The problem as a clause, for a sentence that names the image before it.
     #[must_use]
     pub const fn reason(self) -> &'static str {
@@ -138,30 +138,30 @@ impl Invalid {
     }
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InvalidReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason())
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for InvalidReference {}
 
 impl<'a> Reference<'a> {
     /// Parses a reference.
     ///
     /// # Errors
     /// The text is no image reference, or it is an image ID.
-    pub fn parse(text: &'a str) -> Result<Self, Invalid> {
+    pub fn parse(text: &'a str) -> Result<Self, InvalidReference> {
         Self::parse_parts(text).map_err(|invalid| invalid.most_telling(text))
     }
 
-    fn parse_parts(text: &'a str) -> Result<Self, Invalid> {
+    fn parse_parts(text: &'a str) -> Result<Self, InvalidReference> {
         if is_image_id(text) {
-            return Err(Invalid::ImageId);
+            return Err(InvalidReference::ImageId);
         }
         let (registry, remainder) = split_registry(text);
         if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
-            return Err(Invalid::Registry);
+            return Err(InvalidReference::Registry);
         }
         let (name, digest) = split_at_first(remainder, '@');
         let (path, tag) = split_at_first(name, ':');
@@ -172,9 +172,9 @@ impl<'a> Reference<'a> {
         let (official, path) = official(registry, path);
         if !is_path(path) {
             return Err(if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                Invalid::UpperCase
+                InvalidReference::UpperCase
             } else {
-                Invalid::Repository
+                InvalidReference::Repository
             });
         }
         let namespace = if official {
@@ -183,13 +183,13 @@ impl<'a> Reference<'a> {
             0
         };
         if path.len().saturating_add(namespace) > PATH_MAX {
-            return Err(Invalid::Long);
+            return Err(InvalidReference::Long);
         }
         if !tag.is_none_or(is_tag) {
-            return Err(Invalid::Tag);
+            return Err(InvalidReference::Tag);
         }
         if !digest.is_none_or(is_digest) {
-            return Err(Invalid::Digest);
+            return Err(InvalidReference::Digest);
         }
         Ok(Self {
             written,
@@ -231,23 +231,23 @@ impl<'a> Reference<'a> {
 
     /// The identity of this image.
     #[must_use]
-    pub fn identity(self) -> Identity<'a> {
+    pub fn identity(self) -> ImageIdentity<'a> {
         self.identity_at(self.digest)
     }
 
     /// An identity that all images of the repository share, in every spelling.
     #[must_use]
-    pub fn repository_identity(self) -> Identity<'a> {
+    pub fn repository_identity(self) -> ImageIdentity<'a> {
         self.identity_at(Some(""))
     }
 
     /// The identity that this image would have with another digest, or with no digest.
     #[must_use]
-    pub fn identity_at<'b>(self, digest: Option<&'b str>) -> Identity<'b>
+    pub fn identity_at<'b>(self, digest: Option<&'b str>) -> ImageIdentity<'b>
     where
         'a: 'b,
     {
-        Identity {
+        ImageIdentity {
             registry: self.registry,
             official: self.official,
             path: self.path,

@@ -19,14 +19,14 @@ use crate::edit::{between, offset_in};
 
 /// A JSON string, with the part of the payload that it was read from.
 #[derive(Clone, Debug, Default)]
-pub struct Text<'a> {
+pub struct JsonString<'a> {
     /// The text of the string, without quotes and escapes.
     pub value: Cow<'a, str>,
     /// The string in the payload, with quotes and escapes.
     pub raw: &'a str,
 }
 
-impl<'a> Text<'a> {
+impl<'a> JsonString<'a> {
     /// Reads a value of the payload.
     ///
     /// # Errors
@@ -48,32 +48,32 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonString<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::read(<&RawValue>::deserialize(deserializer)?.get())
     }
 }
 
 /// The key of an object member, without escapes.
-struct Key<'a>(Cow<'a, str>);
+struct JsonKey<'a>(Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonKey<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
 
         impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+            type Value = JsonKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
             fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(key)))
+                Ok(JsonKey(Cow::Borrowed(key)))
             }
 
             fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
+                Ok(JsonKey(Cow::Owned(key.to_owned())))
             }
         }
         deserializer.deserialize_str(KeyVisitor)
@@ -97,7 +97,7 @@ pub trait Members<'a> {
 
 /// A member of an object: its key was read, its value is read next.
 pub struct Member<'m, 'a, A> {
-    key: &'m Key<'a>,
+    key: &'m JsonKey<'a>,
     map: &'m mut A,
     /// The steps to a wrong value, the innermost step first. Empty as long as nothing is wrong.
     steps: &'m mut Vec<Step>,
@@ -201,7 +201,7 @@ impl<'a, T: Members<'a>> Visitor<'a> for ObjectReader<'_, T> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Key<'_>>()? {
+        while let Some(key) = map.next_key::<JsonKey<'_>>()? {
             let member = Member {
                 key: &key,
                 map: &mut map,

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess};
 use serde_json::value::RawValue;
 
 use crate::edit::Edit;
-use crate::json::{self, Member, Members, ReadError, Text};
+use crate::json::{self, JsonString, Member, Members, ReadError};
 use crate::pull_policy::PullPolicy;
 
 /// The lists of a Pod spec in which images stand.
@@ -71,12 +71,12 @@ pub struct Place<'a> {
     /// Its index in that list.
     pub index: usize,
     /// The name of the container or the volume.
-    pub name: Text<'a>,
+    pub name: JsonString<'a>,
     /// An init container with `restartPolicy: Always` (KEP-753): it goes on running beside the
     /// containers, so it is no check.
     pub native_sidecar: bool,
     /// The image, where one is set.
-    pub image: Option<Text<'a>>,
+    pub image: Option<JsonString<'a>>,
     /// The pull policy; `null` and `""` are "not set", as the API server has it.
     pub policy: Option<PullPolicy>,
     /// Where the policy stands, set or not.
@@ -94,7 +94,7 @@ impl<'a> Place<'a> {
         Self {
             slot,
             index,
-            name: Text::default(),
+            name: JsonString::default(),
             native_sidecar: false,
             image: None,
             policy: None,
@@ -157,7 +157,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Policy<'a> {
         let value = match place {
             "null" | "\"\"" => None,
             _ => {
-                let policy = PullPolicy::parse(&Text::read(place)?.value);
+                let policy = PullPolicy::parse(&JsonString::read(place)?.value);
                 let policy = policy.ok_or("must be Always, IfNotPresent or Never");
                 Some(policy.map_err(D::Error::custom)?)
             }
@@ -174,7 +174,7 @@ impl<'a> Members<'a> for Place<'a> {
             "image" => self.image = member.read()?,
             "imagePullPolicy" => self.set_policy(&member.read()?),
             "restartPolicy" if self.slot == Slot::InitContainer => {
-                let policy: Option<Text<'_>> = member.read()?;
+                let policy: Option<JsonString<'_>> = member.read()?;
                 self.native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
             "volumeMounts" => self.mounts_place = Some(member.read::<&RawValue>()?.get()),
@@ -200,8 +200,8 @@ pub struct Mount<'a> {
 impl<'a> Members<'a> for Mount<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
-            "name" => self.name = member.read::<Text<'_>>()?.value,
-            "mountPath" => self.path = member.read::<Text<'_>>()?.value,
+            "name" => self.name = member.read::<JsonString<'_>>()?.value,
+            "mountPath" => self.path = member.read::<JsonString<'_>>()?.value,
             _ => member.skip()?,
         }
         Ok(())
@@ -210,7 +210,7 @@ impl<'a> Members<'a> for Mount<'a> {
 
 /// An element of the Pod's `volumes`.
 struct Volume<'a> {
-    name: Text<'a>,
+    name: JsonString<'a>,
     /// `image`, if that is what it is.
     source: Option<Place<'a>>,
     index: usize,
@@ -361,7 +361,7 @@ impl<'a> Members<'a> for PodSpec<'a> {
             "volumes" => {
                 self.pod.volumes_key = Some(member.raw_key()?);
                 self.volumes = member.object_list(|index| Volume {
-                    name: Text::default(),
+                    name: JsonString::default(),
                     source: None,
                     index,
                 })?;
@@ -385,7 +385,11 @@ struct Os<'a>(Option<Cow<'a, str>>);
 impl<'a> Members<'a> for Os<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
-            "name" => self.0 = member.read::<Option<Text<'_>>>()?.map(|name| name.value),
+            "name" => {
+                self.0 = member
+                    .read::<Option<JsonString<'_>>>()?
+                    .map(|name| name.value)
+            }
             _ => member.skip()?,
         }
         Ok(())

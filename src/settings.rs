@@ -39,23 +39,23 @@ pub struct Settings {
     pub mode: Mode,
     /// How image checks are recognised, which images they have to cover, and how missing checks are
     /// added.
-    pub image_checks: ImageChecks,
+    pub image_checks: ImageCheckSettings,
     /// In a Pod with image checks: once an init container has pulled an image with `Always`, the
     /// containers that it covers need not pull the image again. Their `Always` becomes
     /// `IfNotPresent`. This acts only in mode `Fix`. Turn it off on clusters that enforce `Always`,
     /// e.g. with the `AlwaysPullImages` plugin.
     pub pull_once: bool,
     /// The pull policy of containers whose author chose none.
-    pub defaults: Defaults,
+    pub defaults: PullPolicyDefaults,
     /// The pull policies that are required or forbidden for some images.
-    pub images: Images,
+    pub images: ImagePullPolicyRules,
     /// Which images this policy looks up in their registries, and what follows from the answers.
-    pub registry: Registry,
+    pub registry: RegistrySettings,
     /// The reaction to a finding in the pod template of a Deployment, a Job or any other workload,
     /// in every mode. The Pods of a workload are examined in any case, when they are created.
-    pub templates: Templates,
+    pub templates: PodTemplateAction,
     /// Containers and images that are never examined and never changed.
-    pub exempt: Exempt,
+    pub exempt: Exemptions,
     /// Whether a repaired object gets the annotation `consistent-pull-policy/changes`, which lists
     /// the changes. A manifest can be applied once more only if the stored object has it.
     pub record_changes: bool,
@@ -65,13 +65,13 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            image_checks: ImageChecks::default(),
+            image_checks: ImageCheckSettings::default(),
             pull_once: true,
-            defaults: Defaults::default(),
-            images: Images::default(),
-            registry: Registry::default(),
-            templates: Templates::default(),
-            exempt: Exempt::default(),
+            defaults: PullPolicyDefaults::default(),
+            images: ImagePullPolicyRules::default(),
+            registry: RegistrySettings::default(),
+            templates: PodTemplateAction::default(),
+            exempt: Exemptions::default(),
             record_changes: true,
         }
     }
@@ -96,18 +96,18 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ImageChecks {
+pub struct ImageCheckSettings {
     /// An init container is an image check if its name starts with one of these. So is a mounted
     /// image volume with such a name. Added checks are named after the first prefix.
     pub name_prefixes: Vec<NamePrefix>,
     /// The reaction to an image that no image check covers, in a Pod that has image checks.
-    pub coverage: Coverage,
+    pub coverage: MissingCheckAction,
     /// Whether `coverage` also applies to Pods without any image check. With coverage `Fix`, this
     /// needs a `template`, unless checks are image volumes.
     pub every_pod: bool,
     /// The kind of the checks that are added.
     #[serde(rename = "as")]
-    pub made_of: CheckKind,
+    pub made_of: AddedCheckKind,
     /// Whether image checks that are init containers become image volumes. This saves about a
     /// second of start-up for each check. It acts with `as: ImageVolume`, in mode `Fix`, when a
     /// controller creates a Pod. Leave it off if containers with these names do more than check an
@@ -121,15 +121,15 @@ pub struct ImageChecks {
     pub after: Vec<ContainerPattern>,
 }
 
-impl Default for ImageChecks {
+impl Default for ImageCheckSettings {
     fn default() -> Self {
         Self {
             name_prefixes: ["imagecheck-", "imagepullcheck-"]
                 .map(|prefix| NamePrefix(prefix.to_owned()))
                 .into(),
-            coverage: Coverage::default(),
+            coverage: MissingCheckAction::default(),
             every_pod: false,
-            made_of: CheckKind::default(),
+            made_of: AddedCheckKind::default(),
             replace_existing: false,
             template: None,
             after: Vec::new(),
@@ -137,7 +137,7 @@ impl Default for ImageChecks {
     }
 }
 
-impl ImageChecks {
+impl ImageCheckSettings {
     /// Whether this is the name of an image check: it starts with one of the prefixes.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
@@ -211,7 +211,7 @@ impl std::error::Error for InvalidNamePrefix {}
 /// The reaction to an image that no image check covers, in a Pod that has image checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Coverage {
+pub enum MissingCheckAction {
     /// There is no reaction.
     Off,
     /// The image is a warning, in every mode.
@@ -227,7 +227,7 @@ pub enum Coverage {
 /// The kind of the checks that are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum CheckKind {
+pub enum AddedCheckKind {
     /// An added check is an init container. It is a copy of the Pod's last check, or it is made
     /// from the `template`.
     #[default]
@@ -258,20 +258,20 @@ impl CheckTemplate {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Defaults {
+pub struct PullPolicyDefaults {
     /// The pull policy of a container whose author chose none. If this is not set, the container
     /// keeps its pull policy.
-    pub image_pull_policy: Option<DefaultPolicy>,
+    pub image_pull_policy: Option<DefaultPullPolicy>,
     /// The pull policy of an image check whose author chose none. If this is not set,
     /// `imagePullPolicy` applies to image checks too.
-    pub image_check_pull_policy: Option<DefaultPolicy>,
+    pub image_check_pull_policy: Option<DefaultPullPolicy>,
     /// Whether a pull policy that equals the server default counts as not chosen. The API server
     /// sets its default before this policy sees the object. So if this is `false`, the two defaults
     /// never apply on a cluster.
     pub replace_server_defaults: bool,
 }
 
-impl Default for Defaults {
+impl Default for PullPolicyDefaults {
     fn default() -> Self {
         Self {
             image_pull_policy: None,
@@ -284,7 +284,7 @@ impl Default for Defaults {
 /// A pull policy for containers whose author chose none. It can depend on the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum DefaultPolicy {
+pub enum DefaultPullPolicy {
     /// The kubelet asks the registry each time a container starts.
     Always,
     /// The kubelet pulls if the node has no image of that name.
@@ -296,7 +296,7 @@ pub enum DefaultPolicy {
     AlwaysUnlessDigest,
 }
 
-impl DefaultPolicy {
+impl DefaultPullPolicy {
     /// The pull policy for an image with or without a digest.
     #[must_use]
     pub const fn resolve(self, has_digest: bool) -> PullPolicy {
@@ -313,7 +313,7 @@ impl DefaultPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Images {
+pub struct ImagePullPolicyRules {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
     /// each pull proves the Pod's own credentials.
     pub require_always: Vec<ImagePattern>,
@@ -329,7 +329,7 @@ pub struct Images {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Registry {
+pub struct RegistrySettings {
     /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
     /// policy needs a longer evaluation timeout.
     pub lookup: LookupMode,
@@ -338,17 +338,17 @@ pub struct Registry {
     /// The images that are not looked up, even if `images` matches them.
     pub skip_images: Vec<ImagePattern>,
     /// The action if the tag or the repository does not exist.
-    pub on_not_found: OnFailure,
+    pub on_not_found: LookupFailureAction,
     /// The action if the registry answers 401 or 403. The credentials of policy-server are not
     /// those of the Pod.
-    pub on_denied: OnFailure,
+    pub on_denied: LookupFailureAction,
     /// The action if the registry answers 429.
-    pub on_rate_limited: OnFailure,
+    pub on_rate_limited: LookupFailureAction,
     /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
     /// registry itself (5xx).
-    pub on_unreachable: OnFailure,
+    pub on_unreachable: LookupFailureAction,
     /// The action for any other answer.
-    pub on_unknown: OnFailure,
+    pub on_unknown: LookupFailureAction,
     /// The largest number of lookups in one request. Images beyond this number count as
     /// unreachable, with a warning that says so. 0 is for a second, validating installation with
     /// mode `Reject` or `Warn`: it makes no lookups, and accepts the result of the lookups of the
@@ -358,26 +358,26 @@ pub struct Registry {
     pub max_lookups: usize,
     /// Other settings for some images. The first entry whose `images` match the image decides. A
     /// key that this entry leaves out comes from `registry`.
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<RegistryOverride>,
     /// The reaction to an image that does not exist for the architecture and the operating system
     /// that the Pod asks for.
-    pub platform: Platform,
+    pub platform: MissingPlatformAction,
 }
 
-impl Default for Registry {
+impl Default for RegistrySettings {
     fn default() -> Self {
         Self {
             lookup: LookupMode::default(),
             images: Vec::new(),
             skip_images: Vec::new(),
-            on_not_found: OnFailure::Reject,
-            on_denied: OnFailure::KeepTag,
-            on_rate_limited: OnFailure::KeepTag,
-            on_unreachable: OnFailure::KeepTag,
-            on_unknown: OnFailure::KeepTag,
+            on_not_found: LookupFailureAction::Reject,
+            on_denied: LookupFailureAction::KeepTag,
+            on_rate_limited: LookupFailureAction::KeepTag,
+            on_unreachable: LookupFailureAction::KeepTag,
+            on_unknown: LookupFailureAction::KeepTag,
             max_lookups: 10,
             overrides: Vec::new(),
-            platform: Platform::default(),
+            platform: MissingPlatformAction::default(),
         }
     }
 }
@@ -398,7 +398,7 @@ pub enum LookupMode {
 /// The action if a lookup fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum OnFailure {
+pub enum LookupFailureAction {
     /// The image is a finding that can't be repaired.
     Reject,
     /// The image and its pull policy stay as they are.
@@ -408,7 +408,7 @@ pub enum OnFailure {
     UseCached,
 }
 
-impl OnFailure {
+impl LookupFailureAction {
     /// The value as it is written in the settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -424,29 +424,29 @@ impl OnFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Override {
+pub struct RegistryOverride {
     /// The images that this entry is for.
     #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
     pub images: Vec<ImagePattern>,
     /// Whether this policy asks the registry for the digests of these images.
     pub lookup: Option<LookupMode>,
     /// The action if the tag or the repository does not exist.
-    pub on_not_found: Option<OnFailure>,
+    pub on_not_found: Option<LookupFailureAction>,
     /// The action if the registry answers 401 or 403.
-    pub on_denied: Option<OnFailure>,
+    pub on_denied: Option<LookupFailureAction>,
     /// The action if the registry answers 429.
-    pub on_rate_limited: Option<OnFailure>,
+    pub on_rate_limited: Option<LookupFailureAction>,
     /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
     /// registry itself (5xx).
-    pub on_unreachable: Option<OnFailure>,
+    pub on_unreachable: Option<LookupFailureAction>,
     /// The action for any other answer.
-    pub on_unknown: Option<OnFailure>,
+    pub on_unknown: Option<LookupFailureAction>,
 }
 
 /// The reaction to an image that does not exist for a platform that the Pod asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Platform {
+pub enum MissingPlatformAction {
     /// The platforms of an image are not compared.
     #[default]
     Off,
@@ -458,23 +458,23 @@ pub enum Platform {
 
 /// The settings of `registry` for one image, with the overrides for this image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lookup {
+pub struct ImageLookupSettings {
     /// Whether the registry is asked. It is `Off` for an image that `registry.images` does not
     /// match, or that `registry.skipImages` matches.
     pub mode: LookupMode,
     /// The action if the tag or the repository does not exist.
-    pub on_not_found: OnFailure,
+    pub on_not_found: LookupFailureAction,
     /// The action for 401 and 403.
-    pub on_denied: OnFailure,
+    pub on_denied: LookupFailureAction,
     /// The action for 429.
-    pub on_rate_limited: OnFailure,
+    pub on_rate_limited: LookupFailureAction,
     /// The action if there is no connection, no DNS, a TLS error, a time-out or 5xx.
-    pub on_unreachable: OnFailure,
+    pub on_unreachable: LookupFailureAction,
     /// The action for any other answer.
-    pub on_unknown: OnFailure,
+    pub on_unknown: LookupFailureAction,
 }
 
-impl Lookup {
+impl ImageLookupSettings {
     /// Whether this image is looked up, and the action `UseCached` may apply to it.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
@@ -486,11 +486,11 @@ impl Lookup {
                 self.on_unreachable,
                 self.on_unknown,
             ]
-            .contains(&OnFailure::UseCached)
+            .contains(&LookupFailureAction::UseCached)
     }
 }
 
-impl Registry {
+impl RegistrySettings {
     /// Whether any image may be looked up. This ignores `maxLookups`.
     #[must_use]
     pub fn looks_up(&self) -> bool {
@@ -500,8 +500,8 @@ impl Registry {
 
     /// The settings for the lookup of one image.
     #[must_use]
-    pub fn for_image(&self, reference: &Reference<'_>) -> Lookup {
-        let general = Lookup {
+    pub fn for_image(&self, reference: &Reference<'_>) -> ImageLookupSettings {
+        let general = ImageLookupSettings {
             mode: self.lookup,
             on_not_found: self.on_not_found,
             on_denied: self.on_denied,
@@ -516,13 +516,13 @@ impl Registry {
         let name = ImageName::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
-            return Lookup {
+            return ImageLookupSettings {
                 mode: LookupMode::Off,
                 ..general
             };
         }
         let own = self.overrides.iter().find(|o| names(&o.images));
-        own.map_or(general, |own| Lookup {
+        own.map_or(general, |own| ImageLookupSettings {
             mode: own.lookup.unwrap_or(general.mode),
             on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
             on_denied: own.on_denied.unwrap_or(general.on_denied),
@@ -536,7 +536,7 @@ impl Registry {
 /// The reaction to a finding in a pod template, in every mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Templates {
+pub enum PodTemplateAction {
     /// Pod templates are not examined.
     Off,
     /// A pod template with a finding is accepted with a warning.
@@ -550,7 +550,7 @@ pub enum Templates {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Exempt {
+pub struct Exemptions {
     /// Containers and image volumes with these names. A person who may create Pods may use such a
     /// name. The key `images` is safer.
     pub containers: Vec<ContainerPattern>,
@@ -558,7 +558,7 @@ pub struct Exempt {
     pub images: Vec<ImagePattern>,
 }
 
-impl Exempt {
+impl Exemptions {
     /// Whether a container or image volume with this name is exempt.
     #[must_use]
     pub fn container(&self, name: &str) -> bool {

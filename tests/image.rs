@@ -1,7 +1,7 @@
 //! Tests of image references. The oracle is the parser of `oci-spec`, apart from the references
 //! that `oci-spec` and the kubelet read differently.
 
-use consistent_pull_policy::image::{Invalid, Reference};
+use consistent_pull_policy::image::{InvalidReference, Reference};
 use proptest::prelude::*;
 
 const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -78,56 +78,59 @@ fn references_are_normalised() {
 #[test]
 fn invalid_references_are_refused_with_their_mistake() {
     let cases = [
-        ("", Invalid::Empty),
-        ("  ", Invalid::Empty),
-        ("ngi nx", Invalid::Space),
-        (" nginx", Invalid::Space),
-        ("nginx\n", Invalid::Space),
-        ("NGINX", Invalid::UpperCase),
-        ("NGINX:latest", Invalid::UpperCase),
-        ("example.com/Team/app", Invalid::UpperCase),
-        ("nginx:", Invalid::Tag),
-        ("nginx::latest", Invalid::Tag),
-        ("nginx:.x", Invalid::Tag),
-        ("nginx:a:b", Invalid::Tag),
-        ("nginx@latest", Invalid::Digest),
-        ("nginx:latest@sha256:abc", Invalid::Digest),
+        ("", InvalidReference::Empty),
+        ("  ", InvalidReference::Empty),
+        ("ngi nx", InvalidReference::Space),
+        (" nginx", InvalidReference::Space),
+        ("nginx\n", InvalidReference::Space),
+        ("NGINX", InvalidReference::UpperCase),
+        ("NGINX:latest", InvalidReference::UpperCase),
+        ("example.com/Team/app", InvalidReference::UpperCase),
+        ("nginx:", InvalidReference::Tag),
+        ("nginx::latest", InvalidReference::Tag),
+        ("nginx:.x", InvalidReference::Tag),
+        ("nginx:a:b", InvalidReference::Tag),
+        ("nginx@latest", InvalidReference::Digest),
+        ("nginx:latest@sha256:abc", InvalidReference::Digest),
         (
             "nginx@md5:0123456789abcdef0123456789abcdef",
-            Invalid::Digest,
+            InvalidReference::Digest,
         ),
-        ("nginx@", Invalid::Digest),
-        ("http://reg/nginx:latest", Invalid::Scheme),
-        ("$(IMG)", Invalid::Variable),
-        ("repo/${IMG}:1", Invalid::Variable),
-        ("{{.Image}}", Invalid::Variable),
-        ("{{ .Values.image }}:1", Invalid::Variable),
-        ("a//b:latest", Invalid::Repository),
-        ("a/", Invalid::Repository),
-        ("/a", Invalid::Repository),
-        ("-nginx:latest", Invalid::Repository),
-        ("nginx-", Invalid::Repository),
-        ("a..b", Invalid::Repository),
-        ("a___b", Invalid::Repository),
-        ("a._b", Invalid::Repository),
-        ("nginx,redis", Invalid::Repository),
-        ("localhost:port/a", Invalid::Registry),
-        ("localhost:/a", Invalid::Registry),
-        (":5000/a", Invalid::Registry),
-        ("-host.com/a", Invalid::Registry),
-        ("host..com/a", Invalid::Registry),
-        ("[::1/a", Invalid::Registry),
-        ("[::g]:1/a", Invalid::Registry),
-        ("[]:1/a", Invalid::Registry),
-        ("[::1]x/a", Invalid::Registry),
-        ("foo_bar:5000/a", Invalid::Registry),
-        (HEX, Invalid::ImageId),
+        ("nginx@", InvalidReference::Digest),
+        ("http://reg/nginx:latest", InvalidReference::Scheme),
+        ("$(IMG)", InvalidReference::Variable),
+        ("repo/${IMG}:1", InvalidReference::Variable),
+        ("{{.Image}}", InvalidReference::Variable),
+        ("{{ .Values.image }}:1", InvalidReference::Variable),
+        ("a//b:latest", InvalidReference::Repository),
+        ("a/", InvalidReference::Repository),
+        ("/a", InvalidReference::Repository),
+        ("-nginx:latest", InvalidReference::Repository),
+        ("nginx-", InvalidReference::Repository),
+        ("a..b", InvalidReference::Repository),
+        ("a___b", InvalidReference::Repository),
+        ("a._b", InvalidReference::Repository),
+        ("nginx,redis", InvalidReference::Repository),
+        ("localhost:port/a", InvalidReference::Registry),
+        ("localhost:/a", InvalidReference::Registry),
+        (":5000/a", InvalidReference::Registry),
+        ("-host.com/a", InvalidReference::Registry),
+        ("host..com/a", InvalidReference::Registry),
+        ("[::1/a", InvalidReference::Registry),
+        ("[::g]:1/a", InvalidReference::Registry),
+        ("[]:1/a", InvalidReference::Registry),
+        ("[::1]x/a", InvalidReference::Registry),
+        ("foo_bar:5000/a", InvalidReference::Registry),
+        (HEX, InvalidReference::ImageId),
     ];
     for (image, expected) in cases {
         assert_eq!(Reference::parse(image).err(), Some(expected), "{image:?}");
     }
     let upper_digest = format!("nginx@sha256:{}", HEX.to_uppercase());
-    assert_eq!(Reference::parse(&upper_digest).err(), Some(Invalid::Digest));
+    assert_eq!(
+        Reference::parse(&upper_digest).err(),
+        Some(InvalidReference::Digest)
+    );
 }
 
 #[test]
@@ -135,17 +138,17 @@ fn tags_have_at_most_128_and_repositories_at_most_255_bytes() {
     assert!(Reference::parse(&format!("nginx:{}", "t".repeat(128))).is_ok());
     assert_eq!(
         Reference::parse(&format!("nginx:{}", "t".repeat(129))).err(),
-        Some(Invalid::Tag)
+        Some(InvalidReference::Tag)
     );
     assert!(Reference::parse(&format!("example.com/{}", "r".repeat(255))).is_ok());
     assert_eq!(
         Reference::parse(&format!("example.com/{}", "r".repeat(256))).err(),
-        Some(Invalid::Long)
+        Some(InvalidReference::Long)
     );
     assert!(Reference::parse(&"r".repeat(247)).is_ok());
     assert_eq!(
         Reference::parse(&"r".repeat(248)).err(),
-        Some(Invalid::Long)
+        Some(InvalidReference::Long)
     );
 }
 

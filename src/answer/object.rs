@@ -66,7 +66,7 @@ fn add_init_containers<'p>(work: &Work<'p>, object: &'p str) -> Option<Vec<Edit<
 }
 
 /// A copy of a check, with a name, an image and a policy of its own.
-fn copy_of(text: &str, check: &NewCheck<'_>, name: &crate::json::Text<'_>) -> Option<String> {
+fn copy_of(text: &str, check: &NewCheck<'_>, name: &crate::json::JsonString<'_>) -> Option<String> {
     let MadeOf::Copy(place) = check.made_of else {
         return None;
     };

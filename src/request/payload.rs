@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::object::{Metadata, Object};
 use super::{Event, Kind, PodStatus, Review, Scope, Stored};
-use crate::json::{self, Member, Members, ReadError, Text, value_of};
+use crate::json::{self, JsonString, Member, Members, ReadError, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -114,9 +114,9 @@ impl<'a> Members<'a> for Request<'a> {
                 member.object(&mut kind)?;
                 self.kind = Some(kind);
             }
-            "operation" => self.operation = member.read::<Text<'_>>()?.value,
+            "operation" => self.operation = member.read::<JsonString<'_>>()?.value,
             "subResource" => {
-                let name = member.read::<Option<Text<'_>>>()?;
+                let name = member.read::<Option<JsonString<'_>>>()?;
                 self.sub_resource = name.unwrap_or_default().value;
             }
             "userInfo" => {
@@ -152,8 +152,8 @@ impl<'a> Members<'a> for Request<'a> {
 /// `request.kind`
 #[derive(Default)]
 struct GroupKind<'a> {
-    group: Option<Text<'a>>,
-    kind: Option<Text<'a>>,
+    group: Option<JsonString<'a>>,
+    kind: Option<JsonString<'a>>,
 }
 
 impl GroupKind<'_> {
@@ -181,7 +181,7 @@ impl<'a> Members<'a> for GroupKind<'a> {
 /// `request.userInfo`
 #[derive(Default)]
 struct UserInfo<'a> {
-    groups: Vec<Text<'a>>,
+    groups: Vec<JsonString<'a>>,
 }
 
 impl<'a> Members<'a> for UserInfo<'a> {

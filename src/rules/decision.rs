@@ -5,7 +5,7 @@ use super::{Problem, Rule, Work};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::request::Review;
-use crate::settings::{LookupMode, Mode, Settings, Templates};
+use crate::settings::{LookupMode, Mode, PodTemplateAction, Settings};
 
 /// What becomes of the findings of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +23,9 @@ impl Decision {
     #[must_use]
     pub fn of(review: &Review<'_>, settings: &Settings) -> Option<Self> {
         match (review.event.is_template(), settings.templates) {
-            (true, Templates::Off) => return None,
-            (true, Templates::Warn) => return Some(Self::Warn),
-            (true, Templates::Enforce) | (false, _) => {}
+            (true, PodTemplateAction::Off) => return None,
+            (true, PodTemplateAction::Warn) => return Some(Self::Warn),
+            (true, PodTemplateAction::Enforce) | (false, _) => {}
         }
         Some(match settings.mode {
             Mode::Fix => Self::Repair,

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::Cause;
-use crate::image::{Identity, Reference};
+use crate::image::{ImageIdentity, Reference};
 use crate::pattern::{ImagePattern, first_match};
 use crate::pod::{Place, Pod, Slot};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{CheckKind, Lookup, LookupMode, Settings};
+use crate::settings::{AddedCheckKind, ImageLookupSettings, LookupMode, Settings};
 
 /// What a container or volume is to the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Entry<'p> {
     /// `images.forbidNever`, where it names the image.
     pub forbid_never: Option<&'p ImagePattern>,
     /// What `registry` says for the image.
-    pub lookup: Lookup,
+    pub lookup: ImageLookupSettings,
     /// The policy that it should have; before any rule, the one it came with or that the API
     /// server would fill in.
     pub policy: PullPolicy,
@@ -134,7 +134,7 @@ impl<'p> Entry<'p> {
     /// What makes it the same image as another. A tag and a digest are one image if a lookup of
     /// this request gave that digest for the tag.
     #[must_use]
-    pub fn identity(&self) -> Identity<'_> {
+    pub fn identity(&self) -> ImageIdentity<'_> {
         match &self.digest {
             Some(digest) => self.reference.identity_at(Some(digest)),
             None => self.reference.identity(),
@@ -170,7 +170,7 @@ pub(super) struct Roles<'p> {
 /// An image volume, and who mounts it.
 #[derive(Clone, Copy, Default)]
 struct Mounted<'p> {
-    image: Option<Identity<'p>>,
+    image: Option<ImageIdentity<'p>>,
     by_init_container: bool,
     by_container: bool,
     /// Containers that pull its image, and those of them that mount it.
@@ -206,7 +206,7 @@ impl<'p> Roles<'p> {
                 let mounted = self.volumes.get(name).copied().unwrap_or_default();
                 if checks.names(name) && self.proves(mounted) {
                     Role::Check
-                } else if checks.made_of == CheckKind::ImageVolume
+                } else if checks.made_of == AddedCheckKind::ImageVolume
                     && mounted.by_container
                     && !mounted.by_init_container
                 {
@@ -233,14 +233,14 @@ impl<'p> Roles<'p> {
 /// Images of a repository that is looked up count as one here: what a registry says must not make a
 /// check of a volume that was none, or the other way round, as nobody else hears it.
 fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mounted<'p>> {
-    let mut looked_up: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+    let mut looked_up: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
     for (index, entry) in entries.iter().enumerate() {
         if entry.lookup.mode != LookupMode::Off {
             looked_up.insert(entry.reference.repository_identity(), index);
         }
     }
     // What is exempt pulls nothing, as far as checks are concerned.
-    let identity = |place: &Place<'_>| -> Option<Identity<'p>> {
+    let identity = |place: &Place<'_>| -> Option<ImageIdentity<'p>> {
         let key = |place: &Place<'_>| (place.slot, place.index);
         let entry = entries.binary_search_by_key(&key(place), |entry| key(entry.place));
         let reference = &entries.get(entry.ok()?)?.reference;
@@ -252,7 +252,7 @@ fn mounted<'p>(pod: &'p Pod<'p>, entries: &[Entry<'p>]) -> BTreeMap<&'p str, Mou
             reference.identity()
         })
     };
-    let mut pulling: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+    let mut pulling: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
     for place in pod.list(Slot::Container) {
         if let Some(image) = identity(place) {
             let count = pulling.entry(image).or_default();

@@ -6,7 +6,7 @@
 //! takes it for an image that lies on the node, past every registry and every rule for one.
 
 use super::{Cause, Field, Problem, Rule, Told};
-use crate::image::Invalid;
+use crate::image::InvalidReference;
 use crate::pod::Place;
 use crate::request::Event;
 use crate::sentence::Names;
@@ -14,12 +14,16 @@ use crate::sentence::Names;
 /// The finding for an image that can't be parsed. An empty one in a template is left to the API
 /// server: whatever makes Pods from the template may fill it in.
 #[must_use]
-pub fn finding<'p>(event: Event, place: &'p Place<'p>, invalid: Invalid) -> Option<Problem<'p>> {
-    let left_to_the_api_server = event.is_template() && invalid == Invalid::Empty;
+pub fn finding<'p>(
+    event: Event,
+    place: &'p Place<'p>,
+    invalid: InvalidReference,
+) -> Option<Problem<'p>> {
+    let left_to_the_api_server = event.is_template() && invalid == InvalidReference::Empty;
     (!left_to_the_api_server).then(|| Problem::new(place, Field::Image, None, invalid))
 }
 
-impl Cause for Invalid {
+impl Cause for InvalidReference {
     fn rule(&self) -> Rule {
         Rule::InvalidImage
     }

@@ -14,7 +14,7 @@ use crate::pod::{Place, Slot};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
 use crate::sentence::Names;
-use crate::settings::Coverage;
+use crate::settings::MissingCheckAction;
 
 /// An image check that should be added.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct NewCheck<'p> {
 /// more. In Windows Pods they are not, as the API server refuses what is usual for Linux.
 #[must_use]
 pub fn adds(work: &Work<'_>) -> bool {
-    work.settings.image_checks.coverage == Coverage::Fix
+    work.settings.image_checks.coverage == MissingCheckAction::Fix
         && work.review.event == Event::PodCreate
         && !work.review.pod.is_windows()
 }
@@ -48,7 +48,7 @@ pub fn adds(work: &Work<'_>) -> bool {
 /// Finds the images that are not covered, and does with them what the settings say.
 pub fn apply(work: &mut Work<'_>, images: &SameImage) {
     let coverage = work.settings.image_checks.coverage;
-    if coverage == Coverage::Off {
+    if coverage == MissingCheckAction::Off {
         return;
     }
     let by_spelling = images.pulls(&work.entries);
@@ -89,12 +89,12 @@ pub fn apply(work: &mut Work<'_>, images: &SameImage) {
             };
             work.added.push(check);
         } else {
-            let is_advice = coverage != Coverage::Reject && !is_too_much;
+            let is_advice = coverage != MissingCheckAction::Reject && !is_too_much;
             let uncovered = Uncovered {
                 policy,
                 written_otherwise,
                 is_advice,
-                is_windows: coverage == Coverage::Fix && work.review.pod.is_windows(),
+                is_windows: coverage == MissingCheckAction::Fix && work.review.pod.is_windows(),
             };
             let problem = entry.problem(Field::Coverage, Some("an image check"), uncovered);
             work.problems.push(Problem {

@@ -23,7 +23,7 @@ use crate::image::Reference;
 use crate::pod::{Slot, platform::AskedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
-use crate::settings::{LookupMode, OnFailure, Platform};
+use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct FailedLookup {
     /// How it failed.
     pub answer: NoAnswer,
     /// What was done.
-    pub action: OnFailure,
+    pub action: LookupFailureAction,
     /// `UseCached`, but `images.requireAlways` keeps a container at `Always`.
     pub kept_always: bool,
     /// `UseCached`, and a container or check had `Always`.
@@ -119,8 +119,10 @@ pub fn apply(work: &mut Work<'_>, looked_up: &[LookedUp]) {
 
 fn asked_platforms(work: &Work<'_>) -> AskedPlatforms {
     match work.settings.registry.platform {
-        Platform::Off => AskedPlatforms::default(),
-        Platform::Warn | Platform::Reject => AskedPlatforms::by(&work.review.pod),
+        MissingPlatformAction::Off => AskedPlatforms::default(),
+        MissingPlatformAction::Warn | MissingPlatformAction::Reject => {
+            AskedPlatforms::by(&work.review.pod)
+        }
     }
 }
 
@@ -223,7 +225,7 @@ fn hold_against(
     };
     let problem = first.problem(Field::Image, None, wrong);
     work.problems.push(Problem {
-        advice: work.settings.registry.platform == Platform::Warn,
+        advice: work.settings.registry.platform == MissingPlatformAction::Warn,
         ..problem
     });
 }
@@ -239,22 +241,22 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: &str, answer: NoAnswer) {
     // A digest was looked up for its platforms only: nothing of it is left open.
     let keeps_policy =
         !event.may_change_policy() || event.is_template() || first.reference.digest().is_some();
-    if action == OnFailure::UseCached && keeps_policy {
-        action = OnFailure::KeepTag;
+    if action == LookupFailureAction::UseCached && keeps_policy {
+        action = LookupFailureAction::KeepTag;
     }
     // A warning never rejects.
-    let for_a_warning = work.settings.registry.platform == Platform::Warn;
-    if action == OnFailure::Reject && first.has_digest() && for_a_warning {
-        action = OnFailure::KeepTag;
+    let for_a_warning = work.settings.registry.platform == MissingPlatformAction::Warn;
+    if action == LookupFailureAction::Reject && first.has_digest() && for_a_warning {
+        action = LookupFailureAction::KeepTag;
     }
     let mut kept_always = false;
     let mut lowered = false;
     match action {
-        OnFailure::Reject => {
+        LookupFailureAction::Reject => {
             let problem = first.problem(Field::Image, None, Failed(answer));
             work.problems.push(problem);
         }
-        OnFailure::UseCached => {
+        LookupFailureAction::UseCached => {
             for index in members {
                 let Some(entry) = work.entries.get_mut(*index) else {
                     continue;
@@ -270,7 +272,7 @@ fn fail(work: &mut Work<'_>, members: &[usize], image: &str, answer: NoAnswer) {
                 }
             }
         }
-        OnFailure::KeepTag => {}
+        LookupFailureAction::KeepTag => {}
     }
     let lookup = FailedLookup {
         answer,

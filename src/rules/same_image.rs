@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, Role};
-use crate::image::Identity;
+use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
 /// Numbers the images of a list of entries, and their spellings, in the order in which they first
@@ -25,7 +25,7 @@ impl SameImage {
     /// Compares all images, as they are now.
     #[must_use]
     pub fn of(entries: &[Entry<'_>]) -> Self {
-        let mut numbers: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
         let spellings = entries

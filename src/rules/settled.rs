@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use super::default::Setting;
 use super::same_image::SameImage;
 use super::{Entry, Role, Work};
-use crate::image::{Identity, Reference};
+use crate::image::{ImageIdentity, Reference};
 use crate::pod::Slot;
 use crate::pull_policy::PullPolicy;
 use crate::request::Event;
-use crate::settings::{DefaultPolicy, LookupMode, Settings};
+use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
 /// Whether the author chose the policy. What a setting forbids is no choice that stands, so the
 /// default has its place before: else what replaces it would get the default the next time.
@@ -58,12 +58,12 @@ pub fn default_of(
     let policy = match default {
         // `Pin` writes IfNotPresent with its digests. That is what the API server would fill in,
         // so it looks as if nobody had chosen it.
-        DefaultPolicy::Always if has_digest && lookup == LookupMode::Pin => {
+        DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
             PullPolicy::IfNotPresent
         }
         // `Pin` and `UseCached` leave IfNotPresent, and who asks the registry for an image means
         // to pull it.
-        DefaultPolicy::Never if lookup != LookupMode::Off => return None,
+        DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
         default => default.resolve(has_digest),
     };
     Some((policy, setting))
@@ -161,12 +161,12 @@ pub fn left_by_pull_once(work: &Work<'_>) -> Vec<bool> {
 /// asked in that of another copy: its answer can make several references to the repository one
 /// image, pin a tag, or have `UseCached` take what the node has.
 #[derive(Debug, Default)]
-pub struct RegistryAsked<'e>(BTreeMap<Identity<'e>, Repository<'e>>);
+pub struct RegistryAsked<'e>(BTreeMap<ImageIdentity<'e>, Repository<'e>>);
 
 #[derive(Debug, Default)]
 struct Repository<'e> {
     /// One of its images.
-    image: Option<Identity<'e>>,
+    image: Option<ImageIdentity<'e>>,
     has_others: bool,
     is_asked: bool,
     /// The strongest policy that its checks came in with.

@@ -1,6 +1,8 @@
 //! Settings that contradict each other, although each single value is valid.
 
-use super::{CheckKind, Coverage, Mode, Platform, Settings, SettingsProblem};
+use super::{
+    AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings, SettingsProblem,
+};
 
 /// Settings that contradict each other.
 #[derive(Debug)]
@@ -43,10 +45,10 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
     let checks = &settings.image_checks;
     let registry = &settings.registry;
 
-    if checks.coverage == Coverage::Fix
+    if checks.coverage == MissingCheckAction::Fix
         && checks.every_pod
         && checks.template.is_none()
-        && checks.made_of != CheckKind::ImageVolume
+        && checks.made_of != AddedCheckKind::ImageVolume
     {
         add(
             &[
@@ -60,7 +62,7 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
                 .to_owned(),
         );
     }
-    if checks.replace_existing && checks.made_of != CheckKind::ImageVolume {
+    if checks.replace_existing && checks.made_of != AddedCheckKind::ImageVolume {
         add(
             &["imageChecks.replaceExisting", "imageChecks.as"],
             "imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes \
@@ -68,7 +70,8 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
                 .to_owned(),
         );
     }
-    if let (Coverage::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first()) {
+    if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first())
+    {
         let prefix = prefix.as_str();
         let patterns = settings.exempt.containers.iter();
         for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
@@ -90,7 +93,7 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
                 .to_owned(),
         );
     }
-    if registry.platform != Platform::Off && !registry.looks_up() {
+    if registry.platform != MissingPlatformAction::Off && !registry.looks_up() {
         add(
             &["registry.platform", "registry.lookup", "registry.overrides"],
             "registry.platform needs lookups, and none is made: set registry.lookup, or that of \

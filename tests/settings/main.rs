@@ -428,23 +428,25 @@ fn a_setting_that_is_not_set_has_its_default() {
 
 mod lookups {
     use consistent_pull_policy::image::Reference;
-    use consistent_pull_policy::settings::{Lookup, LookupMode, OnFailure, Settings};
+    use consistent_pull_policy::settings::{
+        ImageLookupSettings, LookupFailureAction, LookupMode, Settings,
+    };
     use serde_json::{Value, json};
 
-    const DEFAULT: Lookup = Lookup {
+    const DEFAULT: ImageLookupSettings = ImageLookupSettings {
         mode: LookupMode::Pin,
-        on_not_found: OnFailure::Reject,
-        on_denied: OnFailure::KeepTag,
-        on_rate_limited: OnFailure::KeepTag,
-        on_unreachable: OnFailure::KeepTag,
-        on_unknown: OnFailure::KeepTag,
+        on_not_found: LookupFailureAction::Reject,
+        on_denied: LookupFailureAction::KeepTag,
+        on_rate_limited: LookupFailureAction::KeepTag,
+        on_unreachable: LookupFailureAction::KeepTag,
+        on_unknown: LookupFailureAction::KeepTag,
     };
-    const OFF: Lookup = Lookup {
+    const OFF: ImageLookupSettings = ImageLookupSettings {
         mode: LookupMode::Off,
         ..DEFAULT
     };
 
-    fn lookup(registry: &Value, image: &str) -> Lookup {
+    fn lookup(registry: &Value, image: &str) -> ImageLookupSettings {
         let settings = json!({"registry": registry}).to_string();
         let settings = Settings::read(settings.as_bytes()).expect("settings");
         settings
@@ -470,25 +472,25 @@ mod lookups {
             ("nginx:1", OFF),
             (
                 "quay.io/a/b:1",
-                Lookup {
+                ImageLookupSettings {
                     mode: LookupMode::Verify,
-                    on_not_found: OnFailure::UseCached,
+                    on_not_found: LookupFailureAction::UseCached,
                     ..DEFAULT
                 },
             ),
             (
                 "quay.io/b:1",
-                Lookup {
-                    on_denied: OnFailure::Reject,
-                    on_unknown: OnFailure::UseCached,
+                ImageLookupSettings {
+                    on_denied: LookupFailureAction::Reject,
+                    on_unknown: LookupFailureAction::UseCached,
                     ..DEFAULT
                 },
             ),
             (
                 "redis",
-                Lookup {
-                    on_rate_limited: OnFailure::Reject,
-                    on_unreachable: OnFailure::UseCached,
+                ImageLookupSettings {
+                    on_rate_limited: LookupFailureAction::Reject,
+                    on_unreachable: LookupFailureAction::UseCached,
                     ..OFF
                 },
             ),

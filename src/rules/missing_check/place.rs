@@ -5,7 +5,7 @@ use crate::image::Reference;
 use crate::pattern::first_match;
 use crate::pod::{Place, Pod, Slot};
 use crate::rules::{Role, Work};
-use crate::settings::{CheckKind, Settings};
+use crate::settings::{AddedCheckKind, Settings};
 
 /// The folder in which the volumes of checks are mounted.
 pub const MOUNTED_IN: &str = "/.imagecheck/";
@@ -34,8 +34,8 @@ impl<'p> MadeOf<'p> {
     pub(super) fn in_pod_of(work: &Work<'p>) -> Self {
         let settings = &work.settings.image_checks;
         let copied = match settings.made_of {
-            CheckKind::InitContainer => last_check(work),
-            CheckKind::ImageVolume => return Self::Volume,
+            AddedCheckKind::InitContainer => last_check(work),
+            AddedCheckKind::ImageVolume => return Self::Volume,
         };
         let carried_by_containers = || {
             work.review.pod.list(Slot::InitContainer).next().is_none()

@@ -1,6 +1,6 @@
 //! The ways in which a lookup fails, told by the stable parts of the host's text.
 
-use crate::settings::{Lookup, OnFailure};
+use crate::settings::{ImageLookupSettings, LookupFailureAction};
 
 /// The ways in which a lookup fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +103,7 @@ impl Failure {
 
     /// What the settings say to do.
     #[must_use]
-    pub const fn action(self, lookup: &Lookup) -> OnFailure {
+    pub const fn action(self, lookup: &ImageLookupSettings) -> LookupFailureAction {
         match self {
             Self::NotFound => lookup.on_not_found,
             Self::Denied => lookup.on_denied,

@@ -3,7 +3,7 @@
 use super::{Asked, FailedLookup, Failure, NoAnswer};
 use crate::rules::{Cause, Rule, Told};
 use crate::sentence::Names;
-use crate::settings::OnFailure;
+use crate::settings::LookupFailureAction;
 
 /// A tag is pinned to its digest.
 #[derive(Clone, Debug)]
@@ -144,11 +144,15 @@ impl FailedLookup {
     #[must_use]
     pub fn warning(&self, image: &str, is_repaired: bool, names: Names) -> String {
         let done = match self.action {
-            OnFailure::Reject => "",
-            OnFailure::UseCached if self.kept_always => " (Always kept: images.requireAlways)",
-            OnFailure::UseCached if is_repaired && self.lowered => " (cached copy allowed)",
-            OnFailure::UseCached if self.lowered => "",
-            OnFailure::UseCached | OnFailure::KeepTag => " (kept as it is)",
+            LookupFailureAction::Reject => "",
+            LookupFailureAction::UseCached if self.kept_always => {
+                " (Always kept: images.requireAlways)"
+            }
+            LookupFailureAction::UseCached if is_repaired && self.lowered => {
+                " (cached copy allowed)"
+            }
+            LookupFailureAction::UseCached if self.lowered => "",
+            LookupFailureAction::UseCached | LookupFailureAction::KeepTag => " (kept as it is)",
         };
         format!("{} {}{done}", names.show(image), why(self.answer))
     }
