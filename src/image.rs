@@ -83,7 +83,7 @@ pub enum InvalidReference {
     /// The text has a variable that was not replaced, such as `$(IMAGE)` or `${IMAGE}`.
     Variable,
     /// The text is an image ID: 64 hexadecimal digits, or `sha256:` and any number of them.
-    /// containerd takes it as an image that is on the node, and asks no registry.
+    /// containerd then uses an image that is on the node, and asks no registry.
     ImageId,
     /// The registry is not `host[:port]`.
     Registry,

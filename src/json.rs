@@ -110,7 +110,7 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
         &self.key.0
     }
 
-    /// The key in the payload, without quotes. [`value_of`] finds the value behind it.
+    /// The key in the payload, without quotes. [`value_of`] finds the value of this key.
     ///
     /// # Errors
     /// The key is written with escapes, so the payload has no part that reads like it. No API
@@ -326,8 +326,8 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 impl ReadError {
-    /// The error of a text that stands at the path `root`. `whole` is the name of the whole text,
-    /// which is used if the path is empty. `steps` are in reverse order.
+    /// The error of a text whose own path is `root`. If the path to the wrong value is empty, the
+    /// error calls the text `whole`. `steps` has the innermost step first.
     #[cold]
     #[inline(never)]
     fn new(

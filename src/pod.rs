@@ -386,9 +386,8 @@ impl<'a> Members<'a> for Os<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
             "name" => {
-                self.0 = member
-                    .read::<Option<JsonString<'_>>>()?
-                    .map(|name| name.value)
+                let name: Option<JsonString<'_>> = member.read()?;
+                self.0 = name.map(|name| name.value);
             }
             _ => member.skip()?,
         }

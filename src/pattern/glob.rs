@@ -59,8 +59,8 @@ pub(super) fn aligns(mut glob: &[u8], mut text: &[u8], fits: impl Fn(u8, u8) -> 
 /// matches any run, with wildcards in it or not. A `?` of `earlier` matches any byte but a `*`.
 /// Every other byte matches only itself.
 ///
-/// - If this succeeds, then `earlier` matches all texts of `later`: the bytes that a wildcard of
-///   `earlier` has matched stand only for texts that this wildcard can match.
+/// - If this succeeds, then `earlier` matches all texts of `later`. A wildcard of `earlier` has
+///   matched some part of `later`. It can also match every text that this part of `later` matches.
 /// - If it fails, and `earlier` has no `?`, then there is a counterexample: replace each `*` of
 ///   `later` with a letter that `earlier` does not have. Only a `*` of `earlier` can match this
 ///   letter.

@@ -14,8 +14,9 @@ pub(super) struct SettingsConflict {
 }
 
 impl SettingsConflict {
-    /// Whether the conflict may only be a consequence of these problems: one of its settings, or a
-    /// part of it or a section around it, could not be read and has its default instead.
+    /// Whether one of these problems may be the cause of the conflict. The setting of such a problem
+    /// has its default, because its value can't be read. So the conflict may not exist in the
+    /// settings that the user wrote.
     pub(super) fn may_come_from(&self, problems: &[SettingsProblem]) -> bool {
         let is_in = |path: &str, section: &str| {
             path.strip_prefix(section)
