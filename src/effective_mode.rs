@@ -2,7 +2,7 @@
 
 use crate::examination::finding::{Finding, FindingEffect};
 use crate::request::Review;
-use crate::settings::{Mode, Settings, PodTemplateAction};
+use crate::settings::{Mode, PodTemplateAction, Settings};
 
 /// The mode of one request. It decides what happens to the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use wapc_guest::CallResult;
 
 use crate::answer::{accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
+use crate::json::ReadError;
 use crate::lookup::Registries;
 use crate::request::{ObjectKind, RequestScope, Review, ValidatePayload};
 use crate::rules;
-use crate::settings::{AddedCheckKind, Mode, MissingPlatformAction, Settings, PodTemplateAction};
+use crate::settings::{AddedCheckKind, MissingPlatformAction, Mode, PodTemplateAction, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -21,14 +22,14 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     };
     let (scope, settings) = match ValidatePayload::read(payload) {
         Ok(payload) => (payload.scope, payload.settings),
-        Err(problem) => return reject(problem),
+        Err(error) => return reject(error.to_string()),
     };
     if matches!(scope, RequestScope::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(problems) => return reject(problems.join("; ")),
+        Err(error) => return reject(error.to_string()),
     };
     match scope {
         RequestScope::Untouched => accept_request(),
@@ -37,7 +38,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
         {
             accept_request()
         }
-        RequestScope::Malformed(_, problem) => reject(problem),
+        RequestScope::Malformed(_, reason) => reject(reason),
         RequestScope::Examined(review) => examine(*review, &settings, registries),
     }
 }
@@ -55,14 +56,14 @@ fn examine(
     else {
         return accept_restored(&review);
     };
-    if let Err(problem) = read_the_rest(&mut review, settings) {
-        return reject(problem);
+    if let Err(error) = read_the_rest(&mut review, settings) {
+        return reject(error.to_string());
     }
     answer(&rules::examine(&review, settings, mode, registries), mode)
 }
 
 /// Reads the parts of the object that only some settings or some Pods need.
-fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), String> {
+fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), ReadError> {
     let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
     if review.pod.has_image_volumes() || makes_volumes {
         let path = review.spec_path();
@@ -82,10 +83,10 @@ fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), Str
 /// # Errors
 /// Never: serde writes the answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
-    let problems = Settings::check(payload).err();
+    let error = Settings::check(payload).err();
     let answer = SettingsValidationResponse {
-        valid: problems.is_none(),
-        message: problems.map(|problems| problems.join("; ")),
+        valid: error.is_none(),
+        message: error.map(|error| error.to_string()),
     };
     Ok(serde_json::to_vec(&answer)?)
 }

@@ -30,7 +30,7 @@ use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
 use crate::pod::ContainerOrVolume;
 use crate::request::{RequestType, Review};
-use crate::settings::{MissingCheckAction, LookupMode, Settings};
+use crate::settings::{LookupMode, MissingCheckAction, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///

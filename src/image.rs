@@ -1,80 +1,107 @@
-//! Image references, as the kubelet reads them.
+//! Image references, read as the kubelet reads them.
 //!
-//! The authority is `ParseNormalizedNamed` of <https://github.com/distribution/reference>, which
-//! the API server (for its default), the kubelet and containerd all call. The parser is the
-//! project's own because those on crates.io compile regular expressions, which a fresh instance
-//! of the module would do at every request; `oci-spec`'s is the oracle of the tests, which list
-//! where the two authorities differ.
+//! The rules are those of `ParseNormalizedNamed` in <https://github.com/distribution/reference>.
+//! The kubelet and containerd call this function, and the API server calls it for the server
+//! default.
+//!
+//! The parsers on crates.io compile regular expressions. A fresh instance of this module serves
+//! each request, so it would compile them at every request. Therefore this module has a parser of
+//! its own. The tests compare it with the parser of `oci-spec`, and list where the two differ.
+
+use std::fmt;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
 /// The registry of a reference that names none.
 pub const DEFAULT_REGISTRY: &str = "docker.io";
-/// Another name of [`DEFAULT_REGISTRY`], kept for old references.
+/// An older name of [`DEFAULT_REGISTRY`], which references may still use.
 const LEGACY_DEFAULT_REGISTRY: &str = "index.docker.io";
-/// The namespace of a Docker Hub repository that names none.
+/// The namespace of a Docker Hub repository whose reference has no namespace.
 const OFFICIAL_NAMESPACE: &str = "library/";
-/// The longest repository path, `RepositoryNameTotalLengthMax`, in bytes.
+/// The largest length of a repository's path, in bytes: `RepositoryNameTotalLengthMax`.
 const PATH_MAX: usize = 255;
-/// The longest tag, in bytes.
+/// The largest length of a tag, in bytes.
 const TAG_MAX: usize = 128;
 
-/// A parsed image reference, borrowed from its text.
+/// A parsed image reference. All its parts are borrowed from the text.
+///
+/// # Examples
+///
+/// ```
+/// use consistent_pull_policy::image::{InvalidReference, Reference};
+///
+/// let image = Reference::parse("nginx:1.25")?;
+/// assert_eq!(image.registry(), "docker.io");
+/// assert_eq!(image.repository(), "docker.io/library/nginx");
+/// assert_eq!(image.tag(), Some("1.25"));
+///
+/// // Another spelling of the same image. A node keeps credentials by the written repository.
+/// let other = Reference::parse("docker.io/library/nginx:1.25")?;
+/// assert_eq!(image.identity(), other.identity());
+/// assert_ne!(image.written(), other.written());
+///
+/// assert_eq!(Reference::parse("NGINX"), Err(InvalidReference::UpperCase));
+/// # Ok::<(), InvalidReference>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
-    /// The repository as it is written.
+    /// The written repository.
     written: &'a str,
     registry: &'a str,
-    /// The path stands in Docker Hub's `library/`, which `path` then leaves out.
+    /// Whether the repository is in Docker Hub's namespace `library/`. If so, `path` is without
+    /// the namespace.
     official: bool,
     path: &'a str,
     tag: Option<&'a str>,
     digest: Option<&'a str>,
 }
 
-/// What makes two references the same image: registry and repository, and the digest, or the tag
-/// where there is no digest.
+/// The identity of an image: two references name the same image if their identities are equal.
+///
+/// It consists of the registry, the repository and the digest. Without a digest, the tag takes its
+/// place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageIdentity<'a> {
-    // The parts that differ most come first.
+    // The parts that differ most often come first: a comparison then ends early.
     path: &'a str,
-    /// A digest has a colon, a tag can't.
+    /// The digest or the tag. A digest has a colon and a tag has none, so the two never mix.
     version: &'a str,
     registry: &'a str,
     official: bool,
 }
 
-/// Why a text is no image reference. The kubelet says `InvalidImageName` to all of them.
+/// Why a text is no image reference. The kubelet reports each of these as `InvalidImageName`,
+/// apart from an image ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidReference {
-    /// Nothing there.
+    /// The text is empty.
     Empty,
-    /// White space anywhere.
+    /// The text has white space.
     Space,
-    /// A URL scheme in front.
+    /// The text begins with a URL scheme.
     Scheme,
-    /// A variable such as `$(IMAGE)` or `${IMAGE}` that nobody replaced.
+    /// The text has a variable that was not replaced, such as `$(IMAGE)` or `${IMAGE}`.
     Variable,
-    /// An image ID, which containerd takes for an image on the node, past every registry: 64
-    /// hexadecimal digits, or `sha256:` and any number of them.
+    /// The text is an image ID: 64 hexadecimal digits, or `sha256:` and any number of them.
+    /// containerd then uses an image that is on the node, and asks no registry.
     ImageId,
     /// The registry is not `host[:port]`.
     Registry,
     /// The repository has upper-case letters.
     UpperCase,
-    /// The repository is empty, has an empty part, or a character that can't stand there.
+    /// The repository is empty, or it has an empty part or a forbidden character.
     Repository,
     /// The repository is longer than 255 bytes.
     Long,
-    /// The tag is empty, longer than 128 bytes, or has a character that can't stand there.
+    /// The tag is empty, longer than 128 bytes, or has a forbidden character.
     Tag,
-    /// The digest is not `sha256:`, `sha384:` or `sha512:` with as many lower-case hexadecimal
-    /// digits as it takes.
+    /// The digest is not `sha256:`, `sha384:` or `sha512:` and the right number of lower-case
+    /// hexadecimal digits.
     Digest,
 }
 
 impl InvalidReference {
-    /// What is wrong, to follow the image in a sentence.
+    /// The problem as a clause, for a sentence that names the image before it.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -93,15 +120,39 @@ impl InvalidReference {
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
         }
     }
+
+    /// The mistake that a person probably made. `self` is the part of the text at which the parser
+    /// stopped, which is often only a consequence of the mistake.
+    fn most_telling(self, text: &str) -> Self {
+        if text.trim().is_empty() {
+            Self::Empty
+        } else if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
+            Self::Variable
+        } else if text.chars().any(char::is_whitespace) {
+            Self::Space
+        } else if text.contains("://") {
+            Self::Scheme
+        } else {
+            self
+        }
+    }
 }
+
+impl fmt::Display for InvalidReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+impl std::error::Error for InvalidReference {}
 
 impl<'a> Reference<'a> {
     /// Parses a reference.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// The text is no image reference, or it is an image ID.
     pub fn parse(text: &'a str) -> Result<Self, InvalidReference> {
-        Self::parse_parts(text).map_err(|invalid| InvalidReference::most_telling(text, invalid))
+        Self::parse_parts(text).map_err(|invalid| invalid.most_telling(text))
     }
 
     fn parse_parts(text: &'a str) -> Result<Self, InvalidReference> {
@@ -112,8 +163,8 @@ impl<'a> Reference<'a> {
         if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
             return Err(InvalidReference::Registry);
         }
-        let (name, digest) = part_at(remainder, '@');
-        let (path, tag) = part_at(name, ':');
+        let (name, digest) = split_at_first(remainder, '@');
+        let (path, tag) = split_at_first(name, ':');
         let version = remainder.len().saturating_sub(path.len());
         let written = text
             .get(..text.len().saturating_sub(version))
@@ -150,45 +201,47 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// The repository as it is written, without tag and digest. A node keeps the credentials that
-    /// pulled an image by this name (`KubeletEnsureSecretPulledImages`), so for another spelling
-    /// of the same repository it asks the registry again.
+    /// The written repository: the repository as it is written, without tag and digest.
+    ///
+    /// A node remembers by this name which credentials have pulled an image (feature gate
+    /// `KubeletEnsureSecretPulledImages`). So it asks the registry again for another spelling of
+    /// the same repository.
     #[must_use]
     pub const fn written(&self) -> &'a str {
         self.written
     }
 
-    /// The registry's host and port, `docker.io` where the reference names none.
+    /// The host and port of the registry. It is `docker.io` if the reference has no registry.
     #[must_use]
     pub const fn registry(&self) -> &'a str {
         self.registry
     }
 
-    /// The tag as it is written.
+    /// The tag, if one is written.
     #[must_use]
     pub const fn tag(&self) -> Option<&'a str> {
         self.tag
     }
 
-    /// The digest as it is written.
+    /// The digest, if one is written.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
         self.digest
     }
 
-    /// What makes this image the same as another.
+    /// The identity of this image.
     #[must_use]
     pub fn identity(self) -> ImageIdentity<'a> {
         self.identity_at(self.digest)
     }
 
-    /// What this image has in common with all others of its repository, however they are written.
+    /// An identity that all images of the repository share, in every spelling.
     #[must_use]
     pub fn repository_identity(self) -> ImageIdentity<'a> {
         self.identity_at(Some(""))
     }
 
-    /// The identity that this image has once it is pinned to a digest.
+    /// The identity that this image would have with another digest, or with no digest.
     #[must_use]
     pub fn identity_at<'b>(self, digest: Option<&'b str>) -> ImageIdentity<'b>
     where
@@ -202,7 +255,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Whether `pinned` is this image, tag for tag, with a digest added.
+    /// Whether `pinned` is this reference with a digest added: the same repository and tag.
     #[must_use]
     pub fn is_pinned_as(self, pinned: Reference<'_>) -> bool {
         self.digest.is_none()
@@ -210,12 +263,12 @@ impl<'a> Reference<'a> {
             && self.identity() == pinned.identity_at(Some(pinned.effective_tag()))
     }
 
-    /// The tag that is pulled when there is no digest.
+    /// The tag that a node pulls if there is no digest: `latest` if none is written.
     fn effective_tag(&self) -> &'a str {
         self.tag.unwrap_or("latest")
     }
 
-    /// The normalised repository: `docker.io/library/nginx` for `nginx`.
+    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`.
     #[must_use]
     pub fn repository(&self) -> String {
         let namespace = if self.official {
@@ -226,8 +279,8 @@ impl<'a> Reference<'a> {
         [self.registry, "/", namespace, self.path].concat()
     }
 
-    /// The normalised repository with its tag, the implied one included; none where there is
-    /// only a digest.
+    /// The normalised repository with its tag. The tag is `latest` if the reference has neither a
+    /// tag nor a digest. The result is `None` if the reference has a digest and no tag.
     #[must_use]
     pub fn repository_and_tag(&self) -> Option<String> {
         match (self.tag, self.digest) {
@@ -237,35 +290,18 @@ impl<'a> Reference<'a> {
     }
 }
 
-impl InvalidReference {
-    /// A person looks for the mistake that they made, not for the part that the parser was in.
-    fn most_telling(text: &str, invalid: Self) -> Self {
-        if text.trim().is_empty() {
-            Self::Empty
-        } else if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
-            Self::Variable
-        } else if text.chars().any(char::is_whitespace) {
-            Self::Space
-        } else if text.contains("://") {
-            Self::Scheme
-        } else {
-            invalid
-        }
-    }
-}
-
-/// Parts a text at the first such character.
-fn part_at(text: &str, at: char) -> (&str, Option<&str>) {
+/// Splits a text at the first such character.
+fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
     match text.split_once(at) {
         Some((before, after)) => (before, Some(after)),
         None => (text, None),
     }
 }
 
-/// Parts the registry from the rest, as `splitDockerDomain` does: the first part is a registry
-/// when it looks like a host.
+/// Splits a reference into its registry and the rest, as `splitDockerDomain` does. The part before
+/// the first slash is a registry if it looks like a host.
 pub(crate) fn split_registry(text: &str) -> (&str, &str) {
-    match part_at(text, '/') {
+    match split_at_first(text, '/') {
         (first, Some(rest)) if looks_like_host(first) => {
             if first == LEGACY_DEFAULT_REGISTRY {
                 (DEFAULT_REGISTRY, rest)
@@ -284,18 +320,19 @@ fn looks_like_host(first: &str) -> bool {
             .any(|byte| byte == b'.' || byte == b':' || byte.is_ascii_uppercase())
 }
 
-/// Whether the path stands in Docker Hub's `library/`, and the path without it.
+/// Whether a path is in Docker Hub's namespace `library/`, and the path without this namespace.
 fn official<'a>(registry: &str, path: &'a str) -> (bool, &'a str) {
     if registry != DEFAULT_REGISTRY {
         return (false, path);
     }
     match path.strip_prefix(OFFICIAL_NAMESPACE) {
         Some(short) => (true, short),
-        None => (part_at(path, '/').1.is_none(), path),
+        None => (split_at_first(path, '/').1.is_none(), path),
     }
 }
 
-/// `host[:port]`; a host is a domain name, an IPv4 address, or an IPv6 address in brackets.
+/// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in
+/// brackets.
 fn is_registry(text: &str) -> bool {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let Some((address, after)) = rest.split_once(']') else {
@@ -315,14 +352,15 @@ fn is_registry(text: &str) -> bool {
                 .or((!after.is_empty()).then_some("")),
         )
     } else {
-        part_at(text, ':')
+        split_at_first(text, ':')
     };
     let port_is_number =
         port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
     port_is_number && is_domain(host)
 }
 
-/// Letters, digits and, between them, hyphens, in parts that dots part.
+/// Whether a text is a domain name or an IPv4 address: parts with dots between them, each of
+/// letters, digits and inner hyphens.
 fn is_domain(text: &str) -> bool {
     let mut last = b'.';
     for byte in text.bytes() {
@@ -339,9 +377,10 @@ fn is_domain(text: &str) -> bool {
     last != b'.' && last != b'-'
 }
 
-/// Path components, parted by `/`.
+/// Whether a text is a repository path: path components with `/` between them.
 fn is_path(text: &str) -> bool {
-    // What came last: a letter or digit, nothing or a slash, or a separator and how many of it.
+    // The byte before, and how many of it in a row if it is a separator. `WORD` is any letter or
+    // digit. `START` is the beginning of a component.
     const WORD: (u8, u8) = (b'a', 0);
     const START: (u8, u8) = (b'/', 0);
     let mut last = START;
@@ -358,9 +397,10 @@ fn is_path(text: &str) -> bool {
     last == WORD
 }
 
-/// Lower-case letters and digits, parted by one of `.`, `_`, `__`, or any number of `-`.
+/// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
+/// `_`, `__` or any number of `-`.
 fn is_path_component(text: &str) -> bool {
-    is_path(text) && part_at(text, '/').1.is_none()
+    is_path(text) && split_at_first(text, '/').1.is_none()
 }
 
 fn is_tag(text: &str) -> bool {
@@ -372,14 +412,14 @@ fn is_tag(text: &str) -> bool {
             .all(|byte| word(byte) || byte == b'.' || byte == b'-')
 }
 
-/// A digest of an algorithm that go-digest knows, `algorithm:hex`.
+/// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.
 pub(crate) fn is_digest(text: &str) -> bool {
     Digest::try_from(text)
         .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
 }
 
-/// A whole reference that a node resolves without any registry; containerd takes truncated image
-/// IDs, too.
+/// Whether a text is an image ID, which a node resolves without any registry. containerd also
+/// accepts truncated IDs.
 fn is_image_id(text: &str) -> bool {
     let is_hex = |hex: &str| !hex.is_empty() && hex.bytes().all(is_lower_hex);
     match text.strip_prefix("sha256:") {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess};
 use serde_json::value::RawValue;
 
-use crate::json::{self, Member, Members, ReadError, JsonString};
+use crate::json::{self, JsonString, Member, Members, ReadError};
 use crate::pull_policy::PullPolicy;
 
 use self::field_path::FieldPath;
@@ -247,7 +247,7 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// A list of mounts has not the shape that Kubernetes gives it. The error has its path.
-    pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), String> {
+    pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), ReadError> {
         for place in &mut self.places {
             if let Some(text) = place.mounts_text {
                 let path = FieldPath::Spec {
@@ -256,8 +256,8 @@ impl<'a> Pod<'a> {
                     index: place.index,
                     field: "volumeMounts",
                 };
-                let mounts = Objects::new(|_| Mount::default());
-                place.mounts = json::read_at(text, &path.to_string(), mounts)?;
+                place.mounts =
+                    json::read_object_list(text, &path.to_string(), |_| Mount::default())?;
             }
         }
         Ok(())
@@ -342,7 +342,11 @@ struct OsReader<'a>(Option<Cow<'a, str>>);
 impl<'a> Members<'a> for OsReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
-            "name" => self.0 = member.read::<Option<JsonString<'_>>>()?.map(|name| name.value),
+            "name" => {
+                self.0 = member
+                    .read::<Option<JsonString<'_>>>()?
+                    .map(|name| name.value)
+            }
             _ => member.skip()?,
         }
         Ok(())

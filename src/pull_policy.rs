@@ -1,6 +1,9 @@
-//! The pull policy: its values, their strength, and what the API server fills in.
+//! The pull policy: its values, their strength, and the server default.
 
-/// When the kubelet pulls an image. The order is the strength: the later pulls more often.
+/// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
+/// `pullPolicy`.
+///
+/// The values are ordered by strength: a greater pull policy asks the registry more often.
 ///
 /// Source: `PullPolicy` in the Kubernetes API,
 /// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
@@ -15,10 +18,10 @@ pub enum PullPolicy {
 }
 
 impl PullPolicy {
-    /// All values, strongest first, as the API server's own error message lists them.
+    /// All values, the strongest first. The API server's error message has the same order.
     pub const ALL: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
 
-    /// The value as it stands in an object.
+    /// The value as it is written in an object.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,19 +31,35 @@ impl PullPolicy {
         }
     }
 
-    /// Reads a value as the API server does: to the letter.
+    /// Reads a value as the API server does: upper and lower case must match.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
 
-    /// What the API server writes when the author wrote nothing: `Always` when the tag is exactly
-    /// `latest` (written, or implied by neither tag nor digest; a digest beside it changes
-    /// nothing), else `IfNotPresent`.
+    /// The server default: the pull policy that the API server writes if none is set.
+    ///
+    /// It is `Always` if the tag is exactly `latest`, or if there is neither a tag nor a digest.
+    /// Otherwise it is `IfNotPresent`. A digest after the tag changes nothing. An image that can't
+    /// be parsed gets `IfNotPresent` too.
     ///
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
-    /// `pkg/util/parsers`; the case of tag and digest is kubernetes/kubernetes#134092. An image
-    /// that can't be parsed gets `IfNotPresent`, too.
+    /// `pkg/util/parsers`. kubernetes/kubernetes#134092 describes the case of a tag with a digest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use consistent_pull_policy::pull_policy::PullPolicy;
+    ///
+    /// let digest = Some("sha256:0123…");
+    /// // nginx, nginx:latest and nginx:latest@sha256:…
+    /// assert_eq!(PullPolicy::server_default(None, None), PullPolicy::Always);
+    /// assert_eq!(PullPolicy::server_default(Some("latest"), None), PullPolicy::Always);
+    /// assert_eq!(PullPolicy::server_default(Some("latest"), digest), PullPolicy::Always);
+    /// // nginx:1.25 and nginx@sha256:…
+    /// assert_eq!(PullPolicy::server_default(Some("1.25"), None), PullPolicy::IfNotPresent);
+    /// assert_eq!(PullPolicy::server_default(None, digest), PullPolicy::IfNotPresent);
+    /// ```
     #[must_use]
     pub fn server_default(tag: Option<&str>, digest: Option<&str>) -> Self {
         let latest = match (tag, digest) {
@@ -61,13 +80,13 @@ mod tests {
     use crate::image::Reference;
 
     #[test]
-    fn strength_grows_from_never_to_always() {
+    fn always_is_stronger_than_if_not_present_which_is_stronger_than_never() {
         assert!(PullPolicy::Always > PullPolicy::IfNotPresent);
         assert!(PullPolicy::IfNotPresent > PullPolicy::Never);
     }
 
     #[test]
-    fn only_the_three_exact_words_are_policies() {
+    fn only_the_exact_three_words_are_pull_policies() {
         for policy in PullPolicy::ALL {
             assert_eq!(PullPolicy::parse(policy.as_str()), Some(policy));
         }
@@ -76,9 +95,9 @@ mod tests {
         }
     }
 
-    /// The table of `kubernetes.md`, observed on a kube-apiserver 1.36.2.
+    /// The expected values were observed on a kube-apiserver 1.36.2.
     #[test]
-    fn the_server_default_is_what_the_api_server_writes() {
+    fn the_server_default_equals_the_value_that_the_api_server_writes() {
         let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
         let hex = "0123456789abcdef".repeat(4);
         let always = [

@@ -1,56 +1,63 @@
-//! The settings: one tree of structs, from which reading, defaults, error paths and the JSON
-//! Schema follow.
+//! The settings of this policy, as one tree of structs. The reader, the defaults, the error paths
+//! and the JSON Schema are made from these structs.
 //!
-//! A new setting is a new field here, and nothing else; its doc comment is what a user sees in an
-//! editor. A cluster operator sees a settings error once, in the status of a
-//! `ClusterAdmissionPolicy` or in a terminal; so all problems are reported together, each with
-//! its path, what is there, and what is allowed.
+//! A new setting is a new field here. Its doc comment is the description that an editor shows.
+//!
+//! An operator sees an error of the settings in the status of a `ClusterAdmissionPolicy`, or in a
+//! terminal. So all problems are reported together, each with its path, the wrong value, and the
+//! values that are allowed.
 
 mod conflicts;
+mod error;
 mod read;
 mod template;
+
+use std::fmt;
 
 #[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::error::{SettingsError, SettingsProblem};
 use crate::image::Reference;
 use crate::pattern::{self, ContainerPattern, ImageName, ImagePattern, first_match};
 use crate::pull_policy::PullPolicy;
 
-/// The most lookups that a request may be allowed.
+/// The largest value of `registry.maxLookups`.
 const MAX_LOOKUPS: u64 = 100;
-/// A check's name is a prefix and a number, together a DNS label of at most 63 bytes.
+/// The largest length of a name prefix, in bytes. The name of an image check is a DNS label of at
+/// most 63 bytes: the prefix and a number.
 const PREFIX_MAX: usize = 58;
 
-/// Settings of the policy consistent-pull-policy.
+/// The settings of the Kubewarden policy consistent-pull-policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
-    /// What happens to a finding.
+    /// The reaction of this policy to a finding, i.e. to one thing that is wrong.
     pub mode: Mode,
-    /// How image checks are recognised, what they have to cover, and what added ones are made of.
+    /// How image checks are recognised, which images they have to cover, and how missing checks are
+    /// added.
     pub image_checks: ImageCheckSettings,
     /// In a Pod with image checks: once an init container has pulled an image with `Always`, the
-    /// containers that it covers need not pull it again, so their `Always` becomes
-    /// `IfNotPresent`. Only in mode `Fix`. Turn it off on clusters that enforce `Always`, with
-    /// the `AlwaysPullImages` plugin for instance.
+    /// containers that it covers need not pull the image again. Their `Always` becomes
+    /// `IfNotPresent`. This acts only in mode `Fix`. Turn it off on clusters that enforce `Always`,
+    /// e.g. with the `AlwaysPullImages` plugin.
     pub pull_once: bool,
     /// The pull policy of containers whose author chose none.
     pub defaults: PullPolicyDefaults,
-    /// Images whose pull policy is not left to the author of a Pod.
+    /// The pull policies that are required or forbidden for some images.
     pub images: ImagePullPolicyRules,
-    /// What is asked of registries, and what follows from their answers.
+    /// Which images this policy looks up in their registries, and what follows from the answers.
     pub registry: RegistrySettings,
-    /// What happens to a Deployment, a Job or any other workload whose pod template has a
-    /// finding, in every mode. Its Pods are examined when they are created in any case.
+    /// The reaction to a finding in the pod template of a Deployment, a Job or any other workload,
+    /// in every mode. The Pods of a workload are examined in any case, when they are created.
     pub templates: PodTemplateAction,
-    /// What is never examined and never changed.
+    /// Containers and images that are never examined and never changed.
     pub exempt: Exemptions,
-    /// A repaired Pod carries the annotation `consistent-pull-policy/changes`, which lists what
-    /// was changed. Applying the same manifest again relies on it.
+    /// Whether a repaired object gets the annotation `consistent-pull-policy/changes`, which lists
+    /// the changes. A manifest can be applied once more only if the stored object has it.
     pub record_changes: bool,
 }
 
@@ -70,43 +77,45 @@ impl Default for Settings {
     }
 }
 
-/// What happens to a finding.
+/// The reaction of this policy to a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum Mode {
-    /// What can be repaired is repaired, the rest is rejected. The policy has to be mutating.
+    /// A finding is repaired if it can be repaired. Otherwise the request is rejected. This policy
+    /// has to be installed as mutating.
     #[default]
     Fix,
-    /// Every finding is rejected; no object is ever changed.
+    /// A request with a finding is rejected. No object is ever changed.
     Reject,
-    /// Every finding is a warning; no object is ever changed.
+    /// A finding is a warning. No object is ever changed.
     Warn,
 }
 
-/// How image checks are recognised, what they have to cover, and what added ones are made of.
+/// How image checks are recognised, which images they have to cover, and how missing checks are
+/// added.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageCheckSettings {
-    /// An init container whose name starts with one of these is an image check, and so is an
-    /// image volume with such a name that is mounted before the containers start. The first one
-    /// also names the checks that are added.
+    /// An init container is an image check if its name starts with one of these. So is a mounted
+    /// image volume with such a name. Added checks are named after the first prefix.
     pub name_prefixes: Vec<NamePrefix>,
-    /// What happens when an image of a Pod that has image checks is pulled by none of them.
+    /// The reaction to an image that no image check covers, in a Pod that has image checks.
     pub coverage: MissingCheckAction,
-    /// Coverage for Pods without any image check, too. With coverage `Fix` this needs a
-    /// `template`, unless checks are image volumes.
+    /// Whether `coverage` also applies to Pods without any image check. With coverage `Fix`, this
+    /// needs a `template`, unless checks are image volumes.
     pub every_pod: bool,
-    /// What an added check is made of.
+    /// The kind of the checks that are added.
     #[serde(rename = "as")]
     pub made_of: AddedCheckKind,
-    /// With `as: ImageVolume`, in mode `Fix`, when a controller creates a Pod: image checks that
-    /// are init containers become image volumes, which saves about a second of each start.
-    /// Leave it off where containers with these names do more than check.
+    /// Whether image checks that are init containers become image volumes. This saves about a
+    /// second of start-up for each check. It acts with `as: ImageVolume`, in mode `Fix`, when a
+    /// controller creates a Pod. Leave it off if containers with these names do more than check an
+    /// image.
     pub replace_existing: bool,
-    /// What an added check looks like in a Pod that has none to copy: the fields of a container
-    /// without `name`, `image` and `imagePullPolicy`. Its command has to exist in every image,
-    /// so it usually stands in a volume that an earlier init container filled.
+    /// An added check in a Pod that has no check to copy: the fields of a container without `name`,
+    /// `image` and `imagePullPolicy`. The command has to exist in every image. So it is usually in
+    /// a volume that an earlier init container filled.
     pub template: Option<CheckTemplate>,
     /// Names of the init containers that have to run before an added check, e.g. `copy-agent`.
     pub after: Vec<ContainerPattern>,
@@ -129,7 +138,7 @@ impl Default for ImageCheckSettings {
 }
 
 impl ImageCheckSettings {
-    /// Whether a container or volume of this name is an image check.
+    /// Whether this is the name of an image check: it starts with one of the prefixes.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
         self.name_prefixes
@@ -138,7 +147,7 @@ impl ImageCheckSettings {
     }
 }
 
-/// What the name of an image check starts with: lower-case letters, digits and `-`, at most 58.
+/// A prefix of the names of image checks: at most 58 lower-case letters, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -153,19 +162,18 @@ impl NamePrefix {
 }
 
 impl TryFrom<String> for NamePrefix {
-    type Error = &'static str;
+    type Error = InvalidNamePrefix;
 
+    /// Reads a prefix, and refuses one that can't start the name of an image check.
     fn try_from(prefix: String) -> Result<Self, Self::Error> {
         if prefix.is_empty()
             || prefix.starts_with('-')
             || !prefix.bytes().all(pattern::is_label_byte)
         {
-            return Err(
-                "can't start a container's name: it takes lower-case letters, digits and -",
-            );
+            return Err(InvalidNamePrefix::Character);
         }
         if prefix.len() > PREFIX_MAX {
-            return Err("leaves no room for a number: it takes at most 58 characters");
+            return Err(InvalidNamePrefix::TooLong);
         }
         Ok(Self(prefix))
     }
@@ -177,43 +185,69 @@ impl From<NamePrefix> for String {
     }
 }
 
-/// What happens when an image of a Pod that has image checks is pulled by none of them.
+/// Why a text is no prefix for the names of image checks. As text, it is a clause for a sentence
+/// that names the prefix before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidNamePrefix {
+    /// The prefix is empty, begins with a hyphen, or has a character that no container name has.
+    Character,
+    /// The prefix has more than 58 bytes, so a name with a number could be too long.
+    TooLong,
+}
+
+impl fmt::Display for InvalidNamePrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Character => {
+                "can't start a container's name: it takes lower-case letters, digits and -"
+            }
+            Self::TooLong => "leaves no room for a number: it takes at most 58 characters",
+        })
+    }
+}
+
+impl std::error::Error for InvalidNamePrefix {}
+
+/// The reaction to an image that no image check covers, in a Pod that has image checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum MissingCheckAction {
-    /// Nothing.
+    /// There is no reaction.
     Off,
-    /// A warning, in every mode.
+    /// The image is a warning, in every mode.
     #[default]
     Warn,
-    /// It is a finding that can't be repaired.
+    /// The image is a finding that can't be repaired.
     Reject,
-    /// It is a finding, and its repair adds the missing check. A pod template is only warned of.
+    /// The image is a finding, and the repair adds the missing check. In a pod template, the image
+    /// is only a warning.
     Fix,
 }
 
-/// What an added check is made of.
+/// The kind of the checks that are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum AddedCheckKind {
-    /// An init container: a copy of the Pod's last check, or made from the `template`.
+    /// An added check is an init container. It is a copy of the Pod's last check, or it is made
+    /// from the `template`.
     #[default]
     InitContainer,
-    /// An image volume: no command, no container, no second of start-up. Needs Kubernetes 1.35
-    /// or newer with image volumes on, and containerd 2.1 or CRI-O 1.31.
+    /// An added check is an image volume. It needs no command in the image, no container and no
+    /// second of start-up. It needs Kubernetes 1.35 or newer with image volumes turned on, and
+    /// containerd 2.1 or CRI-O 1.31.
     ImageVolume,
 }
 
-/// A container without `name`, `image` and `imagePullPolicy`, as it came: an added check is this
-/// and its own three fields. Its `command` is required; probes, `lifecycle` and restart rules
-/// are refused, because a check runs once and ends.
+/// A container without `name`, `image` and `imagePullPolicy`, exactly as it is written. An added
+/// check has these fields and its own three. The field `command` is required. Probes, `lifecycle`
+/// and restart rules are refused, because a check runs once and ends.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(transparent)]
 pub struct CheckTemplate(Map<String, Value>);
 
 impl CheckTemplate {
-    /// The fields, in JSON.
+    /// The fields of the container.
     #[must_use]
     pub const fn fields(&self) -> &Map<String, Value> {
         &self.0
@@ -225,12 +259,15 @@ impl CheckTemplate {
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PullPolicyDefaults {
-    /// The pull policy of a container whose author chose none. Not set: it stays as it is.
+    /// The pull policy of a container whose author chose none. If this is not set, the container
+    /// keeps its pull policy.
     pub image_pull_policy: Option<DefaultPullPolicy>,
-    /// The same for image checks. Not set: they get the default of the other containers.
+    /// The pull policy of an image check whose author chose none. If this is not set,
+    /// `imagePullPolicy` applies to image checks too.
     pub image_check_pull_policy: Option<DefaultPullPolicy>,
-    /// A pull policy equal to the one that the API server fills in by itself counts as not
-    /// chosen. Without this the two defaults never apply on a cluster.
+    /// Whether a pull policy that equals the server default counts as not chosen. The API server
+    /// sets its default before this policy sees the object. So if this is `false`, the two defaults
+    /// never apply on a cluster.
     pub replace_server_defaults: bool,
 }
 
@@ -244,22 +281,23 @@ impl Default for PullPolicyDefaults {
     }
 }
 
-/// A pull policy for containers whose author chose none.
+/// A pull policy for containers whose author chose none. It can depend on the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum DefaultPullPolicy {
-    /// A node asks the registry each time a container starts.
+    /// The kubelet asks the registry each time a container starts.
     Always,
-    /// A node pulls when it has no image of that name.
+    /// The kubelet pulls if the node has no image of that name.
     IfNotPresent,
-    /// A node never pulls: the image has to be there.
+    /// The kubelet never pulls. The image has to be on the node.
     Never,
-    /// `Always` for a tag, `IfNotPresent` for a digest: what a digest names never changes.
+    /// `Always` for a tag, and `IfNotPresent` for a digest, because the image of a digest never
+    /// changes.
     AlwaysUnlessDigest,
 }
 
 impl DefaultPullPolicy {
-    /// The pull policy for an image, by whether it has a digest.
+    /// The pull policy for an image with or without a digest.
     #[must_use]
     pub const fn resolve(self, has_digest: bool) -> PullPolicy {
         match self {
@@ -271,54 +309,58 @@ impl DefaultPullPolicy {
     }
 }
 
-/// Images whose pull policy is not left to the author of a Pod.
+/// The pull policies that are required or forbidden for some images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImagePullPolicyRules {
-    /// Containers of these images pull with `Always`: on a cluster with several tenants each
-    /// pull proves the Pod's own credentials.
+    /// Containers of these images pull with `Always`. This is for clusters with several tenants:
+    /// each pull proves the Pod's own credentials.
     pub require_always: Vec<ImagePattern>,
-    /// Containers of these images never pull with `Always`: rate-limited or distant registries.
+    /// Containers of these images never pull with `Always`. This is for registries that are distant
+    /// or have a rate limit.
     pub forbid_always: Vec<ImagePattern>,
-    /// Containers of these images never pull with `Never`, which takes what lies on the node
-    /// without asking anybody.
+    /// Containers of these images never pull with `Never`. `Never` uses an image that is already on
+    /// the node, without any check of credentials.
     pub forbid_never: Vec<ImagePattern>,
 }
 
-/// What is asked of registries, and what follows from their answers.
+/// Which images this policy looks up in their registries, and what follows from the answers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RegistrySettings {
-    /// Whether registries are asked for the digests behind tags. Give the policy a longer
-    /// evaluation timeout.
+    /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
+    /// policy needs a longer evaluation timeout.
     pub lookup: LookupMode,
-    /// The images that are looked up. Empty: all.
+    /// The images that are looked up. If this is not set, all images are looked up.
     pub images: Vec<ImagePattern>,
-    /// The images that are not looked up, even if `images` names them.
+    /// The images that are not looked up, even if `images` matches them.
     pub skip_images: Vec<ImagePattern>,
-    /// The tag or the repository does not exist.
+    /// The action if the tag or the repository does not exist.
     pub on_not_found: LookupFailureAction,
-    /// The registry answered 401 or 403: the policy server's credentials are not the Pod's.
+    /// The action if the registry answers 401 or 403. The credentials of policy-server are not
+    /// those of the Pod.
     pub on_denied: LookupFailureAction,
-    /// The registry answered 429.
+    /// The action if the registry answers 429.
     pub on_rate_limited: LookupFailureAction,
-    /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
+    /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
+    /// registry itself (5xx).
     pub on_unreachable: LookupFailureAction,
-    /// Any other answer.
+    /// The action for any other answer.
     pub on_unknown: LookupFailureAction,
-    /// Lookups in one request. The images beyond this number count as unreachable, with a
-    /// warning that says so. 0 asks nothing and accepts whatever the lookups of another copy of
-    /// the policy left; only with mode `Reject` or `Warn`.
+    /// The largest number of lookups in one request. Images beyond this number count as
+    /// unreachable, with a warning that says so. 0 is for a second, validating installation with
+    /// mode `Reject` or `Warn`: it makes no lookups, and accepts the result of the lookups of the
+    /// first installation.
     #[serde(deserialize_with = "read::max_lookups")]
     #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 0, max = 100)))]
     pub max_lookups: usize,
-    /// Other settings for some images. The first entry whose `images` name the image decides;
-    /// what it leaves out comes from `registry`.
+    /// Other settings for some images. The first entry whose `images` match the image decides. A
+    /// key that this entry leaves out comes from `registry`.
     pub overrides: Vec<RegistryOverride>,
-    /// The platforms that an image exists for are held against the architecture and operating
-    /// system that the Pod asks for.
+    /// The reaction to an image that does not exist for the architecture and the operating system
+    /// that the Pod asks for.
     pub platform: MissingPlatformAction,
 }
 
@@ -340,34 +382,34 @@ impl Default for RegistrySettings {
     }
 }
 
-/// Whether registries are asked for the digests behind tags.
+/// Whether this policy asks the registry for the digest behind a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum LookupMode {
-    /// They are not.
+    /// The registry is not asked.
     #[default]
     Off,
-    /// They are, and an answer is all that is needed.
+    /// The registry is asked, and has to answer.
     Verify,
-    /// They are, and the digest is written into the Pod.
+    /// The registry is asked, and the digest is written into the Pod.
     Pin,
 }
 
-/// What happens when a lookup fails in a certain way.
+/// The action if a lookup fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum LookupFailureAction {
-    /// It is a finding that can't be repaired.
+    /// The image is a finding that can't be repaired.
     Reject,
-    /// Image and pull policy stay as they are.
+    /// The image and its pull policy stay as they are.
     KeepTag,
-    /// The tag stays, and its containers and checks get `IfNotPresent`, so that a copy on the
-    /// node serves.
+    /// The tag stays. Its containers and checks get `IfNotPresent`, so that a node can use an image
+    /// that it has cached.
     UseCached,
 }
 
 impl LookupFailureAction {
-    /// The value as it stands in the settings.
+    /// The value as it is written in the settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -378,7 +420,7 @@ impl LookupFailureAction {
     }
 }
 
-/// Settings of `registry` for some images. What is not set comes from `registry`.
+/// Settings for the lookups of some images. A key that is not set comes from `registry`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -386,53 +428,54 @@ pub struct RegistryOverride {
     /// The images that this entry is for.
     #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
     pub images: Vec<ImagePattern>,
-    /// Whether the registry is asked for these images.
+    /// Whether this policy asks the registry for the digests of these images.
     pub lookup: Option<LookupMode>,
-    /// The tag or the repository does not exist.
+    /// The action if the tag or the repository does not exist.
     pub on_not_found: Option<LookupFailureAction>,
-    /// The registry answered 401 or 403.
+    /// The action if the registry answers 401 or 403.
     pub on_denied: Option<LookupFailureAction>,
-    /// The registry answered 429.
+    /// The action if the registry answers 429.
     pub on_rate_limited: Option<LookupFailureAction>,
-    /// No connection, no DNS, a TLS error, a time-out, or an error of the registry's own (5xx).
+    /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
+    /// registry itself (5xx).
     pub on_unreachable: Option<LookupFailureAction>,
-    /// Any other answer.
+    /// The action for any other answer.
     pub on_unknown: Option<LookupFailureAction>,
 }
 
-/// What happens when an image does not exist for the platform that the Pod asks for.
+/// The reaction to an image that does not exist for a platform that the Pod asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum MissingPlatformAction {
-    /// Nobody looks.
+    /// The platforms of an image are not compared.
     #[default]
     Off,
-    /// A warning, in every mode.
+    /// The image is a warning, in every mode.
     Warn,
-    /// It is a finding that can't be repaired.
+    /// The image is a finding that can't be repaired.
     Reject,
 }
 
-/// What `registry` says for one image, its overrides included.
+/// The settings of `registry` for one image, with the overrides for this image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLookupSettings {
-    /// Whether the registry is asked; `Off` for an image that `registry.images` and
-    /// `registry.skipImages` leave out.
+    /// Whether the registry is asked. It is `Off` for an image that `registry.images` does not
+    /// match, or that `registry.skipImages` matches.
     pub mode: LookupMode,
-    /// The tag or the repository does not exist.
+    /// The action if the tag or the repository does not exist.
     pub on_not_found: LookupFailureAction,
-    /// 401 or 403.
+    /// The action for 401 and 403.
     pub on_denied: LookupFailureAction,
-    /// 429.
+    /// The action for 429.
     pub on_rate_limited: LookupFailureAction,
-    /// No connection, DNS, TLS, time-out, 5xx.
+    /// The action if there is no connection, no DNS, a TLS error, a time-out or 5xx.
     pub on_unreachable: LookupFailureAction,
-    /// Any other answer.
+    /// The action for any other answer.
     pub on_unknown: LookupFailureAction,
 }
 
 impl ImageLookupSettings {
-    /// Whether an image that is looked up may be left with `UseCached`.
+    /// Whether this image is looked up, and the action `UseCached` may apply to it.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
         self.mode != LookupMode::Off
@@ -455,14 +498,14 @@ impl RegistrySettings {
         self.max_lookups == 0
     }
 
-    /// Whether there may be an image that is looked up, leaving `maxLookups` aside.
+    /// Whether any image may be looked up. This ignores `maxLookups`.
     #[must_use]
     pub fn looks_up(&self) -> bool {
         let asks = |lookup| lookup != LookupMode::Off;
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
 
-    /// What is asked for an image, and what follows from each answer.
+    /// The settings for the lookup of one image.
     #[must_use]
     pub fn for_image(&self, reference: &Reference<'_>) -> ImageLookupSettings {
         let general = ImageLookupSettings {
@@ -497,34 +540,34 @@ impl RegistrySettings {
     }
 }
 
-/// What happens to a pod template with a finding, in every mode.
+/// The reaction to a finding in a pod template, in every mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum PodTemplateAction {
-    /// It is not looked at.
+    /// Pod templates are not examined.
     Off,
-    /// It is accepted with warnings.
+    /// A pod template with a finding is accepted with a warning.
     #[default]
     Warn,
-    /// It is treated as a Pod is: `Fix` repairs it, `Reject` rejects it, `Warn` warns.
+    /// A pod template is treated as a Pod: `Fix` repairs it, `Reject` rejects it, `Warn` warns.
     Enforce,
 }
 
-/// What is never examined and never changed.
+/// Containers and images that are never examined and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exemptions {
-    /// Containers and image volumes with these names. Who may name containers may use such a
-    /// name; `images` beside it is the safer choice.
+    /// Containers and image volumes with these names. A person who may create Pods may use such a
+    /// name. The key `images` is safer.
     pub containers: Vec<ContainerPattern>,
-    /// Containers and image volumes of these images.
+    /// Containers and image volumes with these images.
     pub images: Vec<ImagePattern>,
 }
 
 impl Exemptions {
     /// Whether a container or image volume is exempt. The image is asked for only if
-    /// `exempt.images` has patterns. None stands for an image that can't be read.
+    /// `exempt.images` has patterns. `None` is an image that can't be read.
     #[must_use]
     pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
         self.containers.iter().any(|pattern| pattern.matches(name))
@@ -534,38 +577,31 @@ impl Exemptions {
 }
 
 impl Settings {
-    /// Reads the settings of a request. They were checked when the policy was loaded, so the
-    /// template of a check is taken as it is, and nothing is compared.
+    /// Reads the settings of a request. They were checked when this policy was loaded. So this
+    /// doesn't check the fields of the check template, and doesn't look for settings that
+    /// contradict each other.
     ///
     /// # Errors
-    /// Every problem, each with the path to it.
-    pub fn read(text: &[u8]) -> Result<Self, Vec<String>> {
+    /// The settings have a wrong value. The error has all problems.
+    pub fn read(text: &[u8]) -> Result<Self, SettingsError> {
         let (settings, problems) = read::settings(text)?;
-        if problems.is_empty() {
-            Ok(settings)
-        } else {
-            Err(problems.into_iter().map(|problem| problem.told).collect())
-        }
+        SettingsError::unless_empty(problems).map(|()| settings)
     }
 
-    /// Checks the settings: what [`Settings::read`] does, the fields of a check's template, and
-    /// what doesn't go together.
+    /// Checks the settings: everything that [`Settings::read`] checks, the fields of the check
+    /// template, and whether settings contradict each other.
     ///
     /// # Errors
-    /// Every problem, each with the path to it.
-    pub fn check(text: &[u8]) -> Result<(), Vec<String>> {
-        let (settings, problems) = read::settings(text)?;
-        let conflicts = conflicts::all(&settings)
-            .into_iter()
-            .filter(|conflict| !conflict.rests_on(&problems))
-            .map(|conflict| conflict.told)
-            .collect::<Vec<_>>();
-        let mut told: Vec<String> = problems.into_iter().map(|problem| problem.told).collect();
+    /// The settings have a problem. The error has all problems.
+    pub fn check(text: &[u8]) -> Result<(), SettingsError> {
+        let (settings, mut problems) = read::settings(text)?;
+        let mut conflicts = conflicts::all(&settings);
+        conflicts.retain(|conflict| !conflict.may_come_from(&problems));
         if let Some(template) = &settings.image_checks.template {
-            told.extend(template::problems(template));
+            problems.extend(template::problems(template));
         }
-        told.extend(conflicts);
-        if told.is_empty() { Ok(()) } else { Err(told) }
+        problems.extend(conflicts.into_iter().map(SettingsProblem::from));
+        SettingsError::unless_empty(problems)
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc
@@ -578,16 +614,11 @@ impl Settings {
 }
 
 impl kubewarden_policy_sdk::settings::Validatable for Settings {
-    /// What doesn't go together. What a single value is, its type knows.
+    /// Looks for settings that contradict each other. The types of the fields have already checked
+    /// each single value.
     fn validate(&self) -> Result<(), String> {
-        let conflicts: Vec<String> = conflicts::all(self)
-            .into_iter()
-            .map(|conflict| conflict.told)
-            .collect();
-        if conflicts.is_empty() {
-            Ok(())
-        } else {
-            Err(conflicts.join("; "))
-        }
+        let conflicts = conflicts::all(self).into_iter();
+        SettingsError::unless_empty(conflicts.map(SettingsProblem::from).collect())
+            .map_err(|error| error.to_string())
     }
 }

@@ -1,11 +1,12 @@
-//! Image references, with `oci-spec`'s parser as the oracle where the two authorities agree.
+//! Tests of image references. The oracle is the parser of `oci-spec`, apart from the references
+//! that `oci-spec` and the kubelet read differently.
 
 use consistent_pull_policy::image::{InvalidReference, Reference};
 use proptest::prelude::*;
 
 const HEX: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-fn name(image: &str) -> String {
+fn normalised(image: &str) -> String {
     let reference =
         Reference::parse(image).unwrap_or_else(|invalid| panic!("{image}: {}", invalid.reason()));
     match (reference.repository_and_tag(), reference.digest()) {
@@ -60,22 +61,22 @@ fn references_are_normalised() {
         ("a--b__c.d/e", "a--b__c.d/e:latest".to_owned()),
     ];
     for (image, expected) in cases {
-        assert_eq!(name(image), expected, "{image}");
+        assert_eq!(normalised(image), expected, "{image}");
     }
     let digest = format!("sha256:{HEX}");
     assert_eq!(
-        name(&format!("nginx@{digest}")),
+        normalised(&format!("nginx@{digest}")),
         format!("docker.io/library/nginx@{digest}")
     );
     assert_eq!(
-        name(&format!("nginx:1.25@{digest}")),
+        normalised(&format!("nginx:1.25@{digest}")),
         format!("docker.io/library/nginx:1.25@{digest}")
     );
 }
 
-/// The rows of `kubernetes.md` that the API server accepts though they can't be parsed, and more.
+/// The API server accepts many of these images. The kubelet then reports `InvalidImageName`.
 #[test]
-fn what_the_kubelet_calls_an_invalid_image_name_is_one() {
+fn invalid_references_are_refused_with_their_mistake() {
     let cases = [
         ("", InvalidReference::Empty),
         ("  ", InvalidReference::Empty),
@@ -126,11 +127,14 @@ fn what_the_kubelet_calls_an_invalid_image_name_is_one() {
         assert_eq!(Reference::parse(image).err(), Some(expected), "{image:?}");
     }
     let upper_digest = format!("nginx@sha256:{}", HEX.to_uppercase());
-    assert_eq!(Reference::parse(&upper_digest).err(), Some(InvalidReference::Digest));
+    assert_eq!(
+        Reference::parse(&upper_digest).err(),
+        Some(InvalidReference::Digest)
+    );
 }
 
 #[test]
-fn lengths_end_where_the_authority_ends_them() {
+fn tags_have_at_most_128_and_repositories_at_most_255_bytes() {
     assert!(Reference::parse(&format!("nginx:{}", "t".repeat(128))).is_ok());
     assert_eq!(
         Reference::parse(&format!("nginx:{}", "t".repeat(129))).err(),
@@ -149,7 +153,7 @@ fn lengths_end_where_the_authority_ends_them() {
 }
 
 #[test]
-fn same_images_are_the_same() {
+fn references_of_the_same_image_have_the_same_identity() {
     let digest = format!("sha256:{HEX}");
     let other = format!("sha256:{}", HEX.replace('0', "f"));
     let same = [
@@ -183,25 +187,26 @@ fn same_images_are_the_same() {
     }
 }
 
-/// Where `oci-spec` follows another grammar than the kubelet.
-fn authorities_differ(image: &str) -> bool {
+/// Whether `oci-spec` reads a reference differently from the kubelet.
+fn oracle_differs(image: &str) -> bool {
     let first = image.split('/').next().unwrap_or_default();
     let (_, digest) = image.split_once('@').unwrap_or((image, "sha256:"));
-    // An upper-case first part is a registry for the kubelet, a namespace for oci-spec.
+    // A first part with an upper-case letter is a registry for the kubelet, and a namespace for
+    // `oci-spec`.
     (image.contains('/') && first.bytes().any(|byte| byte.is_ascii_uppercase()))
-        // IPv6 registries.
+        // `oci-spec` refuses IPv6 registries.
         || image.contains('[')
-        // Registries that are only valid as the first part of a path: a.b_c/d.
+        // Some registries are valid only because they are path components: a.b_c/d.
         || first.contains('_')
-        // oci-spec takes upper-case hex, and any algorithm by its shape.
+        // `oci-spec` accepts upper-case hexadecimal digits, and any algorithm with the right length.
         || digest.bytes().any(|byte| byte.is_ascii_uppercase())
         || !["sha256:", "sha384:", "sha512:"].iter().any(|algorithm| digest.starts_with(algorithm))
-        // 64 hex digits alone are reserved.
+        // 64 hexadecimal digits alone are an image ID.
         || (image.len() == 64 && image.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn compare(image: &str) -> Result<(), TestCaseError> {
-    if authorities_differ(image) {
+    if oracle_differs(image) {
         return Ok(());
     }
     let ours = Reference::parse(image);
@@ -226,7 +231,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn likely_references_are_parsed_as_oci_spec_parses_them(
+    fn likely_references_are_read_as_oci_spec_reads_them(
         registry in "(docker\\.io/|index\\.docker\\.io/|localhost/|localhost:5000/|example\\.com/|my-reg\\.io:443/|ab/|)",
         path in "[a-z0-9]{1,3}([._-]{0,3}[a-zA-Z0-9]{1,2}){0,2}(/[a-z0-9]{1,3}){0,2}",
         tag in "(:[A-Za-z0-9_.-]{0,4}|:latest|)",
@@ -236,12 +241,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_parsed_as_oci_spec_parses_it(image in "[a-cA0:/@._$ -]{0,12}") {
+    fn short_texts_are_read_as_oci_spec_reads_them(image in "[a-cA0:/@._$ -]{0,12}") {
         compare(&image)?;
     }
 
     #[test]
-    fn nothing_makes_it_panic(image in any::<String>()) {
+    fn no_text_makes_the_parser_panic(image in any::<String>()) {
         let _ = Reference::parse(&image);
     }
 }

@@ -7,7 +7,7 @@ use crate::pattern::{ImagePattern, first_match};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{ObjectText, Room, Sentence};
-use crate::settings::Images;
+use crate::settings::ImagePullPolicyRules;
 
 /// The settings that name an image, each with the pattern that matches it.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct PullPolicyLimits<'p> {
 impl<'p> PullPolicyLimits<'p> {
     /// The limits of an image.
     #[must_use]
-    pub fn of(images: &'p Images, reference: &Reference<'_>) -> Self {
+    pub fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
         Self {
             require_always: first_match(&images.require_always, reference),
             forbid_always: first_match(&images.forbid_always, reference),

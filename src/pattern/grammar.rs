@@ -1,21 +1,23 @@
-//! Which normalised image names there are, and whether a glob can match one of them.
+//! The grammar of normalised image names, and whether a glob can match any name of this grammar.
 //!
-//! The names are those that [`crate::image::Reference`] gives: `registry/repository`, with or
-//! without `:tag`. As an automaton over bytes they have a few places in which a text can stand;
-//! a glob is run through it with all places at once that its wildcards allow. Lengths don't
-//! count, so a glob that can match is at worst thought to match a name that is too long.
+//! The names are those of [`crate::image::Reference`]: `registry/repository`, with or without
+//! `:tag`. The grammar is a finite automaton over bytes with a few states. A glob with wildcards is
+//! run through it with a set of states: all states that the automaton can be in. The grammar
+//! ignores lengths. So the only mistake is to accept a glob that matches nothing but names that are
+//! too long.
 
-use Place::{
+use super::glob::{ANY_BYTE, ANY_RUN};
+use NameState::{
     Begin, HostHyphen, HostLabel, HostWord, HubDot, HubHyphen, HubStart, HubUnderscore,
     HubUnderscores, HubWord, PathDot, PathHyphen, PathStart, PathUnderscore, PathUnderscores,
     PathWord, Port, PortStart, RegistryDot, RegistryHyphen, RegistryStart, RegistryUnderscore,
     RegistryUnderscores, RegistryWord, TagStart, TagWord, V6, V6Closed, V6Open,
 };
 
-/// A place in a name: what was read last.
+/// A state of the automaton: the kind of the last byte, and the part of the name that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Nothing yet, before a registry that is a host.
+enum NameState {
+    /// The start of a name whose registry is a host.
     Begin,
     HostLabel,
     HostWord,
@@ -25,34 +27,34 @@ enum Place {
     V6Open,
     V6,
     V6Closed,
-    /// Nothing yet, before a registry that is a path component with dots, such as `a.b_c`.
+    /// The start of a name whose registry is a path component with dots, such as `a.b_c`.
     RegistryStart,
     RegistryWord,
     RegistryDot,
     RegistryUnderscore,
     RegistryUnderscores,
     RegistryHyphen,
-    /// Behind `docker.io/`, whose repositories have two components or more.
+    /// After `docker.io/`. Repositories of Docker Hub have at least two components.
     HubStart,
     HubWord,
     HubDot,
     HubUnderscore,
     HubUnderscores,
     HubHyphen,
-    /// Behind a slash: a component of the repository begins.
+    /// After a slash: a component of the repository begins.
     PathStart,
     PathWord,
     PathDot,
     PathUnderscore,
     PathUnderscores,
     PathHyphen,
-    /// Behind the colon of a tag.
+    /// After the colon of a tag.
     TagStart,
     TagWord,
 }
 
-/// The places of a path component: nothing yet, a letter or digit, and each separator.
-const REGISTRY: [Place; 6] = [
+/// The states of a path component: its start, after a letter or digit, and after each separator.
+const REGISTRY: [NameState; 6] = [
     RegistryStart,
     RegistryWord,
     RegistryDot,
@@ -60,7 +62,7 @@ const REGISTRY: [Place; 6] = [
     RegistryUnderscores,
     RegistryHyphen,
 ];
-const HUB: [Place; 6] = [
+const HUB: [NameState; 6] = [
     HubStart,
     HubWord,
     HubDot,
@@ -68,7 +70,7 @@ const HUB: [Place; 6] = [
     HubUnderscores,
     HubHyphen,
 ];
-const PATH: [Place; 6] = [
+const PATH: [NameState; 6] = [
     PathStart,
     PathWord,
     PathDot,
@@ -76,8 +78,8 @@ const PATH: [Place; 6] = [
     PathUnderscores,
     PathHyphen,
 ];
-/// All places.
-const ALL: [Place; 29] = [
+/// All states.
+const ALL: [NameState; 29] = [
     Begin,
     HostLabel,
     HostWord,
@@ -109,12 +111,12 @@ const ALL: [Place; 29] = [
     TagWord,
 ];
 
-/// One byte of each kind that the automaton tells apart. A hexadecimal letter does for all
-/// lower-case letters, as it is allowed wherever any of them is.
+/// One byte of each kind that the automaton distinguishes. The hexadecimal digit `a` represents all
+/// lower-case letters, because it is allowed wherever any of them is allowed.
 const KINDS: &[u8] = b"aA0._-:/[]";
 
-impl Place {
-    /// The place behind one more byte, where that can stand there.
+impl NameState {
+    /// The state after one more byte. `None` if no name has this byte here.
     fn next(self, byte: u8) -> Option<Self> {
         let next = match (self, byte) {
             (RegistryWord | HubWord | PathWord | HostWord | Port | V6Closed, b'/') => PathStart,
@@ -138,7 +140,8 @@ impl Place {
         Some(next)
     }
 
-    /// Lower-case letters and digits, parted by one of `.`, `_`, `__`, or any number of `-`.
+    /// The next state in a path component: lower-case letters and digits. Between them may be `.`,
+    /// `_`, `__` or any number of `-`.
     fn next_in_component(self, byte: u8) -> Option<Self> {
         let [_, word, dot, underscore, underscores, hyphen] = match self {
             RegistryStart | RegistryWord | RegistryDot | RegistryUnderscore
@@ -157,45 +160,45 @@ impl Place {
         }
     }
 
-    /// Whether a name can end here.
+    /// Whether a name can end in this state.
     const fn ends_a_name(self) -> bool {
         matches!(self, PathWord | TagWord)
     }
 }
 
-/// A set of places, a bit each.
+/// A set of states, with one bit for each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Places(u32);
+struct StateSet(u32);
 
-impl Places {
-    fn of(places: &[Place]) -> Self {
-        places.iter().copied().collect()
+impl StateSet {
+    fn of(states: &[NameState]) -> Self {
+        states.iter().copied().collect()
     }
 
-    fn iter(self) -> impl Iterator<Item = Place> {
-        ALL.into_iter().filter(move |place| self.has(*place))
+    fn iter(self) -> impl Iterator<Item = NameState> {
+        ALL.into_iter().filter(move |state| self.has(*state))
     }
 
-    const fn bit(place: Place) -> u32 {
-        1_u32.rotate_left(place as u32)
+    const fn bit(state: NameState) -> u32 {
+        1_u32.rotate_left(state as u32)
     }
 
-    const fn has(self, place: Place) -> bool {
-        self.0 & Self::bit(place) != 0
+    const fn has(self, state: NameState) -> bool {
+        self.0 & Self::bit(state) != 0
     }
 
-    /// The places behind one byte of any of these.
-    fn behind(self, bytes: &[u8]) -> Self {
+    /// The states after one of these bytes.
+    fn after(self, bytes: &[u8]) -> Self {
         self.iter()
-            .flat_map(|place| bytes.iter().filter_map(move |byte| place.next(*byte)))
+            .flat_map(|state| bytes.iter().filter_map(move |byte| state.next(*byte)))
             .collect()
     }
 
-    /// These places and all behind them.
-    fn behind_any_run(self) -> Self {
+    /// The states after any run of bytes, the empty run included.
+    fn after_any_run(self) -> Self {
         let mut reached = self;
         loop {
-            let more = Self(reached.0 | reached.behind(KINDS).0);
+            let more = Self(reached.0 | reached.after(KINDS).0);
             if more == reached {
                 return reached;
             }
@@ -204,50 +207,50 @@ impl Places {
     }
 }
 
-impl FromIterator<Place> for Places {
-    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
+impl FromIterator<NameState> for StateSet {
+    fn from_iter<I: IntoIterator<Item = NameState>>(states: I) -> Self {
         Self(
-            places
+            states
                 .into_iter()
-                .fold(0, |set, place| set | Self::bit(place)),
+                .fold(0, |set, state| set | Self::bit(state)),
         )
     }
 }
 
-/// Whether a glob matches any name.
+/// Whether a glob matches any name of the grammar.
 pub(super) fn can_match(glob: &str) -> bool {
     match glob.strip_prefix("docker.io/") {
         Some(path) => can_match_from(HubStart, path.as_bytes()),
         None => [Begin, RegistryStart]
             .into_iter()
-            .any(|place| can_match_from(place, glob.as_bytes())),
+            .any(|state| can_match_from(state, glob.as_bytes())),
     }
 }
 
-/// Whether a glob matches the rest of any name.
-fn can_match_from(mut place: Place, mut glob: &[u8]) -> bool {
-    // Most globs are literal up to a `*` at the end, and every place has some end of a name
-    // behind it.
+/// Whether a glob matches the rest of any name, from this state on.
+fn can_match_from(mut state: NameState, mut glob: &[u8]) -> bool {
+    // Most globs have only literal bytes before a `*` at the end. From every state, some name can
+    // be completed, so such a `*` always matches.
     loop {
         match glob {
-            [] => return place.ends_a_name(),
-            [b'*'] => return true,
-            [b'*' | b'?', ..] => return can_match_from_any(Places::of(&[place]), glob),
-            [byte, rest @ ..] => match place.next(*byte) {
-                Some(next) => (place, glob) = (next, rest),
+            [] => return state.ends_a_name(),
+            [ANY_RUN] => return true,
+            [ANY_RUN | ANY_BYTE, ..] => return can_match_from_any(StateSet::of(&[state]), glob),
+            [byte, rest @ ..] => match state.next(*byte) {
+                Some(next) => (state, glob) = (next, rest),
                 None => return false,
             },
         }
     }
 }
 
-fn can_match_from_any(places: Places, glob: &[u8]) -> bool {
+fn can_match_from_any(states: StateSet, glob: &[u8]) -> bool {
     glob.iter()
-        .fold(places, |places, byte| match byte {
-            b'*' => places.behind_any_run(),
-            b'?' => places.behind(KINDS),
-            byte => places.behind(&[*byte]),
+        .fold(states, |states, byte| match *byte {
+            ANY_RUN => states.after_any_run(),
+            ANY_BYTE => states.after(KINDS),
+            byte => states.after(&[byte]),
         })
         .iter()
-        .any(Place::ends_a_name)
+        .any(NameState::ends_a_name)
 }

@@ -1,11 +1,12 @@
-//! Globs, patterns and the grammar of names, against simpler things that say the same.
+//! Tests of globs, patterns and the grammar of image names. They compare each of these with a
+//! simpler definition of the same thing.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The images of a world that is small enough to try all of it: every text of up to five
-/// characters that is an image in the default registry, and others.
+/// The names of many images: all valid references that consist of one of a few registries, a path
+/// of at most four characters, and one of a few tags and digests.
 fn images() -> &'static [ImageName] {
     use std::sync::LazyLock;
     static IMAGES: LazyLock<Vec<ImageName>> = LazyLock::new(|| {
@@ -48,7 +49,7 @@ fn container_pattern(written: &str) -> ContainerPattern {
 }
 
 #[test]
-fn a_pattern_is_told_as_it_was_written() {
+fn a_pattern_is_shown_as_it_is_written() {
     for written in ["nginx", "a*", "team/?*"] {
         let pattern = image_pattern(written);
         assert_eq!(pattern.as_str(), written);
@@ -89,7 +90,7 @@ fn a_glob_matches_the_whole_text() {
 }
 
 #[test]
-fn a_pattern_matches_images_by_their_full_name() {
+fn a_pattern_is_matched_with_the_normalised_name_of_an_image() {
     let cases = [
         ("nginx", "nginx", true),
         ("nginx", "nginx:1.25", true),
@@ -133,7 +134,7 @@ fn a_pattern_matches_images_by_their_full_name() {
 }
 
 #[test]
-fn a_digest_has_no_tag_to_match_unless_one_is_written() {
+fn an_image_with_a_digest_has_only_the_tag_that_is_written() {
     let digest = format!("sha256:{}", "a".repeat(64));
     let matches = |pattern: &str, image: &str| {
         first_match(
@@ -147,9 +148,9 @@ fn a_digest_has_no_tag_to_match_unless_one_is_written() {
     assert!(matches("nginx:1.25", &format!("nginx:1.25@{digest}")));
 }
 
-/// The rows that say `write` name a pattern that can match.
+/// If an error proposes a pattern, this pattern is valid.
 #[test]
-fn a_pattern_that_can_match_nothing_says_what_to_write() {
+fn the_error_for_a_pattern_that_matches_nothing_proposes_another() {
     let registry = "names a registry, but no image in it: write ";
     let shape = "can match no image: names are registry/repository[:tag], with lower-case letters \
                  and digits parted by . _ - or / in the repository, and letters, digits, _ . - in \
@@ -288,8 +289,9 @@ fn a_pattern_that_can_match_nothing_says_what_to_write() {
         ("[::1/*", shape, ""),
     ];
     for (pattern, problem, instead) in cases {
-        let told = ImagePattern::try_from(pattern.to_owned()).expect_err(pattern);
-        assert_eq!(told, format!("{problem}{instead}"), "{pattern}");
+        let error = ImagePattern::try_from(pattern.to_owned()).expect_err(pattern);
+        let expected = format!("{problem}{instead}");
+        assert_eq!(error.to_string(), expected, "{pattern}");
         if let Some(instead) = instead.split(' ').next().filter(|text| !text.is_empty()) {
             image_pattern(instead);
         }
@@ -309,13 +311,13 @@ fn a_pattern_that_can_match_nothing_says_what_to_write() {
         ),
     ];
     for (pattern, problem) in cases {
-        let told = ContainerPattern::try_from(pattern.to_owned()).expect_err(pattern);
-        assert_eq!(told, problem, "{pattern}");
+        let error = ContainerPattern::try_from(pattern.to_owned()).expect_err(pattern);
+        assert_eq!(error.to_string(), problem, "{pattern}");
     }
 }
 
 #[test]
-fn an_earlier_pattern_hides_a_later_one_that_matches_no_more() {
+fn a_pattern_hides_each_pattern_that_matches_only_a_part_of_its_images() {
     let cases = [
         ("*", "ghcr.io/a", true),
         ("docker.io/*", "nginx", true),
@@ -339,7 +341,7 @@ fn an_earlier_pattern_hides_a_later_one_that_matches_no_more() {
 }
 
 #[test]
-fn a_pattern_is_held_against_every_number() {
+fn a_pattern_matches_numbered_names_if_it_matches_any_of_them() {
     let cases = [
         ("imagecheck-*", true),
         ("imagecheck-1", true),
@@ -369,7 +371,7 @@ fn a_pattern_is_held_against_every_number() {
     }
 }
 
-/// What a glob means, without any thought for its cost.
+/// The definition of a glob, as a recursive function that may be slow.
 fn oracle(glob: &[u8], text: &[u8]) -> bool {
     match (glob, text) {
         ([], []) => true,
@@ -386,7 +388,7 @@ fn oracle(glob: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// All texts of these characters, up to a length.
+/// All texts that consist of these characters, up to a length.
 fn texts(characters: &str, length: usize) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut last = all.clone();
@@ -404,13 +406,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_glob_is_matched_as_the_oracle_matches_it(glob in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+    fn glob_matches_agrees_with_the_definition_of_a_glob(glob in "[ab*?]{0,8}", text in "[ab]{0,10}") {
         prop_assert_eq!(glob_matches(&glob, &text), oracle(glob.as_bytes(), text.as_bytes()));
     }
 
-    /// A letter that neither glob has stands for all the others.
+    /// The texts have the letters of the globs and one more, which represents all other letters.
     #[test]
-    fn a_glob_subsumes_another_if_it_matches_all_that_it_does(
+    fn a_glob_subsumes_another_if_it_matches_every_text_of_the_other(
         earlier in "[ab*?]{0,5}",
         later in "[ab*?]{0,5}",
     ) {
@@ -425,7 +427,7 @@ proptest! {
     }
 
     #[test]
-    fn an_image_of_a_hidden_pattern_is_one_of_the_pattern_that_hides_it(
+    fn a_pattern_matches_every_image_of_a_pattern_that_it_hides(
         earlier in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
         later in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
     ) {
@@ -440,7 +442,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_is_held_against_numbers_as_trying_them_does(
+    fn matches_numbered_agrees_with_trying_every_number(
         glob in "[ab*?01-]{1,5}",
         prefix in "a[ab1-]{0,2}",
     ) {
@@ -454,7 +456,7 @@ proptest! {
     }
 
     #[test]
-    fn a_refused_pattern_matches_no_image(written in "(a.a/|a:1/|docker.io/|\\*|)[aA.:/*?_1-]{0,5}") {
+    fn no_image_matches_a_pattern_that_is_refused(written in "(a.a/|a:1/|docker.io/|\\*|)[aA.:/*?_1-]{0,5}") {
         if !written.is_empty()
             && instead_of_registry(&written).is_none()
             && ImagePattern::try_from(written.clone()).is_err()
@@ -467,9 +469,8 @@ proptest! {
         }
     }
 
-    /// The grammar has every name that the parser gives.
     #[test]
-    fn the_name_of_an_image_can_be_matched(
+    fn the_grammar_accepts_every_name_that_the_parser_returns(
         registry in "(docker\\.io/|localhost/|localhost:[0-9]{1,2}/|[a-zA-Z]{1,2}([.-][a-z0-9]{1,2}){0,2}(:5)?/|a\\.b[_-]{1,3}c/|\\[[0-9a-f:]{1,5}\\](:5)?/|)",
         path in "[a-z0-9]{1,3}([._-]{0,3}[a-z0-9]{1,2}){0,2}(/[a-z0-9]{1,3}){0,2}",
         tag in "(:[A-Za-z0-9_.-]{0,4}|)",
@@ -482,9 +483,8 @@ proptest! {
         }
     }
 
-    /// And no other: a name that it has is what the parser makes of it.
     #[test]
-    fn a_name_of_the_grammar_is_an_image(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|A[.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
+    fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|A[.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
         if grammar::can_match(&name) {
             let reference = Reference::parse(&name);
             prop_assert!(reference.is_ok(), "{}: {:?}", name, reference);
@@ -496,9 +496,9 @@ proptest! {
         }
     }
 
-    /// Wildcards stand for what the grammar allows: a glob that is made from a name can match.
+    /// Each glob is made from a name: wildcards replace some of its characters.
     #[test]
-    fn a_glob_of_a_name_can_be_matched(
+    fn the_grammar_accepts_every_glob_that_matches_a_name(
         image in 0..images().len(),
         with_tag in any::<bool>(),
         wild in proptest::collection::vec(0..8_u8, 0..30),

@@ -9,7 +9,7 @@ use super::object::{Metadata, ObjectReader};
 use super::request_type::{ObjectKind, RequestType};
 use super::review::{Review, StoredObject};
 use super::status::PodStatus;
-use crate::json::{self, Member, Members, ReadError, JsonString, value_of};
+use crate::json::{self, JsonString, Member, Members, ReadError, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -39,7 +39,7 @@ impl<'a> ValidatePayload<'a> {
     ///
     /// # Errors
     /// The text is no payload of Kubewarden.
-    pub fn read(payload: &'a str) -> Result<Self, String> {
+    pub fn read(payload: &'a str) -> Result<Self, ReadError> {
         let mut parts = PayloadReader::default();
         if json::read(payload, "the request", &mut parts).is_ok() {
             return Ok(Self {
@@ -301,10 +301,13 @@ impl<'a> RequestReader<'a> {
         match passes {
             Ok(true) => RequestScope::Untouched,
             Ok(false) => {
-                let problem = json::read(raw.get(), "object", &mut ObjectReader::new(kind)).err();
-                RequestScope::Malformed(kind, problem.unwrap_or_default())
+                let error = json::read(raw.get(), "object", &mut ObjectReader::new(kind)).err();
+                // An object that is there twice may be malformed in its first occurrence only.
+                let reason = error.map(|error| error.to_string());
+                let reason = reason.unwrap_or_else(|| "object is there twice".to_owned());
+                RequestScope::Malformed(kind, reason)
             }
-            Err(problem) => RequestScope::Malformed(kind, problem),
+            Err(error) => RequestScope::Malformed(kind, error.to_string()),
         }
     }
 }

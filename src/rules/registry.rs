@@ -21,7 +21,7 @@ use crate::examination::{Examination, Lookups};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
 use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
-use crate::settings::{LookupMode, LookupFailureAction, MissingPlatformAction};
+use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
 /// On the first run of the rules, chooses the images to look up. On the second run, does with the
 /// answers what the settings say.
@@ -41,7 +41,7 @@ pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
 /// The images that the settings select, each once, in the order of [`places_by_image`].
 fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     let settings = &examination.settings.registry;
-    if settings.max_lookups == 0 || !settings.looks_up() {
+    if settings.accepts_unknown_answers() || !settings.looks_up() {
         return Vec::new();
     }
     let platforms = &examination.review.pod.requested_platforms;

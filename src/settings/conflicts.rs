@@ -1,21 +1,23 @@
-//! Settings that don't go together: what no single value shows.
+//! Settings that contradict each other, although each single value is valid.
 
-use super::read::Problem;
-use super::{AddedCheckKind, MissingCheckAction, Mode, MissingPlatformAction, Settings};
+use super::{
+    AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings, SettingsProblem,
+};
 
-/// Settings that don't go together.
+/// Settings that contradict each other.
 #[derive(Debug)]
-pub(super) struct Conflict {
-    /// The settings that it comes from.
+pub(super) struct SettingsConflict {
+    /// The paths of the settings that cause the conflict.
     paths: &'static [&'static str],
-    /// What is wrong, and the way out.
-    pub(super) told: String,
+    /// The conflict and the way out, as a sentence for a person.
+    message: String,
 }
 
-impl Conflict {
-    /// Whether one of its settings, or the section or a part of it, could not be read, so that it
-    /// may be no conflict.
-    pub(super) fn rests_on(&self, problems: &[Problem]) -> bool {
+impl SettingsConflict {
+    /// Whether one of these problems may be the cause of the conflict. The setting of such a problem
+    /// has its default, because its value can't be read. So the conflict may not exist in the
+    /// settings that the user wrote.
+    pub(super) fn may_come_from(&self, problems: &[SettingsProblem]) -> bool {
         let is_in = |path: &str, section: &str| {
             path.strip_prefix(section)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -28,10 +30,19 @@ impl Conflict {
     }
 }
 
-/// All of them.
-pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
+impl From<SettingsConflict> for SettingsProblem {
+    fn from(conflict: SettingsConflict) -> Self {
+        Self {
+            path: String::new(),
+            message: conflict.message,
+        }
+    }
+}
+
+/// All conflicts of the settings.
+pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
     let mut conflicts = Vec::new();
-    let mut add = |paths, told| conflicts.push(Conflict { paths, told });
+    let mut add = |paths, message| conflicts.push(SettingsConflict { paths, message });
     let checks = &settings.image_checks;
     let registry = &settings.registry;
 
@@ -60,7 +71,8 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
                 .to_owned(),
         );
     }
-    if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first()) {
+    if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first())
+    {
         let prefix = prefix.as_str();
         let patterns = settings.exempt.containers.iter();
         for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
@@ -74,7 +86,7 @@ pub(super) fn all(settings: &Settings) -> Vec<Conflict> {
             );
         }
     }
-    if registry.max_lookups == 0 && settings.mode == Mode::Fix {
+    if registry.accepts_unknown_answers() && settings.mode == Mode::Fix {
         add(
             &["registry.maxLookups", "mode"],
             "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups \

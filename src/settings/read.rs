@@ -1,49 +1,44 @@
-//! Reading the settings into their structs, and the words for every problem in them.
+//! Reads the settings into their structs, and writes a sentence for each problem.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::Value;
-use settings_reader::{Form, What, is_unset};
+use settings_reader::{ProblemKind, TreeKind, ValueProblem, is_unset};
 
-use super::{MAX_LOOKUPS, Settings};
+use super::{MAX_LOOKUPS, Settings, SettingsError, SettingsProblem};
 use crate::sentence::shorten;
 
-/// The longest key or value of the settings in an error, in characters.
+/// The largest length of a key in an error, in characters.
 const SHOWN_MAX: usize = 60;
-/// The same for a text with its quotes.
+/// The largest length of a value in an error, in characters. A text counts with its quotes.
 const QUOTED_MAX: usize = 62;
-/// The longest path in an error, in characters.
+/// The largest length of a path in an error, in characters.
 const PATH_MAX: usize = 120;
 
-/// A problem of the settings.
-#[derive(Debug)]
-pub(super) struct Problem {
-    /// The path to the value that is wrong.
-    pub(super) path: String,
-    /// The sentence, path included.
-    pub(super) told: String,
-}
-
-/// Reads settings as far as they can be read, and tells what can't.
-pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<Problem>), Vec<String>> {
-    let mut tree: Value = serde_json::from_slice(text).map_err(|error| {
-        vec![format!(
-            "the settings are no valid JSON at line {}, column {}",
-            error.line(),
-            error.column()
-        )]
+/// Reads the settings as far as possible. The result has the problems of all values that can't be
+/// read. These values have their defaults in the settings.
+///
+/// # Errors
+/// The text is not JSON.
+pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<SettingsProblem>), SettingsError> {
+    let mut tree: Value = serde_json::from_slice(text).map_err(|error| SettingsError {
+        problems: vec![SettingsProblem {
+            path: String::new(),
+            message: format!(
+                "the settings are no valid JSON at line {}, column {}",
+                error.line(),
+                error.column()
+            ),
+        }],
     })?;
     if is_unset(&tree) {
         return Ok((Settings::default(), Vec::new()));
     }
-    let (settings, problems) = settings_reader::read::<Settings>(&mut tree, "", Form::Settings);
-    let told = |problem| Problem {
-        told: sentence(&problem, Form::Settings),
-        path: problem.path,
-    };
-    Ok((
-        settings.unwrap_or_default(),
-        problems.into_iter().map(told).collect(),
-    ))
+    let (settings, problems) = settings_reader::read::<Settings>(&mut tree, "", TreeKind::Settings);
+    let problems = problems
+        .into_iter()
+        .map(|problem| settings_problem(problem, TreeKind::Settings))
+        .collect();
+    Ok((settings.unwrap_or_default(), problems))
 }
 
 /// Reads `registry.maxLookups`.
@@ -59,24 +54,32 @@ pub(super) fn max_lookups<'de, D: Deserializer<'de>>(source: D) -> Result<usize,
         })
 }
 
-/// What is wrong, with the path, what is there, and what is allowed. Values of an object are not
-/// shown.
-pub(super) fn sentence(problem: &settings_reader::Problem, form: Form) -> String {
+/// Adds the sentence to a problem.
+pub(super) fn settings_problem(problem: ValueProblem, tree: TreeKind) -> SettingsProblem {
+    SettingsProblem {
+        message: sentence(&problem, tree),
+        path: problem.path,
+    }
+}
+
+/// A sentence with the path, the wrong value, and the values that are allowed. It shows no value of
+/// a Kubernetes object: the value may be a secret.
+fn sentence(problem: &ValueProblem, tree: TreeKind) -> String {
     let (path, found) = (&*problem.path, &problem.found);
     let place = match path {
         "" => "the settings".into(),
         path => shorten(path, PATH_MAX),
     };
     let shown = || match found {
-        Value::Bool(_) | Value::Number(_) | Value::String(_) if form == Form::Settings => {
+        Value::Bool(_) | Value::Number(_) | Value::String(_) if tree == TreeKind::Settings => {
             shorten(&found.to_string(), QUOTED_MAX).into_owned()
         }
         _ => kind(found).to_owned(),
     };
-    match &problem.what {
-        // A section has no value that could be shown.
-        What::MustBeObject => format!("{place} must be an object, not {}", kind(found)),
-        What::MustBe(expected) => {
+    match &problem.kind {
+        // A section is no single value, so there is no value to show.
+        ProblemKind::MustBeObject => format!("{place} must be an object, not {}", kind(found)),
+        ProblemKind::MustBe(expected) => {
             let wanted = match &**expected {
                 "a boolean" => "true or false",
                 "i32" | "i64" => "a whole number",
@@ -85,14 +88,14 @@ pub(super) fn sentence(problem: &settings_reader::Problem, form: Form) -> String
             };
             format!("{place} must be {wanted}, not {}", shown())
         }
-        What::NoneOf(words) => {
+        ProblemKind::NoneOf(words) => {
             format!(
                 "{place} must be one of {}, not {}",
                 words.join(", "),
                 shown()
             )
         }
-        What::UnknownKey(keys) => {
+        ProblemKind::UnknownKey(keys) => {
             let place = shorten(path, SHOWN_MAX);
             let holds = if path.contains('.') {
                 "it holds"
@@ -101,13 +104,13 @@ pub(super) fn sentence(problem: &settings_reader::Problem, form: Form) -> String
             };
             format!("{place} is not a setting: {holds} {}", keys.join(", "))
         }
-        What::NoField => format!("{place} is not a field of a container"),
-        What::Lacks(key) => format!("{place}.{key} is missing: every entry needs it"),
-        What::Refused(problem) => format!("{place} {} {problem}", shown()),
+        ProblemKind::UnknownField => format!("{place} is not a field of a container"),
+        ProblemKind::MissingField(key) => format!("{place}.{key} is missing: every entry needs it"),
+        ProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
     }
 }
 
-/// What a value is, where it is not shown itself.
+/// The type of a value, for a sentence that does not show the value.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

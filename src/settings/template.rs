@@ -1,16 +1,17 @@
-//! The template of a check, held against Kubernetes' own type.
+//! Checks the setting `imageChecks.template`, with Kubernetes' own type for containers.
 //!
-//! A misspelt field in `imageChecks.template` would be dropped or rejected by the API server in
-//! every Pod that gets a check, so it is found when the settings are.
+//! The API server would drop or reject a misspelt field of the check template, in every Pod that
+//! gets a check. So the field is an error of the settings.
 
 use serde_json::Value;
-use settings_reader::{Form, container_problems};
+use settings_reader::{TreeKind, container_problems};
 
-use super::CheckTemplate;
-use super::read::sentence;
+use super::read::settings_problem;
+use super::{CheckTemplate, SettingsProblem};
 
+/// The path of the check template in the settings.
 const PATH: &str = "imageChecks.template";
-/// The fields that a check can't have, and why.
+/// The fields that a check template can't have, each group with the reason.
 const FORBIDDEN: [(&[&str], &str); 3] = [
     (
         &["name", "image", "imagePullPolicy"],
@@ -31,14 +32,21 @@ const FORBIDDEN: [(&[&str], &str); 3] = [
     ),
 ];
 
-/// Everything that is wrong with a template, each with its path.
-pub(super) fn problems(template: &CheckTemplate) -> Vec<String> {
+/// All problems of a check template.
+pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
+    let at_field = |name: &str, problem: &str| {
+        let path = format!("{PATH}.{name}");
+        SettingsProblem {
+            message: format!("{path} {problem}"),
+            path,
+        }
+    };
     let mut fields = template.fields().clone();
     let mut problems = Vec::new();
     for (names, reason) in FORBIDDEN {
         for name in names {
             if fields.remove(*name).is_some() {
-                problems.push(format!("{PATH}.{name} {reason}"));
+                problems.push(at_field(name, reason));
             }
         }
     }
@@ -47,11 +55,14 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<String> {
         Some(command) => command.as_array().is_some_and(Vec::is_empty),
     };
     let found = container_problems(fields, PATH);
-    problems.extend(found.iter().map(|problem| sentence(problem, Form::Object)));
+    problems.extend(
+        found
+            .into_iter()
+            .map(|problem| settings_problem(problem, TreeKind::KubernetesObject)),
+    );
     if no_command {
-        problems.push(format!(
-            "{PATH}.command is missing: without it a check would run the image's own program"
-        ));
+        let problem = "is missing: without it a check would run the image's own program";
+        problems.push(at_field("command", problem));
     }
     problems
 }

@@ -1,4 +1,4 @@
-//! The settings: every problem is reported, with its path and what is allowed there.
+//! Tests of the settings: their values, and the messages for their problems.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use kubewarden_policy_sdk::settings::Validatable;
 use serde_json::{Value, json};
 
 #[test]
-fn what_is_not_set_is_valid() {
+fn empty_values_count_as_not_set() {
     for settings in [
         json!(null),
         json!({}),
@@ -25,7 +25,7 @@ fn what_is_not_set_is_valid() {
 }
 
 #[test]
-fn every_setting_takes_its_values() {
+fn every_setting_accepts_its_values() {
     let settings = json!({
         "mode": "Warn",
         "imageChecks": {
@@ -84,7 +84,7 @@ fn every_setting_takes_its_values() {
 
 #[test]
 #[allow(clippy::too_many_lines)] // A table.
-fn each_problem_names_path_value_and_what_is_allowed() {
+fn each_problem_names_the_path_the_wrong_value_and_the_allowed_values() {
     let long_prefix = "a".repeat(59);
     let cases: Vec<(Value, String)> = vec![
         (json!("Fix"), "the settings must be an object, not a string".into()),
@@ -311,10 +311,10 @@ fn all_problems_are_reported_together() {
     }
 }
 
-/// What could not be read is no reason for a conflict, and neither is what stands in a section
-/// that could not be read; all others are told.
+/// A setting that can't be read has its default. A conflict with this default is no conflict of the
+/// settings that the user wrote. Conflicts between other settings are still reported.
 #[test]
-fn a_conflict_that_rests_on_what_could_not_be_read_is_not_told() {
+fn a_conflict_with_a_setting_that_cannot_be_read_is_not_reported() {
     let cases = [
         (
             json!({"registry": {"lookup": "pin", "platform": "Warn"}}),
@@ -352,7 +352,7 @@ fn a_conflict_that_rests_on_what_could_not_be_read_is_not_told() {
 }
 
 #[test]
-fn settings_that_go_together() {
+fn settings_without_a_conflict_are_valid() {
     let template = json!({"command": ["/checks/true"]});
     for settings in [
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}}),
@@ -374,10 +374,10 @@ fn settings_that_go_together() {
     }
 }
 
-/// The SDK's own way to ask, for who uses the crate.
+/// `Validatable` is the SDK's trait. A program that uses this crate can call it.
 #[test]
-fn what_does_not_go_together_is_told_to_the_sdk_as_well() {
-    for (settings, told) in [
+fn the_validate_function_of_the_sdk_reports_conflicts() {
+    for (settings, expected) in [
         (json!({}), None),
         (
             json!({"registry": {"maxLookups": 0}}),
@@ -385,20 +385,20 @@ fn what_does_not_go_together_is_told_to_the_sdk_as_well() {
         ),
     ] {
         let read = Settings::read(settings.to_string().as_bytes()).expect("valid one by one");
-        assert_eq!(read.validate().err(), told.flatten(), "{settings}");
+        assert_eq!(read.validate().err(), expected.flatten(), "{settings}");
     }
 }
 
-/// A thousand wrong values are told as a hundred, and don't take the square of the time.
+/// Each problem costs one more reading of the settings, so the number of problems is limited.
 #[test]
-fn problems_without_end_have_one() {
+fn at_most_a_hundred_problems_are_reported() {
     let settings = json!({"exempt": {"containers": vec![json!(1); 1000]}});
     let problems = settings_problems(&settings).expect("problems");
     let last = "exempt.containers[99] must be a string, not 1";
     assert!(problems.ends_with(last), "{problems}");
 }
 
-/// The last of two equal keys counts, as in every JSON decoder around the policy.
+/// The JSON decoders of the API server and of policy-server do the same.
 #[test]
 fn the_last_of_two_equal_keys_counts() {
     use consistent_pull_policy::settings::{Mode, Settings};
@@ -407,7 +407,7 @@ fn the_last_of_two_equal_keys_counts() {
 }
 
 #[test]
-fn what_is_not_set_has_its_default() {
+fn a_setting_that_is_not_set_has_its_default() {
     use consistent_pull_policy::settings::Settings;
     for text in [
         "null",
@@ -428,7 +428,9 @@ fn what_is_not_set_has_its_default() {
 
 mod lookups {
     use consistent_pull_policy::image::Reference;
-    use consistent_pull_policy::settings::{ImageLookupSettings, LookupMode, LookupFailureAction, Settings};
+    use consistent_pull_policy::settings::{
+        ImageLookupSettings, LookupFailureAction, LookupMode, Settings,
+    };
     use serde_json::{Value, json};
 
     const DEFAULT: ImageLookupSettings = ImageLookupSettings {
@@ -453,7 +455,7 @@ mod lookups {
     }
 
     #[test]
-    fn images_and_skip_images_come_first_then_the_first_override() {
+    fn images_and_skip_images_decide_before_the_first_override_that_matches() {
         let registry = json!({
             "lookup": "Pin",
             "images": ["docker.io/*", "quay.io/*"],
@@ -499,7 +501,7 @@ mod lookups {
     }
 
     #[test]
-    fn an_override_alone_turns_lookups_on() {
+    fn an_override_can_turn_lookups_on_for_its_images() {
         let registry = json!({"overrides": [{"images": ["quay.io/*"], "lookup": "Pin"}]});
         assert_eq!(lookup(&registry, "quay.io/a"), DEFAULT);
         assert_eq!(lookup(&registry, "a"), OFF);
@@ -508,9 +510,9 @@ mod lookups {
     }
 }
 
-/// kubectl reads a bare `Off` as YAML 1.1 does.
+/// kubectl reads YAML 1.1, in which a bare `Off` means `false`.
 #[test]
-fn off_may_come_as_false() {
+fn false_means_off() {
     let settings = json!({
         "imageChecks": {"coverage": false},
         "registry": {"lookup": false},
@@ -526,14 +528,14 @@ fn off_may_come_as_false() {
 }
 
 #[test]
-fn an_error_cuts_what_it_repeats() {
+fn an_error_shortens_long_keys_and_values() {
     let settings = json!({"mode": "x".repeat(5000), "y".repeat(5000): 1});
     let problems = settings_problems(&settings).expect("problems");
     assert!(problems.len() < 400, "{problems}");
 }
 
 #[test]
-fn text_that_is_no_json_is_an_error() {
+fn a_text_that_is_not_json_is_an_error() {
     use consistent_pull_policy::settings::Settings;
     for text in [
         "",

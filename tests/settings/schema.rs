@@ -1,4 +1,4 @@
-//! The JSON Schema is what an editor knows of the settings.
+//! Tests of the JSON Schema of the settings, which editors use.
 
 use consistent_pull_policy::settings::Settings;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ fn schema() -> Value {
     serde_json::to_value(Settings::schema()).expect("JSON")
 }
 
-/// A property of the schema, with what it refers to.
+/// A property of the schema. If the property refers to a definition, the two are merged.
 fn property(path: &str) -> Value {
     let schema = schema();
     let resolved = |value: &Value| -> Value {
@@ -65,7 +65,7 @@ fn every_setting_has_a_description() {
 }
 
 #[test]
-fn it_knows_values_defaults_and_limits() {
+fn the_schema_has_the_values_the_defaults_and_the_limits_of_settings() {
     assert_eq!(schema()["additionalProperties"], json!(false));
     let words = |path: &str| -> Vec<Value> {
         property(path)["oneOf"]
@@ -101,9 +101,8 @@ fn it_knows_values_defaults_and_limits() {
     assert_eq!(of_overrides["properties"]["images"]["minItems"], json!(1));
 }
 
-/// Whatever a setting is set to in the schema's defaults is what it is when it is not set.
 #[test]
-fn its_defaults_are_the_defaults() {
+fn the_defaults_in_the_schema_are_the_defaults_of_the_settings() {
     let settings = serde_json::to_value(Settings::default()).expect("JSON");
     for (key, property) in schema()["properties"].as_object().expect("properties") {
         assert_eq!(property["default"], settings[key], "{key}");

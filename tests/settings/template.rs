@@ -1,4 +1,4 @@
-//! The template of a check, which is held against Kubernetes' own type.
+//! Tests of the check template, which is compared with Kubernetes' own type for containers.
 
 use super::settings_problems;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ fn problems(template: &Value) -> Option<String> {
     settings_problems(&json!({"imageChecks": {"template": template}}))
 }
 
-/// A template that has every field that it may have.
+/// A check template with every field that it can have.
 fn full() -> Value {
     let profile = json!({"localhostProfile": "p", "type": "Localhost"});
     let key = json!({"key": "k", "name": "n", "optional": true});
@@ -72,13 +72,13 @@ fn full() -> Value {
 }
 
 #[test]
-fn it_takes_every_field_that_an_init_container_may_have() {
+fn a_check_template_can_have_every_field_of_an_init_container_that_runs_once() {
     assert_eq!(problems(&full()), None);
 }
 
-/// As in an object, `null` is as good as nothing.
+/// Kubernetes treats a field with `null` as a field that is not there.
 #[test]
-fn a_field_may_be_null() {
+fn every_field_of_a_check_template_may_be_null() {
     fn with_nulls(value: &Value, all: &mut Vec<Value>, rebuild: &dyn Fn(Value) -> Value) {
         match value {
             Value::Object(map) => {
@@ -114,15 +114,15 @@ fn a_field_may_be_null() {
              own program"
                 .to_owned()
         });
-        // What Kubernetes calls a quantity has to be one.
-        let problems = problems(&template).filter(|told| !told.contains("a quantity"));
+        // A quantity is the exception: the type of `k8s-openapi` refuses `null` there.
+        let problems = problems(&template).filter(|message| !message.contains("a quantity"));
         assert_eq!(problems, expected, "{template}");
     }
 }
 
 #[test]
 #[allow(clippy::too_many_lines)] // A table.
-fn each_problem_has_its_path() {
+fn each_problem_of_a_check_template_has_its_path() {
     let cases = [
         (
             json!({"args": ["a"]}),
@@ -256,7 +256,7 @@ fn each_problem_has_its_path() {
 }
 
 #[test]
-fn all_its_problems_are_told_together() {
+fn all_problems_of_a_check_template_are_reported_together() {
     let template = json!({
         "name": "a",
         "args": ["a", 1, "b", 2],

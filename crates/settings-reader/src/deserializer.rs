@@ -1,4 +1,4 @@
-//! The deserializer, and its errors.
+//! The deserializer, which reads a tree of `serde_json` values, and its error.
 
 use std::fmt;
 
@@ -9,122 +9,108 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map};
 
-use crate::{Form, What, is_unset};
+use crate::{ProblemKind, Step, TreeKind, is_unset};
 
-/// A step of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Key(String),
-    Index(usize),
-}
-
-impl Step {
-    /// The value that these steps lead to.
-    pub(crate) fn follow<'v>(steps: &[Self], tree: &'v mut Value) -> Option<&'v mut Value> {
-        steps.iter().try_fold(tree, |value, step| match step {
-            Self::Key(key) => value.get_mut(key),
-            Self::Index(index) => value.get_mut(index),
-        })
-    }
-}
-
-/// What is wrong, and where. In a box, as every result on the way up has room for one.
+/// The problem of one value, and the path to this value.
+///
+/// The box keeps the error small: every result on the way up has room for one.
 #[derive(Debug)]
-pub(crate) struct Wrong(Box<(What, Vec<Step>)>);
+pub(crate) struct DeserializeError(Box<(ProblemKind, Vec<Step>)>);
 
-impl Wrong {
-    /// The same, as the list above sees it.
+impl DeserializeError {
+    /// Adds the index of the list element that has the problem.
     #[cold]
     #[inline(never)]
-    fn below_index(mut self, index: usize) -> Self {
+    fn in_element(mut self, index: usize) -> Self {
         self.0.1.push(Step::Index(index));
         self
     }
 
-    /// The same, as the object above sees it.
+    /// Adds the key of the object member that has the problem.
     #[cold]
     #[inline(never)]
-    fn below_key(mut self, key: &str) -> Self {
+    fn in_member(mut self, key: &str) -> Self {
         self.0.1.push(Step::Key(key.to_owned()));
         self
     }
 
-    /// What is wrong, and the steps that lead there.
-    pub(crate) fn into_parts(self) -> (What, Vec<Step>) {
-        let (what, mut steps) = *self.0;
+    /// The problem, and the steps from the tree to the wrong value.
+    pub(crate) fn into_parts(self) -> (ProblemKind, Vec<Step>) {
+        let (kind, mut steps) = *self.0;
+        // The innermost step was added first.
         steps.reverse();
-        (what, steps)
+        (kind, steps)
     }
 }
 
-impl From<What> for Wrong {
-    fn from(what: What) -> Self {
-        Self(Box::new((what, Vec::new())))
+impl From<ProblemKind> for DeserializeError {
+    fn from(kind: ProblemKind) -> Self {
+        Self(Box::new((kind, Vec::new())))
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for DeserializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value doesn't fit")
+        f.write_str("a value is wrong")
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for DeserializeError {}
 
-impl serde::de::Error for Wrong {
+impl serde::de::Error for DeserializeError {
     fn custom<T: fmt::Display>(problem: T) -> Self {
-        What::Refused(problem.to_string()).into()
+        ProblemKind::Refused(problem.to_string()).into()
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        What::MustBe(expected.to_string()).into()
+        ProblemKind::MustBe(expected.to_string()).into()
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        What::MustBe(expected.to_string()).into()
+        ProblemKind::MustBe(expected.to_string()).into()
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        What::NoneOf(expected).into()
+        ProblemKind::NoneOf(expected).into()
     }
 
     fn unknown_field(_: &str, expected: &'static [&'static str]) -> Self {
-        What::UnknownKey(expected).into()
+        ProblemKind::UnknownKey(expected).into()
     }
 
     fn missing_field(field: &'static str) -> Self {
-        What::Lacks(field).into()
+        ProblemKind::MissingField(field).into()
     }
 }
 
-/// A value that is read.
+/// A value that is about to be read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'v> {
+pub(crate) struct ValueDeserializer<'v> {
     value: &'v Value,
-    form: Form,
+    kind: TreeKind,
 }
 
-impl<'v> Source<'v> {
-    pub(crate) const fn new(value: &'v Value, form: Form) -> Self {
-        Self { value, form }
+impl<'v> ValueDeserializer<'v> {
+    pub(crate) const fn new(value: &'v Value, kind: TreeKind) -> Self {
+        Self { value, kind }
     }
 
     const fn inside(self, value: &'v Value) -> Self {
         Self { value, ..self }
     }
 
-    const fn elements(self, list: &'v [Value]) -> Elements<'v> {
-        Elements {
+    const fn elements(self, list: &'v [Value]) -> ListElements<'v> {
+        ListElements {
             list: self,
             rest: list,
             index: 0,
         }
     }
 
-    /// The members of an object. A struct has these fields; those of them that are not set are
-    /// passed over.
-    fn members(self, map: &'v Map, fields: &'static [&'static str]) -> Members<'v> {
-        Members {
+    /// The members of an object. `fields` are the fields of the struct that the object is read
+    /// into. A member is skipped if it is one of these fields and is not set.
+    fn members(self, map: &'v Map, fields: &'static [&'static str]) -> ObjectMembers<'v> {
+        ObjectMembers {
             map: self,
             fields,
             rest: map.iter(),
@@ -135,20 +121,20 @@ impl<'v> Source<'v> {
 
 type Map = serde_json::Map<String, Value>;
 
-/// The elements of a list, with what is wrong told by their indexes.
-struct Elements<'v> {
-    list: Source<'v>,
+/// The elements of a list. An error in an element gets the element's index.
+struct ListElements<'v> {
+    list: ValueDeserializer<'v>,
     rest: &'v [Value],
     index: usize,
 }
 
-impl<'de> SeqAccess<'de> for Elements<'de> {
-    type Error = Wrong;
+impl<'de> SeqAccess<'de> for ListElements<'de> {
+    type Error = DeserializeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Wrong> {
+    ) -> Result<Option<T::Value>, DeserializeError> {
         let Some((element, rest)) = self.rest.split_first() else {
             return Ok(None);
         };
@@ -156,23 +142,23 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         let index = self.index;
         self.index = index.saturating_add(1);
         let read = seed.deserialize(self.list.inside(element));
-        read.map(Some).map_err(|wrong| wrong.below_index(index))
+        read.map(Some).map_err(|error| error.in_element(index))
     }
 }
 
-/// The members of an object, with what is wrong told by their keys.
-struct Members<'v> {
-    map: Source<'v>,
+/// The members of an object. An error in a member gets the member's key.
+struct ObjectMembers<'v> {
+    map: ValueDeserializer<'v>,
     fields: &'static [&'static str],
     rest: map::Iter<'v>,
     last: Option<(&'v str, &'v Value)>,
 }
 
-impl<'v> Members<'v> {
+impl<'v> ObjectMembers<'v> {
     fn next(&mut self) -> Option<&'v str> {
-        let is_set = |key: &str, value| match self.map.form {
-            Form::Settings => !is_unset(value) || !self.fields.contains(&key),
-            Form::Object => true,
+        let is_set = |key: &str, value| match self.map.kind {
+            TreeKind::Settings => !is_unset(value) || !self.fields.contains(&key),
+            TreeKind::KubernetesObject => true,
         };
         let (key, value) = self.rest.find(|(key, value)| is_set(key, value))?;
         self.last = Some((key, value));
@@ -180,31 +166,35 @@ impl<'v> Members<'v> {
     }
 }
 
-impl<'de> MapAccess<'de> for Members<'de> {
-    type Error = Wrong;
+impl<'de> MapAccess<'de> for ObjectMembers<'de> {
+    type Error = DeserializeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Wrong> {
+    ) -> Result<Option<K::Value>, DeserializeError> {
         let Some(key) = self.next() else {
             return Ok(None);
         };
         let read = seed.deserialize(key.into_deserializer());
-        read.map(Some).map_err(|wrong: Wrong| wrong.below_key(key))
+        read.map(Some)
+            .map_err(|error: DeserializeError| error.in_member(key))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, DeserializeError> {
         let (key, value) = self.last.unwrap_or(("", &Value::Null));
         let read = seed.deserialize(self.map.inside(value));
-        read.map_err(|wrong| wrong.below_key(key))
+        read.map_err(|error| error.in_member(key))
     }
 }
 
-impl<'de> Deserializer<'de> for Source<'de> {
-    type Error = Wrong;
+impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
+    type Error = DeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
@@ -223,7 +213,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -234,31 +224,31 @@ impl<'de> Deserializer<'de> for Source<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, DeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A list is no struct, though serde's derived structs would take it for their fields.
+    /// Refuses a list: serde's derived structs would read its elements as their fields.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::Object(map) => visitor.visit_map(self.members(map, fields)),
-            _ => Err(What::MustBeObject.into()),
+            _ => Err(ProblemKind::MustBeObject.into()),
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_struct("", &[], visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::Array(list) => visitor.visit_seq(self.elements(list)),
-            _ => Err(What::MustBe("a list".to_owned()).into()),
+            _ => Err(ProblemKind::MustBe("a list".to_owned()).into()),
         }
     }
 
@@ -267,20 +257,21 @@ impl<'de> Deserializer<'de> for Source<'de> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wrong> {
+    ) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
-            // YAML 1.1, which kubectl reads, takes a bare `Off` for `false`.
+            // kubectl reads YAML 1.1, in which a bare `Off` means `false`.
             Value::Bool(false) if variants.contains(&"Off") => {
                 visitor.visit_enum("Off".into_deserializer())
             }
-            _ => Err(What::NoneOf(variants).into()),
+            _ => Err(ProblemKind::NoneOf(variants).into()),
         }
     }
 
-    /// Nobody asked for this value: the structs of `k8s-openapi` pass over what they don't know.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Wrong> {
-        Err(What::NoField.into())
+    /// Reports a field that Kubernetes doesn't know: the structs of `k8s-openapi` ignore the value
+    /// of such a field.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DeserializeError> {
+        Err(ProblemKind::UnknownField.into())
     }
 
     forward_to_deserialize_any! {

@@ -1,0 +1,175 @@
+//! Reads a tree of settings into typed structs, and reports every problem with its path.
+//!
+//! serde stops at the first problem. So [`read`] takes each wrong value out of the tree and reads
+//! the rest again, until the rest can be read.
+//!
+//! The errors of `serde_json` repeat values, and they don't list the allowed words. So this crate
+//! has a deserializer of its own (`deserializer.rs`). Its errors have parts instead of a text, and
+//! they collect the path to the wrong value. It also knows the conventions of settings: which
+//! values mean "not set", and the bare `Off` of YAML 1.1.
+//!
+//! This is a separate crate because it is compiled for size. The types of Kubernetes have many
+//! fields, and a check template is compared with them only once, when this policy is loaded.
+
+mod deserializer;
+mod path;
+
+use k8s_openapi::api::core::v1::Container;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use self::deserializer::{DeserializeError, ValueDeserializer};
+pub use self::path::Step;
+
+/// The largest number of problems that [`read`] reports. Each problem costs one more reading of
+/// the whole tree, and people don't read more than this.
+const PROBLEMS_MAX: usize = 100;
+
+/// The kind of tree that is read. It decides which values are taken as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// Settings: `null`, `{}` and `[]` mean "not set", and `false` may mean `Off`.
+    Settings,
+    /// A part of a Kubernetes object: every value is taken as it is written.
+    KubernetesObject,
+}
+
+/// A wrong value in a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueProblem {
+    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty for the whole tree.
+    pub path: String,
+    /// What is wrong with the value.
+    pub kind: ProblemKind,
+    /// The wrong value. It is `null` if there is no value at this path.
+    pub found: Value,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// The value must be an object.
+    MustBeObject,
+    /// The value has another type, or it is out of range. The text is serde's name for what the
+    /// type of the field expects.
+    MustBe(String),
+    /// The value is none of these words.
+    NoneOf(&'static [&'static str]),
+    /// The key is no setting. These are the keys of the settings at this place.
+    UnknownKey(&'static [&'static str]),
+    /// Kubernetes has no such field.
+    UnknownField,
+    /// The object has no such field, although it needs the field.
+    MissingField(&'static str),
+    /// The type of the field refuses the value, for this reason.
+    Refused(String),
+}
+
+/// Reads a tree, and removes each wrong value from it until the rest can be read.
+///
+/// `root` is the path of the tree itself. The first part of the result is `None` if too little of
+/// the tree can be read. The second part has at most 100 problems.
+#[must_use]
+pub fn read<T: DeserializeOwned>(
+    tree: &mut Value,
+    root: &str,
+    kind: TreeKind,
+) -> (Option<T>, Vec<ValueProblem>) {
+    let mut collector = ProblemCollector::new(root);
+    loop {
+        match T::deserialize(ValueDeserializer::new(tree, kind)) {
+            Ok(read) => return (Some(read), collector.problems),
+            Err(error) => {
+                if !collector.collect(tree, error) {
+                    return (None, collector.problems);
+                }
+            }
+        }
+    }
+}
+
+/// Compares the fields of a container with Kubernetes' own type `Container`.
+///
+/// `root` is the path of the container.
+#[must_use]
+pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValueProblem> {
+    read::<Container>(&mut Value::Object(fields), root, TreeKind::KubernetesObject).1
+}
+
+/// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
+/// values for the fields that a person left empty.
+#[must_use]
+pub fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Collects the problems of one tree, and remembers the values that were removed from it.
+struct ProblemCollector<'r> {
+    /// The path of the tree.
+    root: &'r str,
+    problems: Vec<ValueProblem>,
+    /// The removed list elements: the list, and the index that the user gave the element. The
+    /// later elements of the list have moved, but a problem has to name the user's index.
+    removed: Vec<(Vec<Step>, usize)>,
+}
+
+impl<'r> ProblemCollector<'r> {
+    const fn new(root: &'r str) -> Self {
+        Self {
+            root,
+            problems: Vec::new(),
+            removed: Vec::new(),
+        }
+    }
+
+    /// Records a problem and removes the wrong value from the tree. Returns `false` if reading the
+    /// tree again would be of no use.
+    fn collect(&mut self, tree: &mut Value, error: DeserializeError) -> bool {
+        let (kind, steps) = error.into_parts();
+        let user_steps = self.user_steps(&steps);
+        let found = Step::follow(&steps, tree).map(Value::take);
+        self.problems.push(ValueProblem {
+            path: Step::path(self.root, &user_steps),
+            kind,
+            found: found.unwrap_or_default(),
+        });
+        let Some((last, parents)) = steps.split_last() else {
+            return false;
+        };
+        let is_removed = match (Step::follow(parents, tree), last) {
+            (Some(Value::Object(map)), Step::Key(key)) => map.remove(key).is_some(),
+            (Some(Value::Array(elements)), Step::Index(index)) if *index < elements.len() => {
+                elements.remove(*index);
+                if let Some((Step::Index(index), list)) = user_steps.split_last() {
+                    let after = self.removed.partition_point(|(_, other)| other <= index);
+                    self.removed.insert(after, (list.to_vec(), *index));
+                }
+                true
+            }
+            _ => false,
+        };
+        is_removed && self.problems.len() < PROBLEMS_MAX
+    }
+
+    /// Turns the steps in the present tree into the steps in the tree that the user wrote.
+    fn user_steps(&self, steps: &[Step]) -> Vec<Step> {
+        let mut user_steps: Vec<Step> = Vec::with_capacity(steps.len());
+        for step in steps {
+            let mut step = step.clone();
+            if let Step::Index(index) = &mut step {
+                for (list, removed) in &self.removed {
+                    if *list == user_steps && *removed <= *index {
+                        *index = index.saturating_add(1);
+                    }
+                }
+            }
+            user_steps.push(step);
+        }
+        user_steps
+    }
+}
