@@ -281,3 +281,18 @@ fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
         json!([added("container-0", "my-app:v1.2.3", "Always")])
     );
 }
+
+/// What COMPARE.md says that it doesn't do: one check for several containers.
+#[test]
+fn without_kubewarden_adds_a_check_for_each_container() {
+    let policy = WithoutKubewarden::read();
+    let mut request = captured("agent-stack-0.47-patched-pod-create");
+    request["object"]["spec"]["containers"][1]["image"] = json!("my-app:v1.2.4-fix");
+    assert_eq!(
+        policy.added_checks(&request),
+        json!([
+            added("container-0", "my-app:v1.2.4-fix", "IfNotPresent"),
+            added("container-1", "my-app:v1.2.4-fix", "IfNotPresent"),
+        ])
+    );
+}
