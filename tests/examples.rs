@@ -244,7 +244,8 @@ fn the_settings_in_the_documentation_are_valid() {
     let schema = schema.expect("a schema");
     let keys = schema["properties"].as_object().expect("properties");
     let mut count = 0;
-    for path in files("docs", "md") {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    for path in files("docs", "md").into_iter().chain([readme]) {
         let text = fs::read_to_string(&path).expect("a page");
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default();
