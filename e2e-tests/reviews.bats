@@ -1,6 +1,6 @@
 # Every captured review in test_data/reviews (those that are applied again: reapply.bats and templates.bats; those of
-# audits: stuck-pull.bats), with the answers that a user gets without settings
-# and in the modes Reject and Warn.
+# audits: stuck-pull.bats; those of agent-stack-k8s 0.47: examples.bats), with the answers that a user gets
+# without settings and in the modes Reject and Warn.
 
 load lib
 
@@ -36,6 +36,11 @@ inconspicuous='
     name=$(basename "$file" .json)
     [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats e2e-tests/templates.bats || fail "no test for $name"; continue; }
     [[ $name != audit-* ]] || { grep -q "review $name\\b" e2e-tests/stuck-pull.bats || fail "no test for $name"; continue; }
+    [[ $name != agent-stack-0.47-* ]] || {
+      kind=${name#agent-stack-0.47-}
+      grep -Eq "^    ${kind%-*-create} +\\|" e2e-tests/examples.bats || fail "no test for $name"
+      continue
+    }
     # A table's row, or a test's name: a comment alone would not do.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
   done

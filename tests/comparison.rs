@@ -1,4 +1,5 @@
-//! The `MutatingAdmissionPolicy` in COMPARE.md says what the text around it claims.
+//! The two `MutatingAdmissionPolicy` manifests that users can read, in COMPARE.md and in
+//! examples/without-kubewarden.yaml, do what the text around them claims.
 
 #[path = "common/cel.rs"]
 mod cel_request;
@@ -12,61 +13,104 @@ use cel::common::types::{self, CelList};
 use cel::{Env, StructDef};
 use cel_request::Expression;
 use common::captured;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The expression of the example.
-fn expression() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("COMPARE.md");
-    let text = fs::read_to_string(path).expect("COMPARE.md");
-    let manifest = text
+/// A file of this repository.
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The first `MutatingAdmissionPolicy` in a text of several YAML documents.
+fn mutating_policy(text: &str) -> Value {
+    yaml_serde::Deserializer::from_str(text)
+        .map(|document| Value::deserialize(document).expect("YAML"))
+        .find(|manifest| manifest["kind"] == "MutatingAdmissionPolicy")
+        .expect("a MutatingAdmissionPolicy")
+}
+
+/// The expression of the example in COMPARE.md.
+fn compare_md_expression() -> String {
+    let text = file("COMPARE.md");
+    let block = text
         .split("```")
         .filter_map(|block| block.strip_prefix("yaml\n"))
-        .flat_map(|block| block.split("\n---\n"))
-        .map(|document| yaml_serde::from_str::<Value>(document).expect("YAML"))
-        .find(|manifest| manifest["kind"] == "MutatingAdmissionPolicy")
-        .expect("a MutatingAdmissionPolicy");
+        .find(|block| block.contains("kind: MutatingAdmissionPolicy"))
+        .expect("an example");
+    let manifest = mutating_policy(block);
     manifest["spec"]["mutations"][0]["applyConfiguration"]["expression"]
         .as_str()
         .expect("an expression")
         .to_owned()
 }
 
-/// An environment with the types that the API server offers for a Pod's apply configuration.
+/// An environment with the types that the API server offers for patches of a Pod.
 fn environment() -> Arc<Env> {
     let mut env = Env::stdlib();
     let spec = "Object.spec";
+    let check = format!("{spec}.initContainers");
+    let mount = format!("{check}.volumeMounts");
     let empty = || Box::new(CelList::from(Vec::new()));
-    for list in ["initContainers", "containers"] {
-        env.add_type(
-            StructDef::new(format!("{spec}.{list}"))
-                .add_field("name".to_owned(), types::STRING_TYPE)
-                .add_field("imagePullPolicy".to_owned(), types::STRING_TYPE),
-        )
-        .expect("a type");
+    let text = |definition: StructDef, field: &str| {
+        definition.add_field(field.to_owned(), types::STRING_TYPE)
+    };
+    let list = |definition: StructDef, field: &str| {
+        definition.add_field_with_default(field.to_owned(), empty())
+    };
+    let container = |name: String| {
+        let container = ["name", "image", "imagePullPolicy"]
+            .iter()
+            .fold(StructDef::new(name), |container, field| {
+                text(container, field)
+            });
+        ["command", "args", "volumeMounts"]
+            .iter()
+            .fold(container, |container, field| list(container, field))
+    };
+    let mount_type = ["name", "mountPath"]
+        .iter()
+        .fold(StructDef::new(mount), |mount, field| text(mount, field));
+    let spec_type = ["initContainers", "containers"]
+        .iter()
+        .fold(StructDef::new(spec.to_owned()), |spec, field| {
+            list(spec, field)
+        });
+    let patch = ["op", "path"]
+        .iter()
+        .fold(StructDef::new("JSONPatch".to_owned()), |patch, field| {
+            text(patch, field)
+        })
+        .add_field("value".to_owned(), types::Type::new_struct(check.clone()));
+    let object = StructDef::new("Object".to_owned())
+        .add_field("spec".to_owned(), types::Type::new_struct(spec.to_owned()));
+    for definition in [
+        mount_type,
+        container(check),
+        container(format!("{spec}.containers")),
+        spec_type,
+        object,
+        patch,
+    ] {
+        env.add_type(definition).expect("a type");
     }
-    env.add_type(
-        StructDef::new(spec.to_owned())
-            .add_field_with_default("initContainers".to_owned(), empty())
-            .add_field_with_default("containers".to_owned(), empty()),
-    )
-    .expect("a type");
-    env.add_type(
-        StructDef::new("Object".to_owned())
-            .add_field("spec".to_owned(), types::Type::new_struct(spec.to_owned())),
-    )
-    .expect("a type");
     Arc::new(env)
 }
 
-/// What the expression sets: list, container and pull policy.
+/// The JSON value of an expression for a request.
+fn value_of(expression: &str, request: &Value) -> Value {
+    Expression::new(&environment(), expression)
+        .evaluate(request)
+        .json()
+        .expect("JSON")
+}
+
+/// The pull policies that an apply configuration sets: list, container and pull policy.
 fn set_by(expression: &str, request: &Value) -> Value {
     let lists = ["initContainers", "containers"].map(|list| {
         let fields =
             format!("({expression}).spec.{list}.map(c, ['{list}', c.name, c.imagePullPolicy])");
-        Expression::new(&environment(), &fields)
-            .evaluate(request)
-            .json()
-            .expect("JSON")
+        value_of(&fields, request)
     });
     Value::Array(
         lists
@@ -76,11 +120,78 @@ fn set_by(expression: &str, request: &Value) -> Value {
     )
 }
 
+/// examples/without-kubewarden.yaml.
+struct WithoutKubewarden {
+    manifest: Value,
+}
+
+impl WithoutKubewarden {
+    fn read() -> Self {
+        Self {
+            manifest: mutating_policy(&file("examples/without-kubewarden.yaml")),
+        }
+    }
+
+    /// An expression with its `variables.…` replaced by what they mean.
+    fn expanded(&self, expression: &Value) -> String {
+        let mut expression = expression.as_str().expect("an expression").to_owned();
+        let variables = self.manifest["spec"]["variables"].as_array();
+        // A variable may use those that are defined before it.
+        for variable in variables.expect("variables").iter().rev() {
+            let [name, meaning] =
+                ["name", "expression"].map(|field| variable[field].as_str().expect("a text"));
+            expression = expression.replace(&format!("variables.{name}"), &format!("({meaning})"));
+        }
+        expression
+    }
+
+    /// Whether the policy acts on a request at all.
+    fn matches(&self, request: &Value) -> bool {
+        let condition = &self.manifest["spec"]["matchConditions"][0]["expression"];
+        value_of(&self.expanded(condition), request) == true
+    }
+
+    /// The pull policies that the first mutation sets.
+    fn pull_policies(&self, request: &Value) -> Value {
+        let mutation = &self.manifest["spec"]["mutations"][0]["applyConfiguration"];
+        set_by(&self.expanded(&mutation["expression"]), request)
+    }
+
+    /// The init containers that the second mutation adds.
+    fn added_checks(&self, request: &Value) -> Value {
+        let mutation = &self.manifest["spec"]["mutations"][1]["jsonPatch"];
+        let expression = self.expanded(&mutation["expression"]);
+        value_of(
+            &format!(
+                "({expression}).map(p, [p.op, p.path, p.value.name, p.value.image, \
+                 p.value.imagePullPolicy, p.value.command[0], p.value.args[0], \
+                 p.value.volumeMounts[0].name, p.value.volumeMounts[0].mountPath])"
+            ),
+            request,
+        )
+    }
+}
+
+/// A check that `added_checks` returns.
+fn added(container: &str, image: &str, pull_policy: &str) -> Value {
+    json!([
+        "add",
+        "/spec/initContainers/-",
+        format!("imagecheck-{container}"),
+        image,
+        pull_policy,
+        "/workspace/tini-static",
+        "--version",
+        "workspace",
+        "/workspace",
+    ])
+}
+
 #[test]
-fn the_example_sets_always_on_the_images_that_it_names() {
+fn compare_md_sets_always_on_the_images_that_it_names() {
     let request = captured("agent-stack-pod-create");
     assert_eq!(
-        set_by(&expression(), &request),
+        set_by(&compare_md_expression(), &request),
         json!([
             ["initContainers", "copy-agent", "Always"],
             ["containers", "agent", "Always"],
@@ -88,11 +199,14 @@ fn the_example_sets_always_on_the_images_that_it_names() {
         ])
     );
     let without_init_containers = captured("pod-create-by-statefulset");
-    assert_eq!(set_by(&expression(), &without_init_containers), json!([]));
+    assert_eq!(
+        set_by(&compare_md_expression(), &without_init_containers),
+        json!([])
+    );
 }
 
 /// The Pod has one image under two names: the check's `docker.io/library/postgres:16` is the
-/// container's `postgres:16`. A prefix finds one of them, and that sets them apart.
+/// container's `postgres:16`. A prefix finds one of them, so the two get different pull policies.
 #[test]
 fn cel_does_not_see_that_two_names_are_one_image() {
     let request = captured("agent-stack-pod-create");
@@ -103,7 +217,82 @@ fn cel_does_not_see_that_two_names_are_one_image() {
         ),
         ("postgres:", json!([["containers", "sidecar-0", "Always"]])),
     ] {
-        let expression = expression().replace("ghcr.io/buildkite/", prefix);
+        let expression = compare_md_expression().replace("ghcr.io/buildkite/", prefix);
         assert_eq!(set_by(&expression, &request), expected, "{prefix}");
     }
+}
+
+#[test]
+fn without_kubewarden_repairs_the_three_pods_of_agent_stack() {
+    let policy = WithoutKubewarden::read();
+    for (name, pull_policies, checks) in [
+        (
+            "image-step",
+            json!([]),
+            json!([added("container-0", "my-app:v1.2.3", "IfNotPresent")]),
+        ),
+        (
+            "weak-checks",
+            json!([
+                ["initContainers", "imagecheck-0", "Always"],
+                ["initContainers", "imagecheck-1", "Always"],
+                ["containers", "container-0", "IfNotPresent"],
+                ["containers", "container-1", "IfNotPresent"],
+            ]),
+            json!([]),
+        ),
+        (
+            "patched",
+            json!([]),
+            json!([added("container-0", "my-app:v1.2.4-fix", "IfNotPresent")]),
+        ),
+    ] {
+        let request = captured(&format!("agent-stack-0.47-{name}-pod-create"));
+        assert!(policy.matches(&request), "{name}");
+        assert_eq!(policy.pull_policies(&request), pull_policies, "{name}");
+        assert_eq!(policy.added_checks(&request), checks, "{name}");
+    }
+}
+
+#[test]
+fn without_kubewarden_leaves_other_pods_alone() {
+    let policy = WithoutKubewarden::read();
+    for name in ["pod-create", "pod-create-by-statefulset"] {
+        assert!(!policy.matches(&captured(name)), "{name}");
+    }
+}
+
+/// What COMPARE.md says that it doesn't do: it compares images as they are written.
+#[test]
+fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
+    let policy = WithoutKubewarden::read();
+    let mut request = captured("agent-stack-0.47-weak-checks-pod-create");
+    request["object"]["spec"]["initContainers"][2]["image"] =
+        json!("docker.io/library/my-app:v1.2.3");
+    assert_eq!(
+        policy.pull_policies(&request),
+        json!([
+            ["initContainers", "imagecheck-0", "Always"],
+            ["containers", "container-1", "IfNotPresent"],
+        ])
+    );
+    assert_eq!(
+        policy.added_checks(&request),
+        json!([added("container-0", "my-app:v1.2.3", "Always")])
+    );
+}
+
+/// What COMPARE.md says that it doesn't do: one check for several containers.
+#[test]
+fn without_kubewarden_adds_a_check_for_each_container() {
+    let policy = WithoutKubewarden::read();
+    let mut request = captured("agent-stack-0.47-patched-pod-create");
+    request["object"]["spec"]["containers"][1]["image"] = json!("my-app:v1.2.4-fix");
+    assert_eq!(
+        policy.added_checks(&request),
+        json!([
+            added("container-0", "my-app:v1.2.4-fix", "IfNotPresent"),
+            added("container-1", "my-app:v1.2.4-fix", "IfNotPresent"),
+        ])
+    );
 }

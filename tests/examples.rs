@@ -6,9 +6,9 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::settings_problems;
+use common::{captured, settings_problems};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -29,6 +29,22 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The example that does without Kubewarden; tests/comparison.rs evaluates it.
+const WITHOUT_KUBEWARDEN: &str = "without-kubewarden.yaml";
+
+/// Each example of this policy: its file's name and its manifests.
+fn examples() -> Vec<(String, Vec<Value>)> {
+    files("examples", "yaml")
+        .iter()
+        .filter(|path| !path.ends_with(WITHOUT_KUBEWARDEN))
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            let text = fs::read_to_string(path).expect("an example");
+            (name.into_owned(), documents(&text))
+        })
+        .collect()
+}
+
 /// The specifications of this policy in a manifest, members of a group included.
 fn policies(manifest: &Value) -> Vec<&Value> {
     let spec = &manifest["spec"];
@@ -45,10 +61,7 @@ fn policies(manifest: &Value) -> Vec<&Value> {
 
 #[test]
 fn the_settings_of_each_example_are_valid_and_it_may_change_what_they_repair() {
-    for path in files("examples", "yaml") {
-        let name = path.display();
-        let text = fs::read_to_string(&path).expect("an example");
-        let manifests = documents(&text);
+    for (name, manifests) in examples() {
         assert!(manifests.iter().any(|m| !policies(m).is_empty()), "{name}");
         for manifest in &manifests {
             for policy in policies(manifest) {
@@ -65,11 +78,17 @@ fn the_settings_of_each_example_are_valid_and_it_may_change_what_they_repair() {
     }
 }
 
-/// An added check counts for the Pod's quality of service, as all init containers do.
-fn keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
+/// Whether the settings have a check template. An added check counts for the Pod's quality of
+/// service, as all init containers do, so its requests have to equal its limits. The template for
+/// agent-stack-k8s is the exception: it has the resources of the controller's own checks.
+fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     let template = &settings["imageChecks"]["template"];
     if template.is_null() {
         return false;
+    }
+    if settings["imageChecks"]["after"] == json!(["copy-agent"]) {
+        assert_eq!(template["resources"], check_of_agent_stack()["resources"]);
+        return true;
     }
     let resources = &template["resources"];
     for resource in ["cpu", "memory"] {
@@ -83,28 +102,126 @@ fn keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     true
 }
 
+/// A check that agent-stack-k8s 0.47 made, as captured.
+fn check_of_agent_stack() -> Value {
+    let request = captured("agent-stack-0.47-weak-checks-pod-create");
+    let containers = request["object"]["spec"]["initContainers"].as_array();
+    let check = containers
+        .expect("init containers")
+        .iter()
+        .find(|container| container["name"] == "imagecheck-0");
+    check.expect("a check").clone()
+}
+
 #[test]
-fn the_templates_of_checks_have_requests_like_their_limits() {
+fn the_check_templates_keep_guaranteed_pods_guaranteed() {
     let mut count = 0;
-    for path in files("examples", "yaml") {
-        let name = path.display().to_string();
-        let manifests = documents(&fs::read_to_string(&path).expect("an example"));
+    for (name, manifests) in examples() {
         for policy in manifests.iter().flat_map(policies) {
-            count += usize::from(keeps_guaranteed_pods(&policy["settings"], &name));
-        }
-    }
-    for path in files("examples/settings", "yaml") {
-        let name = path.display().to_string();
-        let settings = documents(&fs::read_to_string(&path).expect("settings"));
-        for settings in &settings {
-            count += usize::from(keeps_guaranteed_pods(settings, &name));
+            count += usize::from(template_keeps_guaranteed_pods(&policy["settings"], &name));
         }
     }
     assert!(count > 1, "{count}");
 }
 
 #[test]
-fn settings_that_stand_beside_an_example_are_its_own() {
+fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
+    let (_, manifests) = examples()
+        .into_iter()
+        .find(|(name, _)| name == "agent-stack-k8s.yaml")
+        .expect("the example");
+    let template = &manifests[0]["spec"]["settings"]["imageChecks"]["template"];
+    let check = check_of_agent_stack();
+    for field in ["command", "args", "resources"] {
+        assert_eq!(template[field], check[field], "{field}");
+    }
+    let mounts = check["volumeMounts"].as_array().expect("mounts");
+    assert_eq!(template["volumeMounts"], json!([mounts[0]]));
+    // What Pod Security's level `restricted` demands of a container.
+    let security = &template["securityContext"];
+    assert_eq!(security["allowPrivilegeEscalation"], false);
+    assert_eq!(security["runAsNonRoot"], true);
+    assert_ne!(security["runAsUser"], 0);
+    assert_eq!(security["capabilities"], json!({"drop": ["ALL"]}));
+    assert_eq!(
+        security["seccompProfile"],
+        json!({"type": "RuntimeDefault"})
+    );
+}
+
+/// A mesh may add its containers before or after this policy has run.
+#[test]
+fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
+    let mesh = [
+        "docker.io/istio/proxyv2",
+        "gcr.io/istio-release/proxyv2",
+        "registry.istio.io/release/proxyv2",
+        "cr.l5d.io/linkerd/*",
+    ];
+    let mut count = 0;
+    for (name, manifests) in examples() {
+        for policy in manifests.iter().flat_map(policies) {
+            let settings = &policy["settings"];
+            let coverage = &settings["imageChecks"]["coverage"];
+            if !(coverage == "Fix"
+                || coverage == "Reject"
+                || settings["registry"]["lookup"] == "Pin")
+            {
+                continue;
+            }
+            count += 1;
+            let exempt = settings["exempt"]["images"].as_array().expect("a list");
+            for image in mesh {
+                assert!(exempt.contains(&json!(image)), "{name}: {image}");
+            }
+        }
+    }
+    assert!(count > 5, "{count}");
+}
+
+/// A copy of this policy has all settings of its first installation, but for two.
+#[test]
+fn a_validating_copy_has_the_settings_of_its_first_installation() {
+    let examples = examples();
+    let settings_of = |file: &str, policy: &str| {
+        examples
+            .iter()
+            .filter(|(name, _)| name == file)
+            .flat_map(|(_, manifests)| manifests)
+            .find(|manifest| manifest["metadata"]["name"] == policy)
+            .expect("the policy")["spec"]["settings"]
+            .clone()
+    };
+    for (first, first_policy, copy, copy_policy) in [
+        (
+            "pin-digests.yaml",
+            "consistent-pull-policy",
+            "validating-copy.yaml",
+            "consistent-pull-policy-validating",
+        ),
+        (
+            "every-pod-volumes-istio.yaml",
+            "consistent-pull-policy-every-pod",
+            "every-pod-volumes-istio.yaml",
+            "consistent-pull-policy-every-pod-validating",
+        ),
+    ] {
+        let mut expected = settings_of(first, first_policy);
+        expected["mode"] = json!("Reject");
+        expected["registry"]["maxLookups"] = json!(0);
+        assert_eq!(settings_of(copy, copy_policy), expected, "{copy}");
+    }
+    assert_eq!(
+        settings_of(
+            "every-pod-volumes-istio.yaml",
+            "consistent-pull-policy-every-pod"
+        ),
+        settings_of("every-pod-volumes.yaml", "consistent-pull-policy-every-pod"),
+    );
+}
+
+#[test]
+fn the_settings_beside_an_example_are_its_own() {
     for path in files("examples/settings", "yaml") {
         let name = path.display();
         let settings = documents(&fs::read_to_string(&path).expect("settings"));
@@ -127,7 +244,8 @@ fn the_settings_in_the_documentation_are_valid() {
     let schema = schema.expect("a schema");
     let keys = schema["properties"].as_object().expect("properties");
     let mut count = 0;
-    for path in files("docs", "md") {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    for path in files("docs", "md").into_iter().chain([readme]) {
         let text = fs::read_to_string(&path).expect("a page");
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default();
@@ -139,7 +257,7 @@ fn the_settings_in_the_documentation_are_valid() {
                 .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
-                keeps_guaranteed_pods(&settings, &path.display().to_string());
+                template_keeps_guaranteed_pods(&settings, &path.display().to_string());
                 assert_eq!(
                     settings_problems(&settings),
                     None,

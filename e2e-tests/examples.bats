@@ -1,0 +1,127 @@
+# The examples in examples/, with the requests that they are made for. agent-stack-0.47-* are Jobs and
+# Pods of agent-stack-k8s 0.47, as a real API server sent them.
+
+load lib
+
+agent=ghcr.io/buildkite/agent:3.132.0
+agent_containers="app agent $agent IfNotPresent, app checkout $agent IfNotPresent"
+
+# settings_of EXAMPLE: the settings beside it, as JSON. The embedded host writes them down.
+settings_of() {
+  local written=$BATS_TEST_TMPDIR/settings.jsonl
+  rm -f "$written"
+  "$XTASK" run --request-path "$REVIEWS/pod-create.json" --settings-path "examples/settings/$1.yaml" \
+    --transcript "$written" "$POLICY" >/dev/null </dev/null || fail "examples/settings/$1.yaml is refused"
+  jq -c .settings "$written"
+}
+
+# Pods of a step with `image:`, of steps under default-image-check-pull-policy: IfNotPresent, and of
+# a step whose image podSpecPatch changed.
+@test "agent-stack-k8s.yaml: each of the three Pods gets a check that is strong enough" {
+  settings=$(settings_of agent-stack-k8s)
+  while fields name checks apps; do
+    review "agent-stack-0.47-$name-pod-create"
+    evaluate "$settings"
+    repaired "init copy-agent $agent Always, $checks, $apps, $agent_containers"
+  done <<'ROWS'
+    image-step  | init imagecheck-0 my-app:v1.2.3 IfNotPresent | app container-0 my-app:v1.2.3 IfNotPresent
+    weak-checks | init imagecheck-0 redis:7 Always, init imagecheck-1 my-app:v1.2.3 Always, sidecar sidecar-0 postgres:16 IfNotPresent | app container-0 my-app:v1.2.3 IfNotPresent, app container-1 redis:7 IfNotPresent
+    patched     | init imagecheck-0 my-app:v1.2.3 Always, init imagecheck-1 redis:7 Always, init imagecheck-2 my-app:v1.2.4-fix IfNotPresent | app container-0 my-app:v1.2.4-fix IfNotPresent, app container-1 redis:7 IfNotPresent
+ROWS
+}
+
+@test "agent-stack-k8s.yaml: a check made from the template runs the controller's program behind copy-agent" {
+  settings=$(settings_of agent-stack-k8s)
+  review agent-stack-0.47-image-step-pod-create
+  evaluate "$settings"
+  warned 'imagecheck-0 was added: it pulls my-app:v1.2.3 with IfNotPresent before container-0 does'
+  after '.spec.initContainers[1] == ($template + {name: "imagecheck-0", image: "my-app:v1.2.3", imagePullPolicy: "IfNotPresent"})' \
+    --argjson template "$(jq -c .imageChecks.template <<<"$settings")"
+}
+
+# With skip-image-check-containers the controller makes the Pod of the first row for every step.
+@test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent" {
+  settings=$(settings_of agent-stack-k8s-volumes)
+  while fields name others apps volumes mounted; do
+    review "agent-stack-0.47-$name-pod-create"
+    evaluate "$settings"
+    repaired "init copy-agent $agent Always, ${others:+$others, }$apps, $agent_containers, $volumes"
+    after '[.spec.initContainers[0].volumeMounts[] | select(.mountPath | startswith("/.imagecheck/")) | .name] | sort | join(" ") == $mounted' \
+      --arg mounted "$mounted"
+  done <<'ROWS'
+    image-step  | | app container-0 my-app:v1.2.3 IfNotPresent | volume imagecheck-0 my-app:v1.2.3 IfNotPresent | imagecheck-0
+    weak-checks | sidecar sidecar-0 postgres:16 IfNotPresent | app container-0 my-app:v1.2.3 IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-0 redis:7 Always, volume imagecheck-1 my-app:v1.2.3 Always | imagecheck-0 imagecheck-1
+    patched     | | app container-0 my-app:v1.2.4-fix IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-2 my-app:v1.2.4-fix IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 redis:7 Always | imagecheck-0 imagecheck-1 imagecheck-2
+ROWS
+}
+
+@test "both examples for agent-stack-k8s leave the Jobs as they are, and tell what their Pods need" {
+  for example in agent-stack-k8s agent-stack-k8s-volumes; do
+    settings=$(settings_of "$example")
+    while fields name findings_of_the_job; do
+      row="$example, $row"
+      review "agent-stack-0.47-$name-job-create"
+      evaluate "$settings"
+      [[ $allowed == true ]] || fail "rejected"
+      [[ -z $patch ]] || fail "changed: $patch"
+      same findings "$findings_of_the_job" \
+        "$(jq -r 'map("\(.rule) \(.container)") | join(", ")' <<<"$findings")"
+    done <<'ROWS'
+      image-step  | missing-check container-0
+      weak-checks | weak-check imagecheck-0, weak-check imagecheck-1
+      patched     | missing-check container-0
+ROWS
+  done
+}
+
+# A Job that agent-stack-k8s makes is rejected with the sentence only under templates: Enforce.
+@test "with templates: Enforce, the Job with weak checks is rejected in mode Reject" {
+  settings=$(settings_of agent-stack-k8s | jq -c '. + {mode: "Reject", templates: "Enforce"}')
+  review agent-stack-0.47-weak-checks-job-create
+  evaluate "$settings"
+  rejected 'imagecheck-0 pulls redis:7 with IfNotPresent but container-1 pulls it with Always: set imagecheck-0 to Always; imagecheck-1 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-1 to Always'
+}
+
+# Tekton stops a sidecar of a running Pod by an image of its own.
+@test "tekton.yaml: no check is added, and a sidecar may be stopped" {
+  settings=$(settings_of tekton | jq -c '.registry.lookup = "Off" | .images.requireAlways = ["*"]')
+  pod 'init prepare ghcr.io/tektoncd/pipeline/entrypoint:v1.15.0 IfNotPresent, app step-build app:1 Always, app sidecar-db db:1 Always'
+  evaluate "$settings"
+  untouched
+  edit '.operation = "UPDATE" | .oldObject = .object
+    | .object.spec.containers[1].image = "ghcr.io/tektoncd/pipeline/nop:v1.15.0"'
+  evaluate "$settings"
+  untouched
+}
+
+@test "gitlab-runner.yaml: pull policies of a list stay, Never is replaced, no check is added" {
+  settings=$(settings_of gitlab-runner)
+  pod 'init init-permissions helper:1 IfNotPresent, app build app:1 Always, app helper helper:1 IfNotPresent'
+  evaluate "$settings"
+  untouched
+  pod 'init init-permissions helper:1 IfNotPresent, app build app:1 Never, app helper helper:1 IfNotPresent'
+  evaluate "$settings"
+  repaired 'init init-permissions helper:1 IfNotPresent, app build app:1 IfNotPresent, app helper helper:1 IfNotPresent'
+}
+
+@test "every-pod-volumes-istio.yaml: the copy accepts a mesh's container, and no other without a check" {
+  copy=$(settings_of every-pod-volumes-istio)
+  while fields image verdict; do
+    pod 'init migrate tool:1 IfNotPresent, app web web:1 IfNotPresent'
+    evaluate "$(settings_of every-pod-volumes)"
+    jq --arg image "$image" '.object.spec.containers += [{name: "added", image: $image, imagePullPolicy: "IfNotPresent"}]' \
+      "$request.second" >"$request"
+    evaluate "$copy"
+    if [[ $verdict == accepted ]]; then
+      untouched
+    else
+      rejected 'added pulls other:1 but no image check pulls it first: add imagecheck-1 with IfNotPresent'
+    fi
+  done <<'ROWS'
+    docker.io/istio/proxyv2:1.29.0                         | accepted
+    registry.istio.io/release/proxyv2:1.30.4-distroless    | accepted
+    gcr.io/istio-release/proxyv2:1.28.1                    | accepted
+    cr.l5d.io/linkerd/proxy:edge-26.8.3                    | accepted
+    other:1                                                | rejected
+ROWS
+}

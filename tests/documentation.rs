@@ -1,0 +1,198 @@
+//! The documentation is true where a test can tell: its links lead somewhere, it names one version
+//! of this policy and one name of each thing that Kubewarden has renamed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the repository's files are on the web, at the newest commit.
+const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
+/// Where they are as plain text, at a commit or tag that follows.
+const RAW: &str =
+    "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each page of the documentation: its path from the root and its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let mut pages = Vec::new();
+    for folder in ["", ".github", "docs", "examples"] {
+        let Ok(entries) = fs::read_dir(root().join(folder)) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = fs::read_to_string(&path).expect("a page");
+                let name = path.strip_prefix(root()).expect("below the root");
+                pages.push((name.to_owned(), text));
+            }
+        }
+    }
+    pages.sort();
+    assert!(pages.len() > 10, "{}", pages.len());
+    pages
+}
+
+/// The lines of a page that are no code, with their line numbers.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut in_code = false;
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            lines.push((index + 1, line));
+        }
+    }
+    lines
+}
+
+/// The anchors of a page: its headings, as GitHub writes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text).into_iter().filter_map(|(_, line)| {
+        let heading = line.trim_start_matches('#');
+        (heading.len() < line.len()).then(|| heading.trim().to_lowercase())
+    });
+    headings
+        .map(|heading| {
+            heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+                .map(|c| if c == ' ' { '-' } else { c })
+                .collect()
+        })
+        .collect()
+}
+
+/// The targets of a line's links.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+}
+
+/// Why a link leads nowhere, if it does.
+fn broken(page: &Path, target: &str) -> Option<String> {
+    let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let own = [
+        format!("{REPOSITORY}/blob/main/"),
+        format!("{REPOSITORY}/tree/main/"),
+    ];
+    let path = match own
+        .iter()
+        .find_map(|start| target.strip_prefix(start.as_str()))
+    {
+        Some(path) => root().join(path),
+        None if target.contains("://") => return None,
+        None if target.is_empty() => root().join(page),
+        None => root().join(page).parent()?.join(target),
+    };
+    // Pages on GitHub that are no files.
+    if ["releases", "security"]
+        .iter()
+        .any(|end| path.ends_with(end))
+    {
+        return None;
+    }
+    if !path.exists() {
+        return Some(format!("there is no {}", path.display()));
+    }
+    let text = (!anchor.is_empty()).then(|| fs::read_to_string(&path).expect("a page"))?;
+    (!anchors(&text).contains(anchor)).then(|| format!("{} has no #{anchor}", path.display()))
+}
+
+#[test]
+fn each_link_leads_to_a_file_and_a_heading() {
+    let mut problems = Vec::new();
+    let mut count = 0;
+    for (page, text) in pages() {
+        for (number, line) in prose(&text) {
+            for target in targets(line) {
+                count += 1;
+                problems.extend(
+                    broken(&page, target)
+                        .map(|problem| format!("{}:{number}: {problem}", page.display())),
+                );
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(count > 200, "{count}");
+}
+
+/// Each example has a line in the list of examples.
+#[test]
+fn the_list_of_examples_is_complete() {
+    let list = fs::read_to_string(root().join("examples/README.md")).expect("the list");
+    for entry in fs::read_dir(root().join("examples")).expect("examples") {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_string_lossy();
+        if name.ends_with(".yaml") {
+            assert!(list.contains(&format!("({name})")), "{name} is not listed");
+        }
+    }
+}
+
+/// An address of a file in a release names the version that comes with this documentation.
+#[test]
+fn addresses_in_a_release_name_this_version() {
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let mut count = 0;
+    for (page, text) in pages() {
+        for address in text.split(RAW).skip(1) {
+            let (reference, file) = address.split_once('/').expect("a reference and a path");
+            let file = file.split([')', ' ', '\n']).next().unwrap_or_default();
+            assert!(root().join(file).exists(), "{}: {file}", page.display());
+            // Pictures of the README are those of the newest commit.
+            if !file.starts_with("docs/pictures/") {
+                count += 1;
+                assert_eq!(reference, version, "{}: {file}", page.display());
+            }
+        }
+    }
+    assert!(count > 2, "{count}");
+}
+
+/// Names that Kubewarden has changed, and the name that the documentation uses.
+#[test]
+fn renamed_things_have_their_new_name() {
+    for (old, new) in [
+        // From 1.36 on, the image is in the repository of the adm-controller.
+        (
+            "ghcr.io/kubewarden/policy-server",
+            "ghcr.io/kubewarden/adm-controller/policy-server",
+        ),
+        // Since 1.33, audits write OpenReports by default.
+        (
+            "kubectl get policyreports",
+            "kubectl get reports.openreports.io",
+        ),
+    ] {
+        let pages = pages();
+        for (page, text) in &pages {
+            assert!(
+                !text.contains(old),
+                "{}: {old} is {new} now",
+                page.display()
+            );
+        }
+        assert!(pages.iter().any(|(_, text)| text.contains(new)), "{new}");
+    }
+    // One version of the policy server.
+    let image = "ghcr.io/kubewarden/adm-controller/policy-server:";
+    let mut versions = BTreeSet::new();
+    for (_, text) in pages() {
+        for rest in text.split(image).skip(1) {
+            versions.insert(
+                rest.split_whitespace()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
+        }
+    }
+    assert_eq!(versions.len(), 1, "{versions:?}");
+}
