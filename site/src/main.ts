@@ -54,7 +54,7 @@ const registry = new RegistryView(byId("registry-images"), later);
 const start = new StartView();
 
 const objectEditor = editor(byId("object"), {
-  label: "What comes in, in YAML or JSON",
+  label: "Your object, in YAML or JSON",
   text: FIRST?.text ?? "",
   hint: "Paste a Pod here, or choose an example",
   changed: () => {
@@ -143,20 +143,26 @@ async function update() {
   if (!settings) {
     planner.end();
     byId("plan").hidden = true;
-    nothing({ words: "settings refused", style: "bad" }, "see what is wrong below them");
+    nothing(
+      { words: "settings refused", style: "bad" },
+      "the problems are listed below the settings",
+    );
     return;
   }
   if (list) return plan(mine, list.name, list.inputs, true);
   if (read.items.length > 1) {
-    return plan(mine, "what comes in", [{ name: "what comes in", content: text }], false);
+    return plan(mine, "your objects", [{ name: "your objects", content: text }], false);
   }
   byId("plan").hidden = true;
   const [item] = read.items;
   if (item) return show(mine, item);
   if (broken.length > 0 || read.problems.length > 0) {
-    nothing({ words: "not read", style: "bad" }, "see what is wrong below it");
+    nothing({ words: "not read", style: "bad" }, "the problems are listed below the object");
   } else if (read.others.length > 0) {
-    nothing({ words: "allowed", style: "good" }, "no rule of the policy names it: it is not asked");
+    nothing(
+      { words: "allowed", style: "good" },
+      "no rule of this policy names it, so this policy is not asked",
+    );
   } else {
     nothing({ words: "nothing", style: "good" }, "paste an object, or choose an example");
   }
@@ -174,7 +180,7 @@ function note(read: Read): string {
   if (read.others.length > 0) {
     const names = read.others.slice(0, 3).join(", ");
     const more = read.others.length > 3 ? ` and ${read.others.length - 3} more` : "";
-    parts.push(`The policy is not asked about ${names}${more}.`);
+    parts.push(`This policy is not asked about ${names}${more}.`);
   }
   return parts.join(" ");
 }

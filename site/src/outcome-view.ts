@@ -39,7 +39,7 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
 export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
   const found = rows(item, answer);
   if (found.length === 0) {
-    target.replaceChildren(h("p", { class: "note" }, "There is no image in it."));
+    target.replaceChildren(h("p", { class: "note" }, "The object has no image."));
     return;
   }
   const heads = ["container", "image", "before", "after", "why"];

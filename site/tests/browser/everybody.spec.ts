@@ -21,6 +21,13 @@ test.describe("axe finds nothing", () => {
             },
           ],
           [
+            "a Job and its Pod",
+            async () => {
+              await playground.choose("object", "weak-checks: Job");
+              await expect(page.locator("#pod-verdict .badge")).toHaveText("allowed, repaired");
+            },
+          ],
+          [
             "looked up",
             async () => {
               await playground.choose("settings", "pin-digests");
@@ -64,6 +71,8 @@ test.describe("axe finds nothing", () => {
 
 test("everything can be reached and done with the keyboard", async ({ playground }) => {
   const { page } = playground;
+  await playground.chooseSmallExample();
+  await page.locator("body").click({ position: { x: 1, y: 1 } });
   const reached = new Set<string>();
   const focused = () =>
     page.evaluate(() => {
@@ -91,6 +100,7 @@ test("everything can be reached and done with the keyboard", async ({ playground
     "settings",
     "scenario",
     "copies",
+    "missing-images",
     "copy-object",
     "audit",
     "copy-link",
