@@ -47,3 +47,8 @@ export function imageName(image: string): string {
   const end = tag === undefined && digest !== undefined ? `@${digest}` : `:${tag ?? "latest"}`;
   return `${registry}/${repository}${end}`;
 }
+
+/** The image with the first digits of its digest, to be shown. */
+export function shortDigest(image: string): string {
+  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
+}

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
+import { shortDigest } from "./image.ts";
 import type { Item } from "./objects.ts";
 import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts";
 
@@ -114,11 +115,6 @@ function placeRow(row: Row): HTMLElement {
 function image({ image, imageBefore }: Row): (Node | string)[] {
   const before = imageBefore === undefined ? [] : [h("del", {}, shortDigest(imageBefore))];
   return [...before, shortDigest(image)];
-}
-
-/** A digest is told by its first digits; the whole one is in what comes out. */
-function shortDigest(image: string): string {
-  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
 }
 
 /**

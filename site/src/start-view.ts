@@ -2,6 +2,7 @@
 
 import { byId, h } from "./dom.ts";
 import { drawing } from "./drawing.ts";
+import { shortDigest } from "./image.ts";
 import type { JsonObject } from "./json.ts";
 import { imagesOf, type Registry, type Scenario, simulate } from "./start.ts";
 
@@ -88,7 +89,11 @@ export class StartView {
   }
 
   #button(name: string, written: string): HTMLButtonElement {
-    const button = h("button", { type: "button", class: "chip", "data-image": name }, written);
+    const button = h(
+      "button",
+      { type: "button", class: "chip", "data-image": name, title: written },
+      shortDigest(written),
+    );
     button.addEventListener("click", () => {
       if (!this.#missing.delete(name)) this.#missing.add(name);
       this.#draw();

@@ -7,7 +7,7 @@
  * spelling asks the registry again.
  */
 
-import { imageName, parseReference } from "./image.ts";
+import { imageName, parseReference, shortDigest } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** What happens to the registry. */
@@ -161,7 +161,9 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   }
   const asks = steps.some((step) => step.fate === "registry");
   const copies = scenario.registry === "up" || asks ? "" : ", with the node's copies";
-  const missing = new Set(steps.filter((step) => step.missing).map((step) => step.image));
+  const missing = new Set(
+    steps.filter((step) => step.missing).map((step) => shortDigest(step.image)),
+  );
   const served =
     missing.size > 0 ? ` Missing, but the node has a copy: ${shortList([...missing])}.` : "";
   return { style: "good", sentence: `Every container starts${copies}.${served}` };
@@ -176,7 +178,7 @@ function waits(found: Step[], howLong = ""): string {
     : found.every((step) => step.policy === "Never")
       ? "ErrImageNeverPull"
       : "ImagePullBackOff";
-  const images = [...new Set(found.map((step) => step.image))];
+  const images = [...new Set(found.map((step) => shortDigest(step.image)))];
   const why = found.every((step) => step.missing && step.policy !== "Never")
     ? `, as ${shortList(images)} ${images.length > 1 ? "are" : "is"} missing`
     : "";

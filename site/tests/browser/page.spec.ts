@@ -505,6 +505,7 @@ test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ pla
 
 test("10,000 Pods are planned beside the page, which stays usable", async ({ playground }) => {
   const { page } = playground;
+  await playground.chooseSmallExample();
   await page.locator("#files").setInputFiles({
     name: "many.json",
     mimeType: "application/json",

@@ -210,6 +210,12 @@ describe("a sentence says how it ends", () => {
       without(true, "app:v1"),
       "good: Every container starts. Missing, but the node has a copy: app:v1.",
     ],
+    [
+      "digests are shortened",
+      { containers: [container("app", `app:v1@sha256:${"0123456789abcdef".repeat(4)}`, "Always")] },
+      without(true, "app:v1"),
+      "bad: app waits for ever (ImagePullBackOff), as app:v1@sha256:0123456789ab… is missing. No init container shows the failure: the Pod hangs.",
+    ],
     ["all is well", checked("Always", "Always"), up, "good: Every container starts."],
     [
       "every app container waits for a volume",
