@@ -64,10 +64,12 @@ spec:
 test("the outage", async ({ playground }) => {
   const { page } = playground;
   await page.setViewportSize({ width: 1280, height: 1010 });
+  await playground.chooseSmallExample();
   await playground.type("object", JOB);
   await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: UseCached\n");
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
   await expect(page.locator("#told")).toContainText("gives no answer");
+  await page.locator("#scenario").selectOption("away");
   await picture("playground-outage", page);
 });
 
