@@ -42,7 +42,11 @@ export function drawing(heading: string, steps: Step[], scenario: Scenario): HTM
       last || step.kind === "sidecar" || step.fate === "waits" ? WIDTH - 2 : from + wide - 4;
     picture.append(
       svg("text", { x: 0, y: y + 13, class: "name" }, shorten(KINDS[step.kind] + step.name, 18)),
-      svg("text", { x: 0, y: y + 26, class: "policy" }, step.policy || "(not set)"),
+      svg(
+        "text",
+        { x: 0, y: y + 26, class: step.missing ? "policy missing" : "policy" },
+        (step.policy || "(not set)") + (step.missing ? ", missing" : ""),
+      ),
       svg("rect", {
         x: from,
         y: y + 5,
@@ -84,7 +88,7 @@ function describe(steps: Step[]): string {
   return steps
     .map(
       (step) =>
-        `${KINDS[step.kind]}${step.name} (${step.policy || "no policy"}) ${WORDS[step.fate]}`,
+        `${KINDS[step.kind]}${step.name} (${step.policy || "no policy"}${step.missing ? ", image missing" : ""}) ${WORDS[step.fate]}`,
     )
     .join("; ");
 }

@@ -1,9 +1,16 @@
 /** The examples to choose from: those of the repository. */
 
-import { isObject, type Json } from "./json.ts";
+import { imageName } from "./image.ts";
+import { at, isObject, type Json } from "./json.ts";
+import type { Choices } from "./start-view.ts";
 import { toYaml } from "./yaml.ts";
 
-export type Example = { label: string; text: string };
+export type Example = {
+  label: string;
+  text: string;
+  /** What is chosen for the drawing, to show what the example is about. */
+  choices?: Partial<Choices>;
+};
 export type Group = { label: string; examples: Example[] };
 
 const own = import.meta.glob<string>("../examples/*.yaml", {
@@ -52,11 +59,49 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
+/**
+ * What agent-stack-k8s 0.47 makes of three steps. The labels say what is special about each, and
+ * the choices show it.
+ */
+const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
+  // The check has IfNotPresent and passes on an old copy. Its container has Always.
+  { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },
+  // The image has no check at all.
+  { name: "image-step", choices: { missing: [imageName("my-app:v1.2.3")], copies: false } },
+  // podSpecPatch changed an image after its check was made.
+  { name: "patched", choices: { missing: [imageName("my-app:v1.2.4-fix")], copies: false } },
+];
+const AGENT_STACK_FILE = /\/agent-stack-0\.47-/;
+
+function agentStack(): Group {
+  const examples = AGENT_STACK.flatMap(({ name, choices }) =>
+    ["Pod", "Job"].flatMap((kind) => {
+      const file = `agent-stack-0.47-${name}-${kind.toLowerCase()}-create.json`;
+      const path = Object.keys(reviews).find((path) => path.endsWith(`/${file}`));
+      const json = path && reviews[path];
+      return json ? [{ label: `${name}: ${kind}`, text: objectOf(json), choices }] : [];
+    }),
+  );
+  return { label: "agent-stack-k8s 0.47", examples };
+}
+
+/** The object of a review as YAML: shorter than the review, and no different for this policy. */
+function objectOf(json: string): string {
+  const object = at(JSON.parse(json) as Json, "request", "object");
+  if (isObject(object) && isObject(object["metadata"])) delete object["metadata"]["managedFields"];
+  return toYaml(object ?? null);
+}
+
+const otherReviews = Object.fromEntries(
+  Object.entries(reviews).filter(([path]) => !AGENT_STACK_FILE.test(path)),
+);
+
 /** What comes in. The first is the one that the page begins with. */
 export const OBJECTS: Group[] = [
+  agentStack(),
   group("Manifests", own, (text) => text),
   group("Requests", requests, readable),
-  group("Reviews captured from an API server", reviews, readable),
+  group("Reviews captured from an API server", otherReviews, readable),
 ];
 
 /** Settings. The first are empty. */
@@ -65,5 +110,12 @@ export const SETTINGS: Group[] = [
   group("For a purpose", settings, (text) => text),
 ];
 
-/** The example that the page begins with. */
-export const FIRST = OBJECTS[0]?.examples.find(({ label }) => label === "ci-job");
+/** The example that the page begins with, and its settings. */
+export const FIRST: (Example & { settings: string }) | undefined = OBJECTS[0]?.examples
+  .slice(0, 1)
+  .map((example) => ({ ...example, settings: settingsFor("agent-stack-k8s") }))[0];
+
+function settingsFor(label: string): string {
+  const examples = SETTINGS.flatMap(({ examples }) => examples);
+  return examples.find((example) => example.label === label)?.text ?? "";
+}

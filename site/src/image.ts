@@ -35,3 +35,20 @@ export function parseReference(image: string): Reference | undefined {
   if (digest !== undefined && !digests.test(digest)) return undefined;
   return { registry, repository: name.slice(registry.length + 1), tag, digest };
 }
+
+/**
+ * One name for all spellings of an image: `nginx` is `docker.io/library/nginx:latest`. A digest is
+ * part of the name only where there is no tag. An image that can't be parsed keeps its spelling.
+ */
+export function imageName(image: string): string {
+  const found = parseReference(image);
+  if (!found) return image;
+  const { registry, repository, tag, digest } = found;
+  const end = tag === undefined && digest !== undefined ? `@${digest}` : `:${tag ?? "latest"}`;
+  return `${registry}/${repository}${end}`;
+}
+
+/** The image with the first digits of its digest, to be shown. */
+export function shortDigest(image: string): string {
+  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
+}

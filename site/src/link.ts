@@ -5,9 +5,10 @@
  */
 
 import type { Table } from "./registry.ts";
+import type { Choices } from "./start-view.ts";
 
-/** What a person has typed. */
-export type Typed = { object: string; settings: string; registry: Table };
+/** What a person has typed and chosen. Links of the first release have no `start`. */
+export type Typed = { object: string; settings: string; registry: Table; start?: Choices };
 
 const VERSION = "1=";
 
@@ -44,7 +45,7 @@ export async function fromFragment(fragment: string): Promise<Typed | undefined>
     );
     const typed = JSON.parse(json) as Partial<Typed>;
     if (typeof typed.object !== "string" || typeof typed.settings !== "string") throw new Error();
-    return { object: typed.object, settings: typed.settings, registry: typed.registry ?? {} };
+    return { ...(typed as Typed), registry: typed.registry ?? {} };
   } catch (cause) {
     throw new Error("the link is damaged: ask for it again, it may have been cut", { cause });
   }

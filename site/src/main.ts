@@ -1,8 +1,8 @@
 /** The page: what is typed goes to the policy, and its answer onto the page. */
 
 import schema from "virtual:settings-schema";
+import { podRequest, type WorkloadPod } from "./controller.ts";
 import { byId, copy, h, save } from "./dom.ts";
-import { drawing } from "./drawing.ts";
 import { changedView, editor } from "./editor.ts";
 import { answerOf, type Evaluation, evaluate, validateSettings } from "./evaluate.ts";
 import { type Example, FIRST, type Group, OBJECTS, SETTINGS } from "./examples.ts";
@@ -18,7 +18,7 @@ import type { Table } from "./registry.ts";
 import { title, type Verdict, verdict } from "./report.ts";
 import { RegistryView } from "./registry-view.ts";
 import { locate, readSettings } from "./settings.ts";
-import { type Registry, type Scenario, simulate } from "./start.ts";
+import { DEFAULT_CHOICES, StartView } from "./start-view.ts";
 import { asksRegistries, kwctlLine, metadataOf, policyYaml, requestFile } from "./takeaway.ts";
 import type { Input } from "./worker.ts";
 import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
@@ -31,8 +31,12 @@ const LONG = 500_000;
 const runner = new Runner();
 const planner = new Runner();
 
-/** What is shown below the plan. */
-let shown: { item: Item; evaluation: Evaluation } | undefined;
+/** An object, and the answer to its request. */
+type Shown = { item: Item; evaluation: Evaluation };
+/** The object that is shown below the plan. */
+let shown: Shown | undefined;
+/** The Pod that is made from this object, if it is a workload. */
+let shownPod: Shown | undefined;
 /** The list that is planned: what stands in the editor, or what was opened. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
@@ -47,8 +51,10 @@ const later = () => {
 
 const registry = new RegistryView(byId("registry-images"), later);
 
+const start = new StartView();
+
 const objectEditor = editor(byId("object"), {
-  label: "What comes in, in YAML or JSON",
+  label: "Your object, in YAML or JSON",
   text: FIRST?.text ?? "",
   hint: "Paste a Pod here, or choose an example",
   changed: () => {
@@ -65,7 +71,7 @@ const objectEditor = editor(byId("object"), {
 
 const settingsEditor = editor(byId("settings"), {
   label: "Settings, in YAML",
-  text: "",
+  text: FIRST?.settings ?? "",
   hint: "Nothing is set: mode is Fix",
   schema,
   changed: () => {
@@ -137,20 +143,26 @@ async function update() {
   if (!settings) {
     planner.end();
     byId("plan").hidden = true;
-    nothing({ words: "settings refused", style: "bad" }, "see what is wrong below them");
+    nothing(
+      { words: "settings refused", style: "bad" },
+      "the problems are listed below the settings",
+    );
     return;
   }
   if (list) return plan(mine, list.name, list.inputs, true);
   if (read.items.length > 1) {
-    return plan(mine, "what comes in", [{ name: "what comes in", content: text }], false);
+    return plan(mine, "your objects", [{ name: "your objects", content: text }], false);
   }
   byId("plan").hidden = true;
   const [item] = read.items;
   if (item) return show(mine, item);
   if (broken.length > 0 || read.problems.length > 0) {
-    nothing({ words: "not read", style: "bad" }, "see what is wrong below it");
+    nothing({ words: "not read", style: "bad" }, "the problems are listed below the object");
   } else if (read.others.length > 0) {
-    nothing({ words: "allowed", style: "good" }, "no rule of the policy names it: it is not asked");
+    nothing(
+      { words: "allowed", style: "good" },
+      "no rule of this policy names it, so this policy is not asked",
+    );
   } else {
     nothing({ words: "nothing", style: "good" }, "paste an object, or choose an example");
   }
@@ -168,7 +180,7 @@ function note(read: Read): string {
   if (read.others.length > 0) {
     const names = read.others.slice(0, 3).join(", ");
     const more = read.others.length > 3 ? ` and ${read.others.length - 3} more` : "";
-    parts.push(`The policy is not asked about ${names}${more}.`);
+    parts.push(`This policy is not asked about ${names}${more}.`);
   }
   return parts.join(" ");
 }
@@ -176,74 +188,98 @@ function note(read: Read): string {
 /** No answer: only a verdict. */
 function nothing(words: Verdict, about: string) {
   shown = undefined;
+  shownPod = undefined;
   showVerdict(byId("verdict"), words, about);
   byId("told").replaceChildren();
   byId("places").replaceChildren();
-  for (const id of ["start", "diff-section", "audit-section", "away"]) byId(id).hidden = true;
+  start.show(undefined);
+  for (const id of ["pod", "diff-section", "pod-diff-section", "audit-section", "away"]) {
+    byId(id).hidden = true;
+  }
 }
 
-/** Evaluates an object and shows the answer. */
+/** Evaluates a request. A failure of the module counts as an answer, as in policy-server. */
+async function evaluated(item: Item, settings: JsonObject): Promise<Shown> {
+  try {
+    return { item, evaluation: await runner.evaluate(item, settings, registry.table) };
+  } catch (error) {
+    if (error instanceof Ended) throw error;
+    const answer = { accepted: false, code: 500, message: (error as Error).message };
+    return { item, evaluation: { answer, asked: [] } };
+  }
+}
+
+/** Evaluates an object, and the Pod that is made from it, and shows the answers. */
 async function show(mine: number, item: Item) {
   if (!settings) return;
-  let evaluation: Evaluation;
+  let object: Shown;
+  let pod: Shown | undefined;
+  let made: ReturnType<typeof podRequest>;
   try {
-    evaluation = await runner.evaluate(item, settings, registry.table);
+    object = await evaluated(item, settings);
+    made = podRequest(item, object.evaluation.answer);
+    pod = made && (await evaluated(made.item, settings));
   } catch (error) {
-    if (mine !== round || error instanceof Ended) return;
-    const answer = { accepted: false, code: 500, message: (error as Error).message };
-    evaluation = { answer, asked: [] };
+    if (error instanceof Ended) return;
+    throw error;
   }
   if (mine !== round) return;
-  shown = { item, evaluation };
+  shown = object;
+  shownPod = pod;
+  const { evaluation } = shown;
   showVerdict(byId("verdict"), verdict(evaluation.answer), title(item));
   showTold(byId("told"), evaluation);
   showPlaces(byId("places"), item, evaluation);
-  const looked = evaluation.asked.filter(({ operation }) => operation === "v1/manifest_digest");
+  showPod(made?.made);
+  const asked = [...evaluation.asked, ...(pod?.evaluation.asked ?? [])];
+  const looked = asked.filter(({ operation }) => operation === "v1/manifest_digest");
   registry.show(looked.map(({ image }) => image));
   byId("registry").hidden = registry.rows === 0 || !asksRegistries(settings);
   showStart();
-  showChanged();
-  byId("audit-section").hidden = !showAudit(byId("audit"), evaluation);
+  showChanged("diff", "The object that comes out, with what changed", shown);
+  showChanged("pod-diff", "The Pod that comes out, with what changed", shownPod);
+  byId("audit-section").hidden = !showAudit(byId("audit"), [shown, shownPod]);
   await showAway();
 }
 
-function showStart() {
-  const before = shown && podSpec(shown.item.request["object"]);
-  // A Pod that exists has started already.
-  const starts =
-    before && (shown?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(shown?.item.kind ?? ""));
-  byId("start").hidden = !starts;
-  if (!shown || !before || !starts) return;
-  const scenario: Scenario = {
-    registry: byId<HTMLSelectElement>("scenario").value as Registry,
-    copies: byId<HTMLInputElement>("copies").checked,
-  };
-  const { answer } = shown.evaluation;
-  const after = podSpec(answer.mutated_object);
-  const drawings = byId("drawings");
-  drawings.replaceChildren(
-    drawing(after ? "Before" : "As it is", simulate(before, scenario), scenario),
-  );
-  if (after) drawings.append(drawing("After", simulate(after, scenario), scenario));
-  else if (!answer.accepted) {
-    drawings.append(h("p", { class: "note" }, "It is rejected: it never gets to a node."));
-  }
+/** Shows the answer to the request for a workload's Pod. */
+function showPod(made: WorkloadPod | undefined) {
+  byId("pod").hidden = !shownPod || !made;
+  if (!shownPod || !made) return;
+  const { item, evaluation } = shownPod;
+  const between = made.between
+    ? ` The Pod belongs to ${made.between}, which this policy accepts untouched because it has a controller.`
+    : "";
+  byId("pod-note").textContent =
+    `The ${made.controller} makes this Pod from the pod template.${between} Uids and random ends of names are made up here.`;
+  showVerdict(byId("pod-verdict"), verdict(evaluation.answer), title(item));
+  showTold(byId("pod-told"), evaluation);
+  showPlaces(byId("pod-places"), item, evaluation);
 }
 
-/** What comes out, its keys in the order of what came in. */
-function changedObject(): string | undefined {
-  const mutated = shown?.evaluation.answer.mutated_object;
+function showStart() {
+  const drawn = shownPod ?? shown;
+  const before = drawn && podSpec(drawn.item.request["object"]);
+  // A Pod that exists has started already.
+  const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
+  if (!drawn || !before || !starts) return start.show(undefined);
+  const { answer } = drawn.evaluation;
+  start.show({ before, after: podSpec(answer.mutated_object), rejected: !answer.accepted });
+}
+
+/** The object that comes out, its keys in the order of the object that came in. */
+function changedObject(one: Shown | undefined): string | undefined {
+  const mutated = one?.evaluation.answer.mutated_object;
   return mutated === undefined
     ? undefined
-    : toYaml(inOrderOf(mutated, shown?.item.request["object"]));
+    : toYaml(inOrderOf(mutated, one?.item.request["object"]));
 }
 
-function showChanged() {
-  const after = changedObject();
-  byId("diff-section").hidden = after === undefined;
-  if (!shown || after === undefined) return;
-  const before = toYaml(shown.item.request["object"] ?? null);
-  changedView(byId("diff"), "The object that comes out, with what changed", before, after);
+function showChanged(id: "diff" | "pod-diff", label: string, one: Shown | undefined) {
+  const after = changedObject(one);
+  byId(`${id}-section`).hidden = after === undefined;
+  if (!one || after === undefined) return;
+  changedView(byId(id), label, toYaml(one.item.request["object"] ?? null), after);
 }
 
 async function showAway() {
@@ -308,7 +344,12 @@ function manifests(files: Iterable<File>): Input[] {
     .map((file) => ({ name: file.webkitRelativePath || file.name, content: file }));
 }
 
-function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Example) => void) {
+function fill(
+  select: HTMLSelectElement,
+  groups: Group[],
+  first: string | undefined,
+  chosen: (example: Example) => void,
+) {
   const examples: Example[] = [];
   select.append(h("option", { value: "" }, "Choose…"));
   for (const { label, examples: members } of groups) {
@@ -327,11 +368,24 @@ function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Exam
     // The editor forgets the example with each change, this one included.
     select.value = value;
   });
+  const index = examples.findIndex(({ text }) => text === first);
+  select.value = index < 0 ? "" : String(index);
+}
+
+/** The request as a review, for the editor and for links. */
+function review({ request }: Item): string {
+  return toYaml({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
 }
 
 function listen() {
-  fill(byId("object-example"), OBJECTS, ({ text }) => objectEditor.replace(text));
-  fill(byId("settings-example"), SETTINGS, ({ text }) => settingsEditor.replace(text));
+  fill(byId("object-example"), OBJECTS, FIRST?.text, (example) => {
+    start.choices = { ...DEFAULT_CHOICES, ...example.choices };
+    objectEditor.replace(example.text);
+  });
+  fill(byId("settings-example"), SETTINGS, FIRST?.settings, ({ text }) =>
+    settingsEditor.replace(text),
+  );
+  start.choices = { ...DEFAULT_CHOICES, ...FIRST?.choices };
   byId("clear").addEventListener("click", () => {
     objectEditor.replace("");
     objectEditor.goTo(0);
@@ -354,8 +408,6 @@ function listen() {
     event.preventDefault();
     open(files);
   });
-  byId("scenario").addEventListener("change", showStart);
-  byId("copies").addEventListener("change", showStart);
 
   const tell = (text: string) => {
     byId("away-note").textContent = text;
@@ -373,21 +425,18 @@ function listen() {
   };
   copying("copy-kwctl", () => byId("kwctl").textContent ?? "");
   copying("copy-policy", () => byId("policy").textContent ?? "");
-  copying("copy-object", () => changedObject() ?? "");
+  copying("copy-object", () => changedObject(shown) ?? "");
+  copying("copy-pod", () => changedObject(shownPod) ?? "");
+  byId("open-pod").addEventListener("click", () => {
+    if (shownPod) objectEditor.replace(review(shownPod.item));
+  });
   byId("copy-link").addEventListener("click", async () => {
-    // Of a list that was opened, the object that is looked at.
-    const review =
-      list && shown
-        ? {
-            apiVersion: "admission.k8s.io/v1",
-            kind: "AdmissionReview",
-            request: shown.item.request,
-          }
-        : undefined;
     const fragment = await toFragment({
-      object: review ? toYaml(review) : objectEditor.text(),
+      // Of a list that was opened, the object that is looked at.
+      object: list && shown ? review(shown.item) : objectEditor.text(),
       settings: settingsEditor.text(),
       registry: registry.table,
+      start: start.choices,
     });
     // The address is the link from now on, so it is there even if it can't be copied.
     history.replaceState(null, "", `#${fragment}`);
@@ -407,6 +456,7 @@ async function follow(): Promise<void> {
     const typed = await fromFragment(location.hash);
     if (!typed) return;
     registry.table = typed.registry;
+    start.choices = { ...DEFAULT_CHOICES, ...typed.start };
     settingsEditor.replace(typed.settings);
     objectEditor.replace(typed.object);
   } catch (error) {

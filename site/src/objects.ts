@@ -109,21 +109,31 @@ function replaced(object: JsonObject, [key, ...rest]: string[], value: Json): Js
 }
 
 function readObject(object: JsonObject, into: Read) {
+  const item = createRequest(object, creator(object));
+  if (item) into.items.push(item);
+  else {
+    const name = textAt(object, "metadata", "name") ?? textAt(object, "metadata", "generateName");
+    into.others.push(`${String(object["kind"])} ${name ?? ""}`.trim());
+  }
+}
+
+/**
+ * The CREATE request that the API server would send for an object, with the defaults filled in;
+ * `undefined` if no rule of this policy names the object's kind.
+ */
+export function createRequest(object: JsonObject, userInfo: JsonObject): Item | undefined {
   const [version = "", group = ""] = String(object["apiVersion"]).split("/").reverse();
   const kind = String(object["kind"]);
   const name = textAt(object, "metadata", "name");
   const generated = textAt(object, "metadata", "generateName");
   const known = knownKind(group, kind);
-  if (!known) {
-    into.others.push(`${kind} ${name ?? generated ?? ""}`.trim());
-    return;
-  }
+  if (!known) return undefined;
   const found = at(object, ...known.spec);
   const filled = isObject(found) ? withDefaults(found) : undefined;
   const namespace = textAt(object, "metadata", "namespace") ?? "default";
   const gvk = { group, version, kind };
   const gvr = { group, version, resource: known.resource };
-  into.items.push({
+  return {
     request: {
       uid: "00000000-0000-4000-8000-000000000000",
       kind: gvk,
@@ -133,7 +143,7 @@ function readObject(object: JsonObject, into: Read) {
       ...(name === undefined ? {} : { name }),
       namespace,
       operation: "CREATE",
-      userInfo: creator(object),
+      userInfo,
       object: filled ? replaced(object, known.spec, filled.spec) : object,
       dryRun: false,
       options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
@@ -143,7 +153,7 @@ function readObject(object: JsonObject, into: Read) {
     name: name ?? (generated ? `${generated}*` : "(no name)"),
     operation: "CREATE",
     defaults: filled?.defaults ?? [],
-  });
+  };
 }
 
 /** Who created it: a mirror Pod in a list from a cluster was made by its kubelet. */

@@ -2,8 +2,9 @@
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
+import { shortDigest } from "./image.ts";
 import type { Item } from "./objects.ts";
-import { RULES, type Row, rows, rulesOf, type Verdict } from "./report.ts";
+import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts";
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
@@ -39,7 +40,7 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
 export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
   const found = rows(item, answer);
   if (found.length === 0) {
-    target.replaceChildren(h("p", { class: "note" }, "There is no image in it."));
+    target.replaceChildren(h("p", { class: "note" }, "The object has no image."));
     return;
   }
   const heads = ["container", "image", "before", "after", "why"];
@@ -116,32 +117,39 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
   return [...before, shortDigest(image)];
 }
 
-/** A digest is told by its first digits; the whole one is in what comes out. */
-function shortDigest(image: string): string {
-  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
+/**
+ * The audit annotations of each answer, each a list as a table would be too much: JSON, indented.
+ * With two answers, each has its object as heading. Returns whether there is any annotation.
+ */
+export function showAudit(
+  target: HTMLElement,
+  answers: ({ item: Item; evaluation: Evaluation } | undefined)[],
+): boolean {
+  const found = answers.filter((one) => one !== undefined);
+  target.replaceChildren();
+  for (const { item, evaluation } of found) {
+    const annotations = Object.entries(evaluation.answer.audit_annotations ?? {});
+    if (annotations.length === 0) continue;
+    if (found.length > 1) target.append(h("h3", {}, title(item)));
+    target.append(...annotations.map(([key, json]) => annotation(key, json)));
+  }
+  return target.childElementCount > 0;
 }
 
-/** The audit annotations, each a list as a table would be too much: JSON, indented. */
-export function showAudit(target: HTMLElement, { answer }: Evaluation): boolean {
-  const annotations = Object.entries(answer.audit_annotations ?? {});
-  target.replaceChildren(
-    ...annotations.map(([key, json]) => {
-      let count = 1;
-      let text = json;
-      try {
-        const value: unknown = JSON.parse(json);
-        count = Array.isArray(value) ? value.length : 1;
-        text = JSON.stringify(value, null, 2);
-      } catch {
-        // Shown as it is.
-      }
-      return h(
-        "details",
-        {},
-        h("summary", {}, h("code", {}, key), ` (${count})`),
-        h("pre", { tabindex: 0, role: "group", "aria-label": key }, text),
-      );
-    }),
+function annotation(key: string, json: string): HTMLElement {
+  let count = 1;
+  let text = json;
+  try {
+    const value: unknown = JSON.parse(json);
+    count = Array.isArray(value) ? value.length : 1;
+    text = JSON.stringify(value, null, 2);
+  } catch {
+    // Shown as it is.
+  }
+  return h(
+    "details",
+    {},
+    h("summary", {}, h("code", {}, key), ` (${count})`),
+    h("pre", { tabindex: 0, role: "group", "aria-label": key }, text),
   );
-  return annotations.length > 0;
 }

@@ -70,11 +70,12 @@ export const RULES: Record<string, string> = {
   "invalid-image": "no node can pull an image by this name",
   "stuck-pull": "the Pod waits for its image right now",
   "disallowed-policy": "the settings demand or forbid a pull policy for this image",
-  registry: "what the registry said of the image",
+  registry: "the registry's answer about the image",
   "weak-check": "an image check pulls less often than the container that it guards",
   "missing-check": "no image check pulls this image first",
-  default: "nobody chose a pull policy: the settings have one for that",
-  "pull-once": "a check pulls the image with Always just before, so that once is enough",
+  default: "the author chose no pull policy, so the settings' default applies",
+  "pull-once":
+    "an image check pulls the image with Always just before, so its containers need not pull it again",
   "replace-check": "an image volume takes the place of a check that a controller made",
 };
 

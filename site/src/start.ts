@@ -1,13 +1,13 @@
 /**
- * How a Pod starts on a node: init containers one after the other, then the containers together;
- * who asks the registry, who takes the node's copy, and who waits.
+ * How a Pod starts on a node: init containers one after the other, then the app containers together.
+ * For each: whether it asks the registry, takes the node's copy, or waits.
  *
  * As observed on kubelet 1.36 with containerd: an image volume is pulled before the container that
  * mounts it starts; a node's copy counts for the repository as it is written, so that another
  * spelling asks the registry again.
  */
 
-import { parseReference } from "./image.ts";
+import { imageName, parseReference, shortDigest } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** What happens to the registry. */
@@ -18,6 +18,8 @@ export type Scenario = {
   registry: Registry;
   /** Whether the node has a copy of every image. */
   copies: boolean;
+  /** The images that are no longer in their registries, by `imageName`. */
+  missing: ReadonlySet<string>;
 };
 
 /** What becomes of a container or of an image volume. */
@@ -40,8 +42,27 @@ export type Step = {
   slot: number;
   image: string;
   policy: string;
+  /** The image is no longer in its registry. */
+  missing: boolean;
   fate: Fate;
 };
+
+/** The images of some Pods, each once: its `imageName`, and how it is written first. */
+export function imagesOf(specs: (JsonObject | undefined)[]): Map<string, string> {
+  const images = new Map<string, string>();
+  const add = (image: string | undefined) => {
+    if (image && parseReference(image) && !images.has(imageName(image))) {
+      images.set(imageName(image), image);
+    }
+  };
+  for (const spec of specs) {
+    for (const volume of listAt(spec, "volumes")) add(textAt(volume, "image", "reference"));
+    for (const list of ["initContainers", "containers"]) {
+      for (const container of listAt(spec, list)) add(textAt(container, "image"));
+    }
+  }
+  return images;
+}
 
 /** Runs through the start of a Pod. */
 export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step[] {
@@ -57,13 +78,14 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   let up = scenario.registry !== "away";
   let stuck = false;
 
+  const missing = (image: string) => scenario.missing.has(imageName(image));
   const pull = (image: string, policy: string): Fate => {
     if (!parseReference(image)) return "waits";
     const key = withTag(image);
     const there = scenario.copies || onNode.has(key);
     if (policy === "Never") return there ? "node" : "waits";
     if (policy === "IfNotPresent" && there) return "node";
-    if (!up) return "waits";
+    if (!up || missing(image)) return "waits";
     onNode.add(key);
     return "registry";
   };
@@ -84,14 +106,15 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
       const image = textAt(volume, "reference") ?? "";
       const policy = textAt(volume, "pullPolicy") ?? "";
       const outcome = fate ?? pull(image, policy);
-      steps.push({ name, kind: "volume", early, slot, image, policy, fate: outcome });
+      const volumeStep = { name, kind: "volume", early, slot, image, policy } as const;
+      steps.push({ ...volumeStep, missing: missing(image), fate: outcome });
       if (outcome === "waits") fate = "never";
     }
     const image = textAt(container, "image") ?? "";
     const policy = textAt(container, "imagePullPolicy") ?? "";
     const name = textAt(container, "name") ?? "";
-    steps.push({ name, kind, early, slot, image, policy, fate: fate ?? pull(image, policy) });
-    return steps.at(-1)?.fate;
+    const outcome = fate ?? pull(image, policy);
+    steps.push({ name, kind, early, slot, image, policy, missing: missing(image), fate: outcome });
   };
 
   const init = listAt(spec, "initContainers");
@@ -113,52 +136,62 @@ function withTag(image: string): string {
 
 export type Ending = { style: "good" | "notice" | "bad"; sentence: string };
 
-/** How it ends, in a sentence. */
+/** Says in a sentence how the start of a Pod ends. */
 export function ending(steps: Step[], scenario: Scenario): Ending {
-  const names = (found: Step[]) => {
-    const all = found.map((step) => step.name);
-    const shown = all.slice(0, 3).join(", ");
-    return all.length > 3 ? `${shown} and ${all.length - 3} more` : shown;
-  };
+  if (steps.length === 0) return { style: "good", sentence: "There is nothing to start." };
   const waiting = steps.filter((step) => step.fate === "waits");
   const early = waiting.filter((step) => step.early);
-  const late = waiting.filter((step) => !step.early);
-  const reason = (found: Step[]) =>
-    found.every((step) => !parseReference(step.image))
-      ? "InvalidImageName"
-      : found.every((step) => step.policy === "Never")
-        ? "ErrImageNeverPull"
-        : "ImagePullBackOff";
-  const wait = (found: Step[]) => (found.length > 1 ? "wait" : "waits");
-  if (steps.length === 0) return { style: "good", sentence: "There is nothing to start." };
   if (early.length > 0) {
     return {
       style: "notice",
-      sentence: `${names(early)} ${wait(early)} (${reason(early)}) before any container has started: whoever watches the checks sees it.`,
+      sentence: `${waits(early)}. No app container starts: whoever watches the init containers sees the failure.`,
     };
   }
-  if (late.length > 0) {
-    const others = steps.some(
-      (step) => step.kind === "app" && step.fate !== "waits" && step.fate !== "never",
-    );
-    // Without init containers the checks are volumes of all containers that pull.
-    if (!others && late.every((step) => step.kind === "volume")) {
-      return {
-        style: "notice",
-        sentence: `${names(late)} ${wait(late)} (${reason(late)}) before any container has started: nothing runs half.`,
-      };
+  if (waiting.length > 0) {
+    const runs = steps.filter((step) => step.kind === "app" && hasStarted(step));
+    // Checks can be volumes that every app container mounts. Then nothing starts without them.
+    if (runs.length === 0 && waiting.every((step) => step.kind === "volume")) {
+      return { style: "notice", sentence: `${waits(waiting)}. No app container starts.` };
     }
+    const meanwhile = runs.length > 0 ? ` Meanwhile ${names(runs)} ${verb(runs, "run")}.` : "";
     return {
       style: "bad",
-      sentence: `${names(late)} ${wait(late)} for ever (${reason(late)})${others ? ", while the others run" : ""}: the Pod hangs.`,
+      sentence: `${waits(waiting, " for ever")}.${meanwhile} No init container shows the failure: the Pod hangs.`,
     };
   }
   const asks = steps.some((step) => step.fate === "registry");
-  return {
-    style: "good",
-    sentence:
-      scenario.registry === "up" || asks
-        ? "Everything starts."
-        : "Everything starts, with the copies on the node.",
-  };
+  const copies = scenario.registry === "up" || asks ? "" : ", with the node's copies";
+  const missing = new Set(
+    steps.filter((step) => step.missing).map((step) => shortDigest(step.image)),
+  );
+  const served =
+    missing.size > 0 ? ` Missing, but the node has a copy: ${shortList([...missing])}.` : "";
+  return { style: "good", sentence: `Every container starts${copies}.${served}` };
+}
+
+const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "node";
+
+/** Says which steps wait, why, and in which state Kubernetes shows them. */
+function waits(found: Step[], howLong = ""): string {
+  const reason = found.every((step) => !parseReference(step.image))
+    ? "InvalidImageName"
+    : found.every((step) => step.policy === "Never")
+      ? "ErrImageNeverPull"
+      : "ImagePullBackOff";
+  const images = [...new Set(found.map((step) => shortDigest(step.image)))];
+  const why = found.every((step) => step.missing && step.policy !== "Never")
+    ? `, as ${shortList(images)} ${images.length > 1 ? "are" : "is"} missing`
+    : "";
+  return `${names(found)} ${verb(found, "wait")}${howLong} (${reason})${why}`;
+}
+
+const names = (found: Step[]) =>
+  shortList(found.map(({ kind, name }) => (kind === "volume" ? `volume ${name}` : name)));
+const verb = (found: Step[], plural: string) => (found.length > 1 ? plural : `${plural}s`);
+
+function shortList(all: string[]): string {
+  const shown = all.slice(0, 3);
+  if (all.length > 3) return `${shown.join(", ")} and ${all.length - 3} more`;
+  const last = shown.pop() ?? "";
+  return shown.length > 0 ? `${shown.join(", ")} and ${last}` : last;
 }

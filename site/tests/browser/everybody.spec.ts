@@ -21,6 +21,13 @@ test.describe("axe finds nothing", () => {
             },
           ],
           [
+            "a Job and its Pod",
+            async () => {
+              await playground.choose("object", "weak-checks: Job");
+              await expect(page.locator("#pod-verdict .badge")).toHaveText("allowed, repaired");
+            },
+          ],
+          [
             "looked up",
             async () => {
               await playground.choose("settings", "pin-digests");
@@ -30,6 +37,7 @@ test.describe("axe finds nothing", () => {
           [
             "rejected",
             async () => {
+              await playground.choose("object", "weak-checks: Pod");
               await playground.type("settings", "mode: Reject\n");
               await expect(playground.verdict).toHaveText(/rejected/);
             },
@@ -79,6 +87,7 @@ test("everything can be reached and done with the keyboard", async ({ playground
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
     "Skip to the outcome",
   );
+  await playground.chooseSmallExample();
   for (let press = 0; press < 60; press++) {
     await page.keyboard.press("Tab");
     reached.add(await focused());
@@ -91,6 +100,7 @@ test("everything can be reached and done with the keyboard", async ({ playground
     "settings",
     "scenario",
     "copies",
+    "missing-images",
     "copy-object",
     "audit",
     "copy-link",

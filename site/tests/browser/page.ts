@@ -39,6 +39,19 @@ export class Playground {
     await this.page.locator(`#${editor}-example`).selectOption({ label });
   }
 
+  /** Chooses a small Pod with a weak check, and no settings. */
+  async chooseSmallExample() {
+    await this.choose("settings", "empty");
+    await this.choose("object", "ci-job");
+    await expect(this.about).toContainText("Pod ci-job, CREATE");
+    await expect(this.page.locator("#places tbody tr")).toHaveCount(4);
+  }
+
+  /** The buttons that mark images as missing from their registries. */
+  image(name: string) {
+    return this.page.locator("#missing-images").getByRole("button", { name, exact: true });
+  }
+
   problems(editor: "object" | "settings") {
     return this.page.locator(`#${editor}-problems li`);
   }

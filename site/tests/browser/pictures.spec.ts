@@ -16,7 +16,7 @@ const style = readFileSync(new URL("../../src/style.css", import.meta.url), "utf
 async function picture(name: string, page: Page, target: Page | Locator = page) {
   const texts = await page
     .locator(
-      "header p:first-of-type, h2, #plan, #registry-images, #told, #places, #drawings, #verdict",
+      "header p:first-of-type, h2, #plan, #registry-images, .beside > section, #missing-images, #drawings",
     )
     .evaluateAll((elements) =>
       elements.filter((element) => element.checkVisibility()).map((element) => element.textContent),
@@ -38,8 +38,17 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
 test.use({ viewport: { width: 1280, height: 860 }, colorScheme: "light" });
 
 test("the repair", async ({ playground }) => {
+  await playground.page.setViewportSize({ width: 1280, height: 1200 });
   await expect(playground.verdict).toHaveText("allowed, repaired");
   await picture("playground-repair", playground.page);
+});
+
+test("a Job and its Pod", async ({ playground }) => {
+  const { page } = playground;
+  await page.setViewportSize({ width: 1800, height: 1000 });
+  await playground.choose("object", "weak-checks: Job");
+  await expect(page.locator("#pod-verdict .badge")).toHaveText("allowed, repaired");
+  await picture("playground-job", page, page.locator(".beside"));
 });
 
 const JOB = `apiVersion: v1
@@ -55,10 +64,12 @@ spec:
 test("the outage", async ({ playground }) => {
   const { page } = playground;
   await page.setViewportSize({ width: 1280, height: 1010 });
+  await playground.chooseSmallExample();
   await playground.type("object", JOB);
   await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: UseCached\n");
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
   await expect(page.locator("#told")).toContainText("gives no answer");
+  await page.locator("#scenario").selectOption("away");
   await picture("playground-outage", page);
 });
 

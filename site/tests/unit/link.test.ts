@@ -5,6 +5,7 @@ const typed = {
   object: "kind: Pod # ä 🙂\n".repeat(50),
   settings: 'mode: "Fix"',
   registry: { "docker.io/library/a:1": { answer: "denied" as const, digest: "", platforms: "" } },
+  start: { registry: "lost" as const, copies: false, missing: ["docker.io/library/a:1"] },
 };
 
 test("a link brings back what was typed, and is short", async () => {
@@ -12,6 +13,11 @@ test("a link brings back what was typed, and is short", async () => {
   expect(fragment).toMatch(/^1=[\w-]+$/);
   expect(fragment.length).toBeLessThan(typed.object.length / 2);
   expect(await fromFragment(`#${fragment}`)).toEqual(typed);
+});
+
+test("a link of the first release, which has no choices for the drawing, is read", async () => {
+  const { start: _, ...old } = typed;
+  expect(await fromFragment(await toFragment(old))).toEqual(old);
 });
 
 test("other fragments are none of ours", async () => {

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { ending, type Scenario, simulate } from "../../src/start.ts";
+import { describe, expect, test } from "vitest";
+import { imageName } from "../../src/image.ts";
+import { ending, imagesOf, type Scenario, simulate } from "../../src/start.ts";
 
 const container = (name: string, image: string, imagePullPolicy: string, more = {}) => ({
   name,
@@ -16,8 +17,16 @@ const fates = (spec: Parameters<typeof simulate>[0], scenario: Scenario) =>
     .map((step) => `${step.name} ${step.fate}`)
     .join(", ");
 
-const away: Scenario = { registry: "away", copies: true };
-const lost: Scenario = { registry: "lost", copies: false };
+const missing: ReadonlySet<string> = new Set();
+const away: Scenario = { registry: "away", copies: true, missing };
+const lost: Scenario = { registry: "lost", copies: false, missing };
+const up: Scenario = { registry: "up", copies: false, missing };
+/** The registry answers, but no longer has these images. */
+const without = (copies: boolean, ...images: string[]): Scenario => ({
+  registry: "up",
+  copies,
+  missing: new Set(images.map(imageName)),
+});
 
 // The cases that were observed on kubelet 1.36.2.
 test.each([
@@ -54,7 +63,7 @@ test.each([
   [
     "Never, not on the node",
     pod("app:v1", "Never", "Never", "app:v1"),
-    { registry: "up", copies: false } as Scenario,
+    up,
     "imagecheck-0 waits, app never, other never",
   ],
   [
@@ -66,7 +75,7 @@ test.each([
   [
     "all is well",
     pod("app:v1", "Always", "Always", "app:v1"),
-    { registry: "up", copies: false } as Scenario,
+    up,
     "imagecheck-0 registry, app registry, other registry",
   ],
 ])("%s", (_, spec, scenario, expected) => {
@@ -99,32 +108,136 @@ test("a volume that waits keeps every container that mounts it", () => {
     ],
   };
   expect(fates(spec, away)).toBe("imagecheck-0 waits, app never, other never, third node");
-  expect(fates(spec, { registry: "up", copies: true })).toBe(
+  expect(fates(spec, { ...up, copies: true })).toBe(
     "imagecheck-0 registry, app node, other node, third node",
   );
 });
 
-test("how it ends is said in a sentence", () => {
-  const sentence = (spec: Parameters<typeof simulate>[0], scenario: Scenario) => {
-    const { style, sentence } = ending(simulate(spec, scenario), scenario);
-    return `${style}: ${sentence}`;
-  };
-  expect(sentence(pod("app:v1", "IfNotPresent", "Always", "app:v1"), away)).toBe(
-    "bad: app waits for ever (ImagePullBackOff), while the others run: the Pod hangs.",
-  );
-  expect(sentence(pod("app:v1", "Always", "IfNotPresent", "app:v1"), away)).toBe(
-    "notice: imagecheck-0 waits (ImagePullBackOff) before any container has started: whoever watches the checks sees it.",
-  );
-  expect(sentence(volume("IfNotPresent"), away)).toBe(
-    "good: Everything starts, with the copies on the node.",
-  );
+describe("an image that is missing from its registry", () => {
+  const spec = pod("app:v1", "IfNotPresent", "Always", "app:v1");
+
+  test("is missing under every spelling, with and without its digest", () => {
+    const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+    for (const [marked, written] of [
+      ["app:v1", "docker.io/library/app:v1"],
+      ["index.docker.io/library/app", "app:latest"],
+      ["app:v1", `app:v1@${digest}`],
+      [`app@${digest}`, `docker.io/library/app@${digest}`],
+    ] as const) {
+      const only = { containers: [container("app", written, "Always")] };
+      expect(fates(only, without(true, marked)), written).toBe("app waits");
+      expect(fates(only, without(true, "app:v2")), written).toBe("app registry");
+    }
+  });
+
+  test("lets a weak check pass with the node's copy", () => {
+    expect(fates(spec, without(true, "app:v1"))).toBe("imagecheck-0 node, app waits, other node");
+    expect(fates(spec, without(false, "app:v1"))).toBe(
+      "imagecheck-0 waits, app never, other never",
+    );
+  });
+
+  test("can be the image of an app container alone", () => {
+    expect(fates(spec, without(false, "other:1"))).toBe(
+      "imagecheck-0 registry, app registry, other waits",
+    );
+    expect(fates(spec, without(true, "other:1"))).toBe(
+      "imagecheck-0 node, app registry, other node",
+    );
+  });
+
+  test("can be the image of a volume", () => {
+    expect(fates(volume("Always"), without(true, "app:v1"))).toBe(
+      "imagecheck-1 waits, copy never, app never",
+    );
+  });
+});
+
+test("the images of some Pods are each named once, as they are written first", () => {
+  const other = { containers: [container("a", "docker.io/library/app:v1", "Always")] };
+  expect([...imagesOf([undefined, volume("Always"), other, pod("B:1", "", "", "tools")])]).toEqual([
+    ["docker.io/library/app:v1", "app:v1"],
+    ["docker.io/library/tools:1", "tools:1"],
+    ["docker.io/library/tools:latest", "tools"],
+    ["docker.io/library/other:1", "other:1"],
+  ]);
+});
+
+describe("a sentence says how it ends", () => {
+  const checked = (check: string, app: string) => pod("app:v1", check, app, "app:v1");
   const { initContainers, ...bare } = volume("Always");
   const carried = { ...bare, containers: [{ ...initContainers[0], name: "app" }] };
-  expect(sentence(carried, away)).toBe(
-    "notice: imagecheck-1 waits (ImagePullBackOff) before any container has started: nothing runs half.",
-  );
-  expect(sentence({ containers: [container("app", "App:v1", "IfNotPresent")] }, away)).toBe(
-    "bad: app waits for ever (InvalidImageName): the Pod hangs.",
-  );
-  expect(sentence({}, away)).toBe("good: There is nothing to start.");
+  test.each<[string, Parameters<typeof simulate>[0], Scenario, string]>([
+    [
+      "a container waits while others run",
+      checked("IfNotPresent", "Always"),
+      away,
+      "bad: app waits for ever (ImagePullBackOff). Meanwhile other runs. No init container shows the failure: the Pod hangs.",
+    ],
+    [
+      "for an image that is missing",
+      checked("IfNotPresent", "Always"),
+      without(true, "app:v1"),
+      "bad: app waits for ever (ImagePullBackOff), as app:v1 is missing. Meanwhile other runs. No init container shows the failure: the Pod hangs.",
+    ],
+    [
+      "a check waits",
+      checked("Always", "IfNotPresent"),
+      away,
+      "notice: imagecheck-0 waits (ImagePullBackOff). No app container starts: whoever watches the init containers sees the failure.",
+    ],
+    [
+      "a check waits for an image that is missing",
+      checked("Always", "IfNotPresent"),
+      without(true, "app:v1"),
+      "notice: imagecheck-0 waits (ImagePullBackOff), as app:v1 is missing. No app container starts: whoever watches the init containers sees the failure.",
+    ],
+    [
+      "Never is not said to miss anything in a registry",
+      checked("Never", "Never"),
+      without(false, "app:v1"),
+      "notice: imagecheck-0 waits (ErrImageNeverPull). No app container starts: whoever watches the init containers sees the failure.",
+    ],
+    [
+      "the node has copies",
+      volume("IfNotPresent"),
+      away,
+      "good: Every container starts, with the node's copies.",
+    ],
+    [
+      "the node has a copy of what is missing",
+      volume("IfNotPresent"),
+      without(true, "app:v1"),
+      "good: Every container starts. Missing, but the node has a copy: app:v1.",
+    ],
+    [
+      "digests are shortened",
+      { containers: [container("app", `app:v1@sha256:${"0123456789abcdef".repeat(4)}`, "Always")] },
+      without(true, "app:v1"),
+      "bad: app waits for ever (ImagePullBackOff), as app:v1@sha256:0123456789ab… is missing. No init container shows the failure: the Pod hangs.",
+    ],
+    ["all is well", checked("Always", "Always"), up, "good: Every container starts."],
+    [
+      "every app container waits for a volume",
+      carried,
+      away,
+      "notice: volume imagecheck-1 waits (ImagePullBackOff). No app container starts.",
+    ],
+    [
+      "an image name is invalid",
+      { containers: [container("app", "App:v1", "IfNotPresent")] },
+      away,
+      "bad: app waits for ever (InvalidImageName). No init container shows the failure: the Pod hangs.",
+    ],
+    [
+      "many wait",
+      { containers: [1, 2, 3, 4, 5].map((n) => container(`c${n}`, `image:${n}`, "Always")) },
+      without(true, "image:1", "image:2", "image:3", "image:4"),
+      "bad: c1, c2, c3 and 1 more wait for ever (ImagePullBackOff), as image:1, image:2, image:3 and 1 more are missing. Meanwhile c5 runs. No init container shows the failure: the Pod hangs.",
+    ],
+    ["nothing starts", {}, away, "good: There is nothing to start."],
+  ])("%s", (_, spec, scenario, expected) => {
+    const { style, sentence } = ending(simulate(spec, scenario), scenario);
+    expect(`${style}: ${sentence}`).toBe(expected);
+  });
 });

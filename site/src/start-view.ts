@@ -1,0 +1,103 @@
+/** The section that draws how a Pod starts, with the registry and the images as a person says. */
+
+import { byId, h } from "./dom.ts";
+import { drawing } from "./drawing.ts";
+import { shortDigest } from "./image.ts";
+import type { JsonObject } from "./json.ts";
+import { imagesOf, type Registry, type Scenario, simulate } from "./start.ts";
+
+/** What a person says about the registry, the node and the images. A link carries it as JSON. */
+export type Choices = {
+  registry: Registry;
+  copies: boolean;
+  /** The images that are missing from their registries, by `imageName`. */
+  missing: string[];
+};
+
+export const DEFAULT_CHOICES: Choices = { registry: "up", copies: true, missing: [] };
+
+/** A Pod, as it comes in and as it comes out. */
+export type Drawn = {
+  before: JsonObject;
+  /** `undefined` if it comes out as it came in. */
+  after: JsonObject | undefined;
+  rejected: boolean;
+};
+
+export class StartView {
+  readonly #registry = byId<HTMLSelectElement>("scenario");
+  readonly #copies = byId<HTMLInputElement>("copies");
+  #missing = new Set<string>();
+  #drawn: Drawn | undefined;
+  /** The images that have a button, to keep the buttons while their images stay. */
+  #buttons = "";
+
+  constructor() {
+    this.#registry.addEventListener("change", () => this.#draw());
+    this.#copies.addEventListener("change", () => this.#draw());
+    this.choices = DEFAULT_CHOICES;
+  }
+
+  get choices(): Choices {
+    return {
+      registry: this.#registry.value as Registry,
+      copies: this.#copies.checked,
+      missing: [...this.#missing].sort(),
+    };
+  }
+
+  set choices({ registry, copies, missing }: Choices) {
+    this.#registry.value = registry;
+    this.#copies.checked = copies;
+    this.#missing = new Set(missing);
+    this.#draw();
+  }
+
+  /** Draws a Pod; without one, hides the section. */
+  show(drawn: Drawn | undefined) {
+    this.#drawn = drawn;
+    byId("start").hidden = !drawn;
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.#drawn) return;
+    const { before, after, rejected } = this.#drawn;
+    this.#showImages(imagesOf([before, after]));
+    const scenario: Scenario = { ...this.choices, missing: this.#missing };
+    const draw = (heading: string, spec: JsonObject) =>
+      drawing(heading, simulate(spec, scenario), scenario);
+    const drawings = byId("drawings");
+    drawings.replaceChildren(draw(after ? "Before" : "As it is", before));
+    if (after) drawings.append(draw("After", after));
+    else if (rejected) {
+      drawings.append(h("p", { class: "note" }, "It is rejected: it never gets to a node."));
+    }
+  }
+
+  /** A button for each image. A button that is pressed says that its image is missing. */
+  #showImages(images: Map<string, string>) {
+    const place = byId("missing-images");
+    const names = [...images.keys()].join("\n");
+    if (names !== this.#buttons) {
+      this.#buttons = names;
+      place.replaceChildren(...[...images].map(([name, written]) => this.#button(name, written)));
+    }
+    for (const button of place.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(this.#missing.has(button.dataset["image"] ?? "")));
+    }
+  }
+
+  #button(name: string, written: string): HTMLButtonElement {
+    const button = h(
+      "button",
+      { type: "button", class: "chip", "data-image": name, title: written },
+      shortDigest(written),
+    );
+    button.addEventListener("click", () => {
+      if (!this.#missing.delete(name)) this.#missing.add(name);
+      this.#draw();
+    });
+    return button;
+  }
+}
