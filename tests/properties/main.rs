@@ -13,7 +13,7 @@ mod generate;
 mod promised;
 mod restated;
 
-use common::{Table, deployment, digest, pod_create, settings_problems, validate, validate_with};
+use common::{FakeRegistry, deployment, digest, pod_create, settings_problems, validate, validate_with};
 use consistent_pull_policy::image::Reference;
 use generate::{ANNOTATIONS_MAX, ON, RECORD};
 use generate::{any_shape, metadata, pod_spec, registries, settings};
@@ -434,7 +434,7 @@ proptest! {
         let stored_spec = stored.pointer(path).expect("a Pod spec");
         let applied = applied_again(&spec, stored_spec);
         let request = update(&request, stored, path, applied);
-        let answer = validate_with(&request, &later, &mut Table::default());
+        let answer = validate_with(&request, &later, &mut FakeRegistry::default());
         prop_assert!(answer.accepted(), "{}", answer.message());
         let object = answer.mutated().unwrap_or(&request["object"]);
         prop_assert_eq!(object, stored);
@@ -458,7 +458,7 @@ proptest! {
         let settings = in_mode(&settings, mode);
         prop_assume!(settings_problems(&settings).is_none());
         let request = pod_create(&spec);
-        let answers = |settings: &Value, table: &Table| {
+        let answers = |settings: &Value, table: &FakeRegistry| {
             let mut table = table.clone();
             let answer = validate_with(&request, settings, &mut table);
             (answer.0, table.asked)
