@@ -2,10 +2,13 @@
 //! settings. The list of settings comes from their JSON Schema. A failure has one line for each place where
 //! a setting was forgotten, with the setting and the file.
 
+#[path = "common/every_setting.rs"]
+mod every_setting;
+
 use std::fs;
 use std::path::Path;
 
-use consistent_pull_policy::settings::Settings;
+use every_setting::{Setting, every_setting};
 use serde_json::Value;
 
 /// Settings that the form can't show, with the reason. The YAML editor beside the form has them.
@@ -13,71 +16,6 @@ const NOT_IN_THE_FORM: [(&str, &str); 2] = [
     ("imageChecks.template", "it is a whole container"),
     ("registry.overrides", "it is a list of maps"),
 ];
-
-/// A setting that has a value of its own. A section such as `imageChecks` is none.
-struct Setting {
-    /// The path, for example `imageChecks.coverage`.
-    path: String,
-    /// The value if nothing is set.
-    default: Value,
-    /// The words of an enum, in their order; empty for any other type.
-    words: Vec<String>,
-}
-
-impl Setting {
-    /// The last part of the path, which is unique enough to be found in a generator.
-    fn key(&self) -> &str {
-        self.path.rsplit('.').next().expect("a path has a part")
-    }
-}
-
-/// The alternatives of a schema, references included: an optional enum is the enum or null.
-fn alternatives<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s Value> {
-    let mut found = vec![schema];
-    if let Some(reference) = schema["$ref"].as_str() {
-        found.extend(alternatives(
-            root.pointer(&reference[1..]).expect(reference),
-            root,
-        ));
-    }
-    for key in ["anyOf", "oneOf"] {
-        for alternative in schema[key].as_array().into_iter().flatten() {
-            found.extend(alternatives(alternative, root));
-        }
-    }
-    found
-}
-
-fn add_settings(section: &Value, root: &Value, prefix: &str, settings: &mut Vec<Setting>) {
-    for (key, schema) in section.as_object().expect("properties") {
-        let path = format!("{prefix}{key}");
-        let alternatives = alternatives(schema, root);
-        let properties = alternatives.iter().find_map(|one| one.get("properties"));
-        if let Some(properties) = properties {
-            add_settings(properties, root, &format!("{path}."), settings);
-            continue;
-        }
-        let words = alternatives.iter().flat_map(|one| {
-            let listed = one["enum"].as_array().into_iter().flatten();
-            listed
-                .chain(one.get("const"))
-                .filter_map(|word| word.as_str().map(str::to_owned))
-        });
-        settings.push(Setting {
-            default: schema["default"].clone(),
-            words: words.collect(),
-            path,
-        });
-    }
-}
-
-fn every_setting() -> Vec<Setting> {
-    let schema = serde_json::to_value(Settings::schema()).expect("JSON");
-    let mut settings = Vec::new();
-    add_settings(&schema["properties"], &schema, "", &mut settings);
-    assert!(settings.len() > 25, "{} settings", settings.len());
-    settings
-}
 
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -164,7 +102,7 @@ fn the_form_has_a_question_for_every_setting() {
     for Setting {
         path,
         default,
-        words,
+        plain_values,
     } in &settings
     {
         let question = questions.iter().find(|one| one["variable"] == **path);
@@ -184,7 +122,7 @@ fn the_form_has_a_question_for_every_setting() {
                 }
                 let options = question["options"].as_array().into_iter().flatten();
                 let mut options: Vec<&str> = options.filter_map(Value::as_str).collect();
-                let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let mut words: Vec<&str> = plain_values.iter().filter_map(Value::as_str).collect();
                 options.sort_unstable();
                 words.sort_unstable();
                 if options != words {
@@ -217,7 +155,9 @@ fn the_generator_of_the_property_tests_writes_every_setting() {
     let text = read(file);
     let mut problems = Vec::new();
     for setting in every_setting() {
-        if !text.contains(&format!("\"{}\"", setting.key())) {
+        // The generator nests the sections, so it has the last part of a path only.
+        let key = setting.path.rsplit('.').next().expect("a path has a part");
+        if !text.contains(&format!("\"{key}\"")) {
             problems.push(format!("{} is not in {file}", setting.path));
         }
     }
