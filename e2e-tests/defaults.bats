@@ -28,9 +28,8 @@ REGISTRY/nginx Always
 $hex:latest Always
 "
 
-# table KIND FILTER: one place for each row of the table. FILTER writes the place, and the line number is
-# its name.
-# FILTER sees $kind, $name, $image and $default.
+# table KIND FILTER: one place for each row of the table. FILTER writes the place, and the line
+# number is its name. FILTER sees $kind, $name, $image and $default.
 table() {
   jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
     | \"p\(.key)\" as \$name | .value as [\$image, \$default] | $2" <<<"$server_defaults" | paste -s -d , | sed 's/,/, /g'

@@ -69,8 +69,8 @@ ROWS
   repaired 'app a app:1 Always, app b app'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1, app b app IfNotPresent'
-  # A forbidden pull policy counts as not chosen, so the default comes first. Otherwise a second run would
-  # find IfNotPresent, the server default, and would change it again.
+  # A forbidden pull policy counts as not chosen, so the default comes first. Otherwise a second run
+  # would find IfNotPresent, the server default, and would change it again.
   pod 'app a app:1 Always'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1 Never'

@@ -6,8 +6,8 @@ as='{"imageChecks":{"as":"ImageVolume","coverage":"Fix"}}'
 every='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 every_alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 
-# mounts CONTAINERS VOLUMES: exactly these containers mount exactly these volumes, read-only, at the mount
-# path of checks.
+# mounts CONTAINERS VOLUMES: exactly these containers mount exactly these volumes, read-only, at the
+# mount path of checks.
 mounts() {
   after '[.spec.initContainers[]?, .spec.containers[] | select(any(.volumeMounts[]?; .mountPath | startswith("/.imagecheck/"))) | .name] == $containers
     and ([.spec.initContainers[]?, .spec.containers[] | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))] | unique

@@ -1,5 +1,5 @@
-# invalid-image: a reference that can't be parsed. The API server accepts all of these references. The
-# kubelet reports InvalidImageName, but much later.
+# invalid-image: a reference that can't be parsed. The API server accepts all of these references.
+# The kubelet reports InvalidImageName, but much later.
 
 load lib
 

@@ -1,15 +1,17 @@
-# Helpers of the end-to-end tests: they make requests, send them, and check the answers of this policy.
+# Helpers of the end-to-end tests: they make requests, send them, and check the answers of this
+# policy.
 #
 # A test makes a request (`pod`, `workload`, `review`, `edit`), sends it (`evaluate SETTINGS`) and
 # compares the answer (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
 #
-# A Pod is written as a list of places (entries that have an image), `kind name image [policy]`, e.g.
+# A Pod is written as a list of places (entries that have an image), for example:
+#   kind name image [policy]
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # The kinds are init, sidecar (a native one), app, ephemeral and volume.
 #
-# `evaluate` itself checks what has to be true of every answer: see broken_* in lib.jq. If the object was
-# changed, `evaluate` applies the patch and sends the result again, also in mode Reject. The copy (mode Reject
-# with registry.maxLookups 0) has to accept every accepted object.
+# `evaluate` itself checks what has to be true of every answer: see broken_* in lib.jq. If the
+# object was changed, `evaluate` applies the patch and sends the result again, also in mode Reject.
+# The copy (mode Reject with registry.maxLookups 0) has to accept every accepted object.
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
@@ -60,8 +62,8 @@ series() {
   echo "${places#, }"
 }
 
-# review NAME [FILTER [JQ-ARGUMENT...]]: a captured review. FILTER edits its request. The audit scanner's
-# reviews have no kind, so only their request is sent.
+# review NAME [FILTER [JQ-ARGUMENT...]]: a captured review. FILTER edits its request. The audit
+# scanner's reviews have no kind, so only their request is sent.
 review() {
   in_jq "${@:3}" "include \"lib\"; .request |= (${2:-.}) | if has(\"kind\") then . else .request end" "$REVIEWS/$1.json" >"$request"
 }
@@ -73,8 +75,9 @@ edit() {
   mv "$request.edited" "$request"
 }
 
-# fields NAME...: reads a row of a table into these variables. The cells are separated by | and lose the
-# spaces around them. Fails after the last row. The variables of this function can't be used as names.
+# fields NAME...: reads a row of a table into these variables. The cells are separated by | and lose
+# the spaces around them. Fails after the last row. The variables of this function can't be used as
+# names.
 fields() {
   local _line _name _field
   IFS= read -r _line || return 1
@@ -90,8 +93,8 @@ fields() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# The embedded host writes requests and answers to the folder $TRANSCRIPTS, if it is set. The tests of the
-# playground send the same requests to the page.
+# The embedded host writes requests and answers to the folder $TRANSCRIPTS, if it is set. The tests
+# of the playground send the same requests to the page.
 transcript=()
 [[ -z ${TRANSCRIPTS:-} || ! $KWCTL -ef $XTASK ]] || transcript=(--transcript "$TRANSCRIPTS/$(basename "$BATS_TEST_FILENAME" .bats).jsonl")
 
@@ -109,8 +112,8 @@ evaluate() {
   ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
   line=$(<"$answer")
-  # Most requests get this answer, which needs no further check. The copy has no finding either, unless a
-  # registry is asked, because both run the same rules.
+  # Most requests get this answer, which needs no further check. The copy has no finding either,
+  # unless a registry is asked, because both run the same rules.
   if [[ $settings != *registry* && $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
     allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
@@ -187,7 +190,8 @@ warned() {
   same warnings "$*" "$warnings"
 }
 
-# patched OPERATIONS: the patch has exactly these operations, in any order. The record does not count.
+# patched OPERATIONS: the patch has exactly these operations, in any order. The record does not
+# count.
 patched() {
   in_jq -n -e --argjson expected "$1" --argjson actual "$patch" '
     def settled: map(if .path == "/metadata/annotations" then del(.value["consistent-pull-policy/changes"]) else . end

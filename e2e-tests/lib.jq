@@ -13,9 +13,9 @@ def lists:
   {init: "initContainers", sidecar: "initContainers", app: "containers",
    ephemeral: "ephemeralContainers", volume: "volumes"};
 
-# "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets none.
-# Every container has further fields. They have to stay, and the value of its environment variable must be in
-# no answer.
+# "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
+# none. Every container has further fields. They have to stay, and the value of its environment
+# variable must be in no answer.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -82,8 +82,8 @@ def field_path:
 
 def record: "consistent-pull-policy/changes";
 
-# The part of an object that no repair may change: all except the pull policies, the record, the checks that
-# were added or removed, and the mounts of check volumes.
+# The part of an object that no repair may change: all except the pull policies, the record, the
+# checks that were added or removed, and the mounts of check volumes.
 def rest($kind; $names; $pinned):
   def without($list): if has($list) and .[$list] then .[$list] |= map(select(.name as $name | $names | index($name) | not)) else . end
     | if (.[$list] // []) == [] then del(.[$list]) else . end;
@@ -131,8 +131,8 @@ def broken_promises($request; $settings):
       (if del(.patch) | tostring | contains("s3cr3t") then "a secret of the Pod is in the answer" else empty end)
     ];
 
-# The object of a request after re-apply: at UPDATE of a Pod or a Job, stored values may come back. The
-# changes don't list these values.
+# The object of a request after re-apply: at UPDATE of a Pod or a Job, stored values may come back.
+# The changes don't list these values.
 def restored($request; $after; $changes):
   if $request.operation != "UPDATE" or ($request.kind.kind | IN("Pod", "Job") | not) then $request.object
   else
@@ -211,7 +211,8 @@ def broken_stability($first; $again; $rejecting; $settings):
            then "\($which) has warnings: \(.warnings)" else empty end))
     ];
 
-# Whether a second run has to find nothing: this holds for at most registry.maxLookups distinct images.
+# Whether a second run has to find nothing: this holds for at most registry.maxLookups distinct
+# images.
 def within_limit($object; $kind):
   (looks_up | not)
   or (((try .registry.maxLookups catch null) // 10) as $limit
@@ -220,8 +221,8 @@ def within_limit($object; $kind):
 # The settings of the copy, and the broken promises of its answer.
 def of_copy: (. // {}) | .mode = "Reject" | .registry = ((.registry // {}) + {maxLookups: 0});
 def broken_copy($first; $copying):
-  # The copy may have fewer findings, because it makes no lookups and can't tell all images apart. If a
-  # template only gets warnings, the copy may give the same warnings.
+  # The copy may have fewer findings, because it makes no lookups and can't tell all images apart.
+  # If a template only gets warnings, the copy may give the same warnings.
   ($first | audit("findings") | map(if $copying.kind.kind == "Pod" then advice else . end | del(.image))) as $advice
   | [ (if .allowed | not then "the copy rejects: \(.status.message)" else empty end),
       (if .patch then "the copy changes: \(.patch | @base64d)" else empty end),

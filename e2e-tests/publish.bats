@@ -1,5 +1,5 @@
-# Policies in registries: push, pull and run, and the failures of each. With KWCTL=kwctl the real kwctl is
-# the other side of each exchange.
+# Policies in registries: push, pull and run, and the failures of each. With KWCTL=kwctl the real
+# kwctl is the other side of each exchange.
 
 load lib
 load registry/lib
@@ -47,8 +47,8 @@ pull() { "$XTASK" pull "${@:2}" --output-path "$target" "registry://$1"; }
 # raw_manifest IMAGE: the manifest as the registry has it.
 raw_manifest() { skopeo inspect --raw --tls-verify=false "docker://$1"; }
 
-# the_host COMMAND ARGUMENT...: runs the host with the sources file that kwctl needs for a registry without
-# TLS.
+# the_host COMMAND ARGUMENT...: runs the host with the sources file that kwctl needs for a registry
+# without TLS.
 the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2}" 2>"$BATS_TEST_TMPDIR/stderr"; }
 
 @test "a pushed module comes back byte for byte, by its tag and by its digest" {

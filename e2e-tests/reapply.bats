@@ -1,5 +1,6 @@
-# Re-apply: the manifest of a repaired object is applied once more. Its pull policies differ from the stored
-# ones, and they are immutable in a Pod and in a Job. Without re-apply the API server would answer 422.
+# Re-apply: the manifest of a repaired object is applied once more. Its pull policies differ from
+# the stored ones, and they are immutable in a Pod and in a Job. Without re-apply the API server
+# would answer 422.
 
 load lib
 
@@ -8,8 +9,8 @@ created='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 stored='init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 record_of_created='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# again RECORD [FILTER]: applies the Pod $created again. It is stored as $stored, with this record. FILTER
-# edits the request.
+# again RECORD [FILTER]: applies the Pod $created again. It is stored as $stored, with this record.
+# FILTER edits the request.
 again() {
   pod "$created" '.operation = "UPDATE"
     | .oldObject = (.object | .spec.initContainers[0].imagePullPolicy = "Always" | .spec.containers[0].imagePullPolicy = "IfNotPresent"

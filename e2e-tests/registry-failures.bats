@@ -1,5 +1,5 @@
-# registry: failed lookups. There is a real registry, one that is stopped, and one that fails on demand
-# (xtask/src/commands/faulty_registry.rs).
+# registry: failed lookups. There is a real registry, one that is stopped, and one that fails on
+# demand (xtask/src/commands/faulty_registry.rs).
 
 load lib
 load registry/lib
@@ -18,8 +18,8 @@ teardown_file() {
   stop_servers
 }
 
-# places_of IMAGE [POLICY]: a check and a container. They pull with Always, so that an action can change
-# them.
+# places_of IMAGE [POLICY]: a check and a container. They pull with Always, so that an action can
+# change them.
 places_of() {
   echo "init imagecheck-0 $1 ${2:-Always}, app main $1 ${2:-Always}"
 }
@@ -133,8 +133,8 @@ ROWS
   done
 }
 
-# For status 200 without a digest header, the hosts compute the digest of any body, and return only the
-# digest. A node can't pull such an image, so the check fails early and visibly.
+# For status 200 without a digest header, the hosts compute the digest of any body, and return only
+# the digest. A node can't pull such an image, so the check fails early and visibly.
 @test "the hosts accept any page with status 200 as a manifest" {
   image=$FAULTY/page/app:1
   pod "$(places_of "$image")"
@@ -221,8 +221,8 @@ ROWS
   done
 }
 
-# With more images than registry.maxLookups, a second run pins more. Only the copy accepts the first result;
-# `evaluate` asks the copy.
+# With more images than registry.maxLookups, a second run pins more. Only the copy accepts the first
+# result; `evaluate` asks the copy.
 @test "maxLookups: a second run pins further images, and the copy accepts both results" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b

@@ -1,5 +1,5 @@
-# registry.overrides: the first entry whose images name the image decides, key by key. And the copy, which
-# makes no lookups and accepts every result of a lookup.
+# registry.overrides: the first entry whose images name the image decides, key by key. And the copy,
+# which makes no lookups and accepts every result of a lookup.
 
 load lib
 load registry/lib

@@ -1,5 +1,5 @@
-# registry.platform: compares the platforms of an image with those that its Pod asks for, with a real
-# registry.
+# registry.platform: compares the platforms of an image with those that its Pod asks for, with a
+# real registry.
 
 load lib
 load registry/lib
@@ -8,7 +8,8 @@ setup_file() {
   export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
-  # An index with amd64 and an attestation, an index with three platforms, and a manifest without an index.
+  # An index with amd64 and an attestation, an index with three platforms, and a manifest without an
+  # index.
   AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
   publish "$AMD" amd amd64 unknown/unknown
   publish "$BOTH" both amd64 arm64 windows/amd64
@@ -23,8 +24,8 @@ teardown_file() {
 lookup=Verify
 reject=$(with '"platform":"Reject"')
 
-# terms ALTERNATIVE...: a filter that sets a required affinity. Each alternative is a list of values of
-# kubernetes.io/arch.
+# terms ALTERNATIVE...: a filter that sets a required affinity. Each alternative is a list of values
+# of kubernetes.io/arch.
 required() {
   local terms
   terms=$(printf '%s\n' "$@" | jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)

@@ -1,7 +1,7 @@
-# registry: recorded sessions of registries (test_data/sessions). Both hosts read their format, which is that
-# of kwctl's --record-host-capabilities-interactions and --replay-host-capabilities-interactions. The
-# sessions were recorded from the registries of the other files, under another name. These tests need no
-# registry and no network.
+# registry: recorded sessions of registries (test_data/sessions). Both hosts read their format,
+# which is that of kwctl's --record-host-capabilities-interactions and
+# --replay-host-capabilities-interactions. The sessions were recorded from the registries of the
+# other files, under another name. These tests need no registry and no network.
 
 load lib
 load registry/lib

@@ -1,5 +1,5 @@
-# registry: tags are verified or pinned, with a real registry on the loopback. registry-failures.bats has the
-# failed lookups.
+# registry: tags are verified or pinned, with a real registry on the loopback.
+# registry-failures.bats has the failed lookups.
 
 load lib
 load registry/lib
@@ -95,7 +95,8 @@ update() {
   untouched
   asked_for
 
-  # kubectl applies the manifest with its tag again. The digest stays, so the container does not restart.
+  # kubectl applies the manifest with its tag again. The digest stays, so the container does not
+  # restart.
   jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
     "$request.first" >"$request"
   cp "$request" "$request.again"
@@ -320,8 +321,8 @@ ROWS
 @test "a request that is not examined gets no lookup" {
   pod "app a $REGISTRY/nowhere:1 Always"
   cp "$request" "$request.pod"
-  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a Pod that is being deleted, and a
-  # DELETE.
+  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a Pod that is being
+  # deleted, and a DELETE.
   for filter in \
     '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
     '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \

@@ -1,7 +1,7 @@
 # The steps of the release workflow are the scripts in hack/release. Here they run in a copy of the
-# repository, with a registry on the loopback. Fake programs replace those that need GitHub, and write down
-# their calls. The fake cosign really signs and verifies, with a key instead of GitHub's identity
-# (e2e-tests/cosign).
+# repository, with a registry on the loopback. Fake programs replace those that need GitHub, and
+# write down their calls. The fake cosign really signs and verifies, with a key instead of GitHub's
+# identity (e2e-tests/cosign).
 
 load lib
 load registry/lib
@@ -73,8 +73,8 @@ teardown_file() {
   stop_servers
 }
 
-# in_the_copy COMMAND...: runs the command in the copy, with the fake programs and with the tools of this
-# build. The dependencies are compiled already, except for the second of the two builds.
+# in_the_copy COMMAND...: runs the command in the copy, with the fake programs and with the tools of
+# this build. The dependencies are compiled already, except for the second of the two builds.
 in_the_copy() {
   (
     cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
@@ -131,7 +131,8 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same reference "$(output name)@$(output digest)" "$reference"
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$(output name):$TAG")
   same digest "$(output digest)" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
-  # The signature is there in both formats. Only cosign uses the new one, so this test just looks for it.
+  # The signature is there in both formats. Only cosign uses the new one, so this test just looks
+  # for it.
   same signatures 2 "$(grep -cx "cosign sign --yes --new-bundle-format=[a-z]* --use-signing-config=[a-z]* $reference" "$CALLS")"
   # The layer is the file whose SHA-256 is published.
   same layer "sha256:$(sed -n 's/  annotated-policy.wasm$//p' "$COPY/SHA256SUMS")" \
@@ -171,8 +172,8 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   same 'exit code' 1 "$status"
 }
 
-# trust_root FILE: writes a trust root of a Sigstore that doesn't exist, so that the host doesn't fetch the
-# certificates of the public one.
+# trust_root FILE: writes a trust root of a Sigstore that doesn't exist, so that the host doesn't
+# fetch the certificates of the public one.
 trust_root() {
   local ca=$BATS_TEST_TMPDIR/ca
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=nobody \
@@ -207,7 +208,8 @@ trust_root() {
   run "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/other.yml" "registry://$(output reference)"
   same 'exit code' 1 "$status"
   [[ $output == *'constraints were not satisfied'*'kind: pubKey'* ]] || fail "$output"
-  # The verification file of the docs wants the signature of the release, and a key on disk can't make it.
+  # The verification file of the docs wants the signature of the release, and a key on disk can't
+  # make it.
   run "${host[@]}" --verification-config-path docs/verification-config.yml "registry://$(output reference)"
   same 'exit code' 1 "$status"
   [[ $output == *'constraints were not satisfied'*'release.yml@refs/tags/'* ]] || fail "$output"

@@ -11,7 +11,8 @@ of_a_job() {
   pod "$1" "$owner | ${2:-.}" "${@:3}"
 }
 
-# mounted CONTAINER VOLUMES: only this container mounts check volumes, and mounts these in this order.
+# mounted CONTAINER VOLUMES: only this container mounts check volumes, and mounts these in this
+# order.
 mounted() {
   after '[.spec.initContainers[]?, .spec.containers[] | .name as $name | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))
       | . + {in: $name}] == [$volumes[] | {name: ., mountPath: "/.imagecheck/\(.)", readOnly: true, in: $container}]' \

@@ -52,8 +52,8 @@ ROWS
   row=
   evaluate '{"mode":"Warn","images":{"requireAlways":["app"]}}'
   [[ $allowed == true && $(wc -l <<<"$warnings") == 1 ]] || fail "no warning"
-  # default, weak-check, pull-once and missing-check don't act: pull policies are immutable, and the checks
-  # have run.
+  # default, weak-check, pull-once and missing-check don't act: pull policies are immutable, and the
+  # checks have run.
   pod 'init imagecheck-0 app:1 Never, app a app:2 Always, app b app:1 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
   for mode in Fix Reject Warn; do
     row=$mode

@@ -1,6 +1,6 @@
 # Every captured review in test_data/reviews, with empty settings and in the modes Reject and Warn.
-# reapply.bats and templates.bats have the reviews of re-applied manifests, and stuck-pull.bats has those of
-# audits.
+# reapply.bats and templates.bats have the reviews of re-applied manifests, and stuck-pull.bats has
+# those of audits.
 
 load lib
 

@@ -1,4 +1,5 @@
-# The settings: every problem is reported with its path and the allowed values, and all problems together.
+# The settings: every problem is reported with its path and the allowed values, and all problems
+# together.
 
 load lib
 

@@ -1,4 +1,5 @@
-# stuck-pull: audits send Pods that exist, with their status. A Pod that waits for an image gives a finding.
+# stuck-pull: audits send Pods that exist, with their status. A Pod that waits for an image gives a
+# finding.
 
 load lib
 

@@ -13,8 +13,8 @@ fn pod(image: &str, policy: &str) -> Value {
     pod_create(&json!({"containers": [container("app", image, policy)]}))
 }
 
-/// The CREATE request of a Pod with one image check and one container; each is given as image and pull
-/// policy.
+/// The CREATE request of a Pod with one image check and one container; each is given as image and
+/// pull policy.
 fn pod_with_check(check: [&str; 2], app: [&str; 2]) -> Value {
     let of = |name, [image, pull_policy]: [&str; 2]| container(name, image, pull_policy);
     pod_create(&json!({
@@ -37,8 +37,8 @@ fn numbered_containers(count: usize, image: &str) -> Value {
         .collect()
 }
 
-/// The sentence is the same in `Reject` and `Warn`. In `Fix` the repair gets a warning, or none if the
-/// change is only recorded.
+/// The sentence is the same in `Reject` and `Warn`. In `Fix` the repair gets a warning, or none if
+/// the change is only recorded.
 #[test]
 fn a_repair_has_a_sentence_and_a_warning() {
     let template =

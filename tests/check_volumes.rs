@@ -71,7 +71,8 @@ fn an_added_check_volume_is_mounted_on_the_first_init_container() {
     }
 }
 
-/// An app container that mounts the volume pulls the image again, so *pull-once* does not act on it.
+/// An app container that mounts the volume pulls the image again, so *pull-once* does not act on
+/// it.
 #[test]
 fn without_init_containers_every_app_container_mounts_the_check_volume() {
     let app = container("a", "a:1", "Always");
@@ -150,10 +151,10 @@ fn a_check_volume_that_is_too_weak_is_raised() {
     );
 }
 
-/// Without init containers, an image volume is a check only if every app container of its image mounts
-/// it. With lookups, all tags and digests of one repository count as one image here. The answer of a
-/// registry must not decide whether a volume is a check, because the validating copy does not get this
-/// answer.
+/// Without init containers, an image volume is a check only if every app container of its image
+/// mounts it. With lookups, all tags and digests of one repository count as one image here. The
+/// answer of a registry must not decide whether a volume is a check, because the validating copy
+/// does not get this answer.
 #[test]
 fn with_lookups_every_app_container_of_the_repository_has_to_mount_a_check_volume() {
     let by_digest = format!("a@{}", digest(1));
@@ -233,8 +234,8 @@ fn an_exempt_init_container_is_not_chosen_to_mount_a_check_volume() {
     }
 }
 
-/// A check volume that only app containers mount proves nothing behind an init container. So the added
-/// check is a volume too, although there is a check template.
+/// A check volume that only app containers mount proves nothing behind an init container. So the
+/// added check is a volume too, although there is a check template.
 #[test]
 fn a_check_is_added_as_a_volume_if_an_init_container_would_disable_the_other_checks() {
     let mount = json!([{"name": "imagecheck-0", "mountPath": "/c"}]);
@@ -261,8 +262,8 @@ fn a_check_is_added_as_a_volume_if_an_init_container_would_disable_the_other_che
     assert!(validate(&again, &settings).accepted());
 }
 
-/// Without init containers every app container mounts every check volume, so the number of mounts is the
-/// square of the number of containers.
+/// Without init containers every app container mounts every check volume, so the number of mounts
+/// is the square of the number of containers.
 #[test]
 fn a_pod_that_would_get_more_than_ten_thousand_mounts_is_rejected() {
     let settings =
@@ -276,7 +277,8 @@ fn a_pod_that_would_get_more_than_ten_thousand_mounts_is_rejected() {
         assert_eq!(answer.mutated().is_some(), accepted, "{count}");
         assert_eq!(answer.audited("findings").len(), count, "{count}");
     }
-    // If an init container mounts the volumes, or if the checks are init containers, there are few mounts.
+    // If an init container mounts the volumes, or if the checks are init containers, there are few
+    // mounts.
     let containers: Vec<Value> = (0..101)
         .map(|number| container(&format!("c{number}"), &format!("a{number}:1"), "Always"))
         .collect();

@@ -26,8 +26,8 @@ fn a_forbidden_never_is_a_finding_even_if_pull_once_changes_the_same_container()
     }
 }
 
-/// The lookup shows that the check pulls the image of the container. The Pod is then as *pull-once* leaves
-/// it, and the check keeps `Always` instead of the forbidden default.
+/// The lookup shows that the check pulls the image of the container. The Pod is then as *pull-once*
+/// leaves it, and the check keeps `Always` instead of the forbidden default.
 #[test]
 fn a_forbidden_default_does_not_reject_before_the_lookup_that_makes_it_irrelevant() {
     let check = format!("app:latest@{}", digest(1));

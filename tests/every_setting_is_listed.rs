@@ -1,6 +1,6 @@
-//! Every setting is listed in the README, in docs/settings.md, in the form and in the generators of random
-//! settings. The list of settings comes from their JSON Schema. A failure has one line for each place where
-//! a setting was forgotten, with the setting and the file.
+//! Every setting is listed in the README, in docs/settings.md, in the form and in the generators of
+//! random settings. The list of settings comes from their JSON Schema. A failure has one line for
+//! each place where a setting was forgotten, with the setting and the file.
 
 #[path = "common/every_setting.rs"]
 mod every_setting;
@@ -31,8 +31,8 @@ fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// How a table writes a default. An empty list is a word there, and a default that is not set is an empty
-/// cell.
+/// How a table writes a default. An empty list is a word there, and a default that is not set is an
+/// empty cell.
 fn is_written_as(default: &Value, cell: &str) -> bool {
     match default {
         Value::Null => cell.is_empty(),

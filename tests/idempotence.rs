@@ -27,8 +27,8 @@ fn no_default_is_left_for_the_second_run_after_a_pin() {
     assert_eq!(second.mutated(), None);
 }
 
-/// In a Pod without image checks, *pull-once* does not lower a container that the default has raised. So
-/// the default reaches the init container in the first run too.
+/// In a Pod without image checks, *pull-once* does not lower a container that the default has
+/// raised. So the default reaches the init container in the first run too.
 #[test]
 fn no_default_is_left_for_the_second_run_after_a_container_was_raised() {
     let image = |tag: &str| format!("app:{tag}@{}", digest(1));
@@ -46,8 +46,8 @@ fn no_default_is_left_for_the_second_run_after_a_container_was_raised() {
     assert_eq!(second.mutated(), None);
 }
 
-/// *pull-once* leaves this container alone, so the `Always` of the init container needs no protection from
-/// the default.
+/// *pull-once* leaves this container alone, so the `Always` of the init container needs no
+/// protection from the default.
 #[test]
 fn reject_accepts_a_container_that_require_always_has_raised() {
     let settings = json!({
@@ -71,7 +71,8 @@ fn reject_accepts_a_container_that_require_always_has_raised() {
     assert!(answer.accepted(), "{}", answer.message());
 }
 
-/// During the outage `Pin` can't pin the check. The check keeps `Always` and goes on asking the registry.
+/// During the outage `Pin` can't pin the check. The check keeps `Always` and goes on asking the
+/// registry.
 #[test]
 fn an_outage_changes_nothing_in_a_pod_that_pull_once_has_changed() {
     let pod = pod_create(&json!({

@@ -5,7 +5,8 @@ mod common;
 use common::{pod_create, validate};
 use serde_json::{Value, json};
 
-/// An UPDATE of a Pod whose list `list` has the item `stored` before and the item `requested` after.
+/// An UPDATE of a Pod whose list `list` has the item `stored` before and the item `requested`
+/// after.
 fn pod_update(list: &str, stored: &Value, requested: &Value, sub_resource: &str) -> Value {
     let spec = |item: &Value| {
         let mut spec = json!({"containers": [{"name": "app", "image": "app:1"}]});

@@ -5,7 +5,8 @@ mod common;
 use common::{Answer, container, containers_of, pod_create, validate};
 use serde_json::{Value, json};
 
-/// A kubelet asks the registry again for another spelling of the same image (seen on kubelet 1.36.2).
+/// A kubelet asks the registry again for another spelling of the same image (seen on kubelet
+/// 1.36.2).
 #[test]
 fn pull_once_acts_only_on_references_that_are_written_alike() {
     let spec = |check: &str, checked: &str, app: &str| {

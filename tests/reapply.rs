@@ -1,5 +1,5 @@
-//! A re-apply: a manifest is applied once more, and the stored values come back. The reviews come from a
-//! real API server, whose webhook had repaired the objects before.
+//! A re-apply: a manifest is applied once more, and the stored values come back. The reviews come
+//! from a real API server, whose webhook had repaired the objects before.
 
 mod common;
 
@@ -95,7 +95,8 @@ fn a_value_comes_back_only_if_the_record_and_the_stored_object_agree() {
             record(entry(None, "Always", "IfNotPresent", "imagePullPolicy")),
             true,
         ),
-        // The stored value differs, the requested value differs, another container, another field, no record.
+        // The stored value differs, the requested value differs, another container, another field,
+        // no record.
         (policy("Always", "Never"), false),
         (policy("Never", "IfNotPresent"), false),
         (

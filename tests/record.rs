@@ -1,4 +1,5 @@
-//! The record: the annotation that lists the changes. An object may already have one, real or forged.
+//! The record: the annotation that lists the changes. An object may already have one, real or
+//! forged.
 
 mod common;
 
@@ -83,11 +84,12 @@ fn an_annotation_that_is_no_record_is_replaced() {
     }
 }
 
-/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations: only if
-/// other annotations take the room, a person can do something about it.
+/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations:
+/// only if other annotations take the room, a person can do something about it.
 #[test]
 fn a_record_that_is_too_long_is_cut_without_a_note() {
-    // The entry of the second container does not fit. The entry of the third would, but it is left out too.
+    // The entry of the second container does not fit. The entry of the third would, but it is left
+    // out too.
     let names = ["a".repeat(16_000), "b".repeat(16_000), "c".to_owned()];
     let containers: Value = names
         .iter()

@@ -200,8 +200,8 @@ fn an_update_pins_only_changed_images_and_changes_no_pull_policy() {
     expected["spec"]["containers"][0]["image"] = json!(format!("nginx:1.27@{}", digest(1)));
     assert_eq!(answer.mutated(), Some(&expected));
 
-    // The manifest is applied again after the tag has moved. The stored digest stays, because another
-    // one would restart the container.
+    // The manifest is applied again after the tag has moved. The stored digest stays, because
+    // another one would restart the container.
     request["oldObject"]["spec"]["containers"][0]["image"] =
         json!(format!("nginx:1.27@{}", digest(1)));
     let mut registry = registry_with_answers(&[("docker.io/library/nginx:1.27", Ok(digest(2)))]);
@@ -229,8 +229,8 @@ fn an_image_of_a_pod_template_is_looked_up_and_never_pinned() {
     );
 }
 
-/// Each reference with a digest is parsed once: this test takes much longer if each is parsed for each
-/// other one.
+/// Each reference with a digest is parsed once: this test takes much longer if each is parsed for
+/// each other one.
 #[test]
 fn a_pod_with_thousands_of_tags_of_one_digest_gets_no_lookup() {
     let containers: Vec<Value> = (0..9000)

@@ -1,5 +1,5 @@
-//! The rule *registry*: the class of a failed lookup, and the settings `registry.on…` that decide what
-//! follows.
+//! The rule *registry*: the class of a failed lookup, and the settings `registry.on…` that decide
+//! what follows.
 
 mod common;
 
@@ -210,8 +210,8 @@ fn use_cached_raises_a_check_with_never_so_that_the_copy_accepts_it() {
     assert!(validate(&pod_create(&object["spec"]), &copy).accepted());
 }
 
-/// Such an image is looked up for its platforms only. With `IfNotPresent` the copy would find that the
-/// default is missing.
+/// Such an image is looked up for its platforms only. With `IfNotPresent` the copy would find that
+/// the default is missing.
 #[test]
 fn use_cached_acts_as_keep_tag_for_an_image_with_a_digest() {
     let image = format!("a@{}", digest(1));

@@ -1,4 +1,5 @@
-//! The setting `registry.platform`: compares the platforms of an image with those that its Pod asks for.
+//! The setting `registry.platform`: compares the platforms of an image with those that its Pod asks
+//! for.
 
 mod common;
 

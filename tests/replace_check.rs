@@ -132,8 +132,8 @@ fn a_check_that_cannot_become_a_volume_stays() {
     );
 }
 
-/// An image volume is guarded if only app containers mount it. It would become guarded if the check that
-/// mounts it were removed.
+/// An image volume is guarded if only app containers mount it. It would become guarded if the check
+/// that mounts it were removed.
 #[test]
 fn a_check_that_mounts_an_image_volume_stays() {
     let data = json!([{"name": "data", "mountPath": "/data"}]);
@@ -203,8 +203,8 @@ fn the_record_has_a_replaced_check_as_it_was_in_the_request() {
     assert_eq!(answer.audited("findings")[0]["rule"], "weak-check");
 }
 
-/// They move in the order of their names. A volume that the new carrier already mounts is not mounted
-/// again.
+/// They move in the order of their names. A volume that the new carrier already mounts is not
+/// mounted again.
 #[test]
 fn check_volumes_that_a_replaced_check_mounts_move_to_the_new_carrier() {
     let (first, second, new) = (

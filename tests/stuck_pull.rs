@@ -114,8 +114,8 @@ fn a_malformed_status_gives_no_finding() {
     }
 }
 
-/// An init container has passed if it ended without an error. A check volume has passed if the first
-/// container that mounts it has started, because the node pulls the volume before that.
+/// An init container has passed if it ended without an error. A check volume has passed if the
+/// first container that mounts it has started, because the node pulls the volume before that.
 #[test]
 fn a_check_has_passed_if_its_image_was_pulled() {
     let status_with = |state: &Value| {

@@ -1,5 +1,5 @@
-//! The copy: a second installation with `mode: Reject` and `registry.maxLookups: 0`. It accepts every
-//! object that the first installation returns.
+//! The copy: a second installation with `mode: Reject` and `registry.maxLookups: 0`. It accepts
+//! every object that the first installation returns.
 
 mod common;
 
@@ -54,8 +54,9 @@ fn max_lookups_zero_is_a_settings_error_in_mode_fix() {
     );
 }
 
-/// A registry may have told the first installation that `app:v1` and `app` are the same image. Then the
-/// second check, which is written differently, pulls the image of the container strongly enough.
+/// A registry may have told the first installation that `app:v1` and `app` are the same image. Then
+/// the second check, which is written differently, pulls the image of the container strongly
+/// enough.
 #[test]
 fn the_copy_asks_for_no_check_if_a_lookup_may_have_shown_one() {
     let settings = json!({"registry": {"lookup": "Verify"}});
@@ -109,8 +110,8 @@ fn the_copy_accepts_a_check_that_its_own_default_would_lower() {
     assert!(copy.accepted(), "{}", copy.message());
 }
 
-/// A registry told the first installation which tags are the same image. The copy does not know it, and
-/// accepts a check that was raised for another tag.
+/// A registry told the first installation which tags are the same image. The copy does not know it,
+/// and accepts a check that was raised for another tag.
 #[test]
 fn the_copy_accepts_check_volumes_of_images_that_it_cannot_tell_apart() {
     let request = pod_create(&json!({

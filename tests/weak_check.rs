@@ -26,8 +26,8 @@ fn a_check_that_forbid_always_names_is_not_raised() {
     );
 }
 
-/// `imagecheck-1` is raised for `a`, which writes the image like this check. It is then strong enough for
-/// `b` too, so `imagecheck-0` is not raised.
+/// `imagecheck-1` is raised for `a`, which writes the image like this check. It is then strong
+/// enough for `b` too, so `imagecheck-0` is not raised.
 #[test]
 fn one_raised_check_serves_containers_of_every_spelling() {
     let pod = pod_create(&json!({

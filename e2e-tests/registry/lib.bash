@@ -1,22 +1,25 @@
 # Registries for the end-to-end tests, on free ports of the loopback, and checks of lookups.
 #
-# `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that fails on
-# demand (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a network. A file starts
-# servers in setup_file, and stops all of them with `stop_servers` in teardown_file.
+# `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
+# fails on demand (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a
+# network. A file starts servers in setup_file, and stops all of them with `stop_servers` in
+# teardown_file.
 #
-# `consult` is `evaluate` for requests that lead to lookups. It records each host call, and checks that no raw
-# error of a host is in an answer.
+# `consult` is `evaluate` for requests that lead to lookups. It records each host call, and checks
+# that no raw error of a host is in an answer.
 
-# All programs connect to the loopback without a proxy, and hosts have no credentials but those of a test.
+# All programs connect to the loopback without a proxy, and hosts have no credentials but those of a
+# test.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
-# With this variable a host puts its backtrace into errors, and this policy has to classify such errors too.
+# With this variable a host puts its backtrace into errors, and this policy has to classify such
+# errors too.
 export RUST_BACKTRACE=1
 
 # ---- servers --------------------------------------------------------------------------------
 
-# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the process of bats that
-# started it has ended.
+# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the process of
+# bats that started it has ended.
 start() {
   local server=$BATS_FILE_TMPDIR/servers/$1
   mkdir -p "${server%/*}"
@@ -201,7 +204,8 @@ ask() {
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 
-# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: prints settings. The arguments have no braces around them.
+# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: prints settings. The arguments have no braces around
+# them.
 lookup=Pin
 with() {
   echo "{\"registry\":{\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
@@ -251,8 +255,8 @@ kept() {
   [[ $allowed == true && -z $patch ]] || fail "not kept"
 }
 
-# told_of [IMAGE TEXT]...: there are exactly these warnings. The images may be cut in the middle. Warnings
-# about lookups come last, sorted by image.
+# told_of [IMAGE TEXT]...: there are exactly these warnings. The images may be cut in the middle.
+# Warnings about lookups come last, sorted by image.
 told_of() {
   local line lines=() first=() sorted=()
   while (($# > 0)); do

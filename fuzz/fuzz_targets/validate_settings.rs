@@ -1,5 +1,5 @@
-//! The operation `validate_settings`: any bytes are valid settings, or the answer has a message. Valid settings
-//! can be read by `validate`.
+//! The operation `validate_settings`: any bytes are valid settings, or the answer has a message.
+//! Valid settings can be read by `validate`.
 #![no_main]
 
 use consistent_pull_policy::evaluate;

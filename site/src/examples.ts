@@ -1,4 +1,4 @@
-/** The examples to choose from: those of the repository. */
+/** The examples of the repository, which a person can choose in the page. */
 
 import { isObject, type Json } from "./json.ts";
 import { toYaml } from "./yaml.ts";
@@ -40,7 +40,7 @@ function group(
   return { label, examples };
 }
 
-/** A request as YAML, without the lists of who manages which field, which say nothing here. */
+/** A request as YAML, without `managedFields`, which are long and not needed here. */
 function readable(json: string): string {
   const value = JSON.parse(json) as Json;
   const request = isObject(value) && isObject(value["request"]) ? value["request"] : value;
@@ -52,18 +52,18 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
-/** What comes in. The first is the one that the page begins with. */
+/** Objects and requests. */
 export const OBJECTS: Group[] = [
   group("Manifests", own, (text) => text),
   group("Requests", requests, readable),
   group("Reviews captured from an API server", reviews, readable),
 ];
 
-/** Settings. The first are empty. */
+/** Settings. The first ones are empty. */
 export const SETTINGS: Group[] = [
   { label: "Nothing set", examples: [{ label: "empty", text: "" }] },
   group("For a purpose", settings, (text) => text),
 ];
 
-/** The example that the page begins with. */
+/** The page starts with this example. */
 export const FIRST = OBJECTS[0]?.examples.find(({ label }) => label === "ci-job");

@@ -1,4 +1,4 @@
-/** The page: what is typed goes to the policy, and its answer onto the page. */
+/** The page: it sends the typed texts to this policy, and shows the answer. */
 
 import schema from "virtual:settings-schema";
 import { byId, copy, h, save } from "./dom.ts";
@@ -25,18 +25,18 @@ import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 
 /** How long a person may pause while typing, in milliseconds. */
 const PAUSE = 150;
-/** A text longer than this is a list for the plan, not for the editor. */
+/** A longer text does not go into the editor: it becomes a plan. */
 const LONG = 500_000;
 
 const runner = new Runner();
 const planner = new Runner();
 
-/** What is shown below the plan. */
+/** The object that is shown below the plan. */
 let shown: { item: Item; evaluation: Evaluation } | undefined;
-/** The list that is planned: what stands in the editor, or what was opened. */
+/** The list that is planned: the text of the editor, or files that were opened. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
-/** Counts the rounds: whoever comes back late has been overtaken. */
+/** Counts the evaluations, so that a late result of an earlier one is ignored. */
 let round = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -84,7 +84,7 @@ const planView = new PlanView(byId("plan"), {
   },
 });
 
-/** Shows problems at their lines, and below the editor for those who can't see marks in a margin. */
+/** Marks problems at their lines, and lists them below the editor for people who can't see the marks. */
 function showProblems(id: "object" | "settings", target: typeof objectEditor, problems: Problem[]) {
   target.show(problems);
   const text = target.text();
@@ -101,7 +101,7 @@ function showProblems(id: "object" | "settings", target: typeof objectEditor, pr
   );
 }
 
-/** Reads what is typed and shows what comes of it. */
+/** Reads the typed texts and shows the result. */
 async function update() {
   const mine = ++round;
   const typed = readSettings(settingsEditor.text());
@@ -124,7 +124,7 @@ async function update() {
   showProblems("settings", settingsEditor, problems);
 
   const text = objectEditor.text();
-  // The editor's own list is read anew each time; one that was opened stays until it is closed.
+  // A list in the editor is read again each time. A list from files stays until it is closed.
   const { documents, problems: broken } = list ? { documents: [], problems: [] } : parseAny(text);
   const read: Read = { items: [], others: [], problems: [] };
   for (const { value } of documents) readValue(value, read);
@@ -156,7 +156,7 @@ async function update() {
   }
 }
 
-/** What was done to the object before the policy sees it, and what it is not asked about. */
+/** Notes about the request: defaults that were filled in, and objects that this policy does not get. */
 function note(read: Read): string {
   const filled = read.items.reduce((sum, item) => sum + item.defaults.length, 0);
   const parts: string[] = [];
@@ -173,7 +173,7 @@ function note(read: Read): string {
   return parts.join(" ");
 }
 
-/** No answer: only a verdict. */
+/** Shows a verdict without an answer. */
 function nothing(words: Verdict, about: string) {
   shown = undefined;
   showVerdict(byId("verdict"), words, about);
@@ -209,7 +209,7 @@ async function show(mine: number, item: Item) {
 
 function showStart() {
   const before = shown && podSpec(shown.item.request["object"]);
-  // A Pod that exists has started already.
+  // An existing Pod has already started.
   const starts =
     before && (shown?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(shown?.item.kind ?? ""));
   byId("start").hidden = !starts;
@@ -230,7 +230,7 @@ function showStart() {
   }
 }
 
-/** What comes out, its keys in the order of what came in. */
+/** The object of the answer, with its keys in the order of the request. */
 function changedObject(): string | undefined {
   const mutated = shown?.evaluation.answer.mutated_object;
   return mutated === undefined
@@ -283,7 +283,7 @@ async function choose(index: number) {
   await show(mine, item);
 }
 
-/** Plans what was opened, dropped or pasted; a single small file goes into the editor. */
+/** Plans files that were opened, dropped or pasted. A single small file goes into the editor. */
 function open(inputs: Input[]) {
   if (inputs.length === 0) return;
   const [only] = inputs;
@@ -301,7 +301,7 @@ function open(inputs: Input[]) {
   void update();
 }
 
-/** The files with objects in them. */
+/** The files that can contain objects. */
 function manifests(files: Iterable<File>): Input[] {
   return [...files]
     .filter((file) => /\.(?:ya?ml|json)$/i.test(file.name))
@@ -324,7 +324,7 @@ function fill(select: HTMLSelectElement, groups: Group[], chosen: (example: Exam
     const example = value === "" ? undefined : examples[Number(value)];
     if (!example) return;
     chosen(example);
-    // The editor forgets the example with each change, this one included.
+    // Each change of the editor resets the chosen example, and this change too.
     select.value = value;
   });
 }
@@ -375,7 +375,7 @@ function listen() {
   copying("copy-policy", () => byId("policy").textContent ?? "");
   copying("copy-object", () => changedObject() ?? "");
   byId("copy-link").addEventListener("click", async () => {
-    // Of a list that was opened, the object that is looked at.
+    // For a list from files, the link has the shown object.
     const review =
       list && shown
         ? {
@@ -389,7 +389,7 @@ function listen() {
       settings: settingsEditor.text(),
       registry: registry.table,
     });
-    // The address is the link from now on, so it is there even if it can't be copied.
+    // The address of the page becomes the link, in case it can't be copied.
     history.replaceState(null, "", `#${fragment}`);
     const size = `${Math.ceil(location.href.length / 1000)} kB`;
     tell((await copy(location.href)) ? `Copied (${size})` : `It is in the address bar (${size})`);
@@ -401,7 +401,7 @@ function listen() {
   window.addEventListener("hashchange", () => void follow());
 }
 
-/** Takes over what the address carries, if it carries anything. */
+/** Fills the editors from the address of the page, if it is a link. */
 async function follow(): Promise<void> {
   try {
     const typed = await fromFragment(location.hash);
@@ -425,14 +425,14 @@ async function tellModule() {
   );
 }
 
-/** The policy for scripts: what `cargo xtask run` does, in this page. */
+/** This policy for scripts: the same as `cargo xtask run`, in this page. */
 const forScripts = {
   /** Reads objects or reviews as the page does. */
   read: (text: string) => parseAny(text).documents.flatMap(({ value }) => readValue(value).items),
   validateSettings: async (settings: JsonObject) => validateSettings(await compiled, settings),
   evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
     evaluate(await compiled, item.request, settings, table),
-  /** The answer to a request on a host of one's own. */
+  /** The answer to a request with the given host. */
   answerOf: async (item: Item, settings: JsonObject, host: HostCall) =>
     answerOf(await compiled, item.request, settings, host),
 };

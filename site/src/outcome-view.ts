@@ -1,4 +1,4 @@
-/** Shows an answer: the verdict, what was told, and the table of places. */
+/** Shows an answer: the verdict, the message, the warnings, and the table of containers and volumes. */
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
@@ -7,7 +7,7 @@ import { RULES, type Row, rows, rulesOf, type Verdict } from "./report.ts";
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
-/** The verdict in its colour, and what it is about. One that stays is not announced again. */
+/** Shows the verdict in its colour, and its object. An unchanged verdict is not announced again. */
 export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
   if (target.textContent === `${words} ${about}`) return;
   target.replaceChildren(
@@ -21,7 +21,7 @@ export function showVerdict(target: HTMLElement, { words, style }: Verdict, abou
   );
 }
 
-/** Message and warnings, in the policy's words. */
+/** Shows the message and the warnings of this policy. */
 export function showTold(target: HTMLElement, { answer }: Evaluation) {
   target.replaceChildren();
   if (answer.message) {
@@ -35,7 +35,7 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
   }
 }
 
-/** The table that `make run` prints. */
+/** Shows the same table as `make run`. */
 export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
   const found = rows(item, answer);
   if (found.length === 0) {
@@ -93,7 +93,7 @@ function placeRow(row: Row): HTMLElement {
       { scope: "row" },
       row.label,
       row.state === "new" && h("span", { class: "tag" }, "new"),
-      // Where a column of its own is too wide.
+      // On a narrow page there is no separate column.
       h("span", { class: "below" }, ...image(row)),
     ),
     h("td", { title: row.image }, ...image(row)),
@@ -116,12 +116,12 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
   return [...before, shortDigest(image)];
 }
 
-/** A digest is told by its first digits; the whole one is in what comes out. */
+/** Shortens a digest to its first digits. The changed object has the whole digest. */
 function shortDigest(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
 }
 
-/** The audit annotations, each a list as a table would be too much: JSON, indented. */
+/** Shows the audit annotations as indented JSON. */
 export function showAudit(target: HTMLElement, { answer }: Evaluation): boolean {
   const annotations = Object.entries(answer.audit_annotations ?? {});
   target.replaceChildren(
@@ -133,7 +133,7 @@ export function showAudit(target: HTMLElement, { answer }: Evaluation): boolean 
         count = Array.isArray(value) ? value.length : 1;
         text = JSON.stringify(value, null, 2);
       } catch {
-        // Shown as it is.
+        // A text that is no JSON is shown unchanged.
       }
       return h(
         "details",

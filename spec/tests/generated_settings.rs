@@ -1,5 +1,5 @@
-//! The generator of random settings writes every setting. The comparison with the specification never sees a
-//! setting that the generator doesn't write.
+//! The generator of random settings writes every setting. The comparison with the specification
+//! never sees a setting that the generator doesn't write.
 
 #[path = "../../tests/common/every_setting.rs"]
 mod every_setting;
@@ -12,8 +12,8 @@ use every_setting::every_setting;
 /// The rarest value comes about once in twenty cases.
 const CASES: u64 = 2_000;
 
-/// Each value of a boolean or an enum is written, except for the default: it applies if the generator leaves
-/// the setting out.
+/// Each value of a boolean or an enum is written, except for the default: it applies if the
+/// generator leaves the setting out.
 #[test]
 fn the_generator_writes_every_setting_with_each_of_its_plain_values() {
     let settings = every_setting();

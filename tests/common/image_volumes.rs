@@ -20,8 +20,8 @@ pub fn with_mounts(mut container: Value, mounts: Value) -> Value {
     container
 }
 
-/// The Pod spec after the repair. The repaired object is a valid Pod, a second run changes nothing, and
-/// the copy accepts it.
+/// The Pod spec after the repair. The repaired object is a valid Pod, a second run changes nothing,
+/// and the copy accepts it.
 pub fn repaired_spec(request: &Value, settings: &Value) -> Value {
     let answer = validate(request, settings);
     assert!(answer.accepted(), "{}", answer.message());

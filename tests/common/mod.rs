@@ -1,5 +1,5 @@
-//! Helpers that the tests share: admission requests, a registry with fixed answers, and the answers of
-//! this policy.
+//! Helpers that the tests share: admission requests, a registry with fixed answers, and the answers
+//! of this policy.
 // Each file of tests uses some of the helpers.
 #![allow(dead_code, unreachable_pub)]
 
@@ -22,7 +22,8 @@ pub fn digest(number: usize) -> String {
 pub struct FakeRegistry {
     /// The digest of an image, or the host's text for a failed lookup, by the image's full name.
     pub answers: BTreeMap<String, Result<String, String>>,
-    /// The platforms of indexes, by `repository@digest`. `None` stands for an image without an index.
+    /// The platforms of indexes, by `repository@digest`. `None` stands for an image without an
+    /// index.
     pub platforms: BTreeMap<String, Result<Option<Vec<Platform>>, String>>,
     /// The images of all calls, in their order.
     pub asked: Vec<String>,
@@ -79,7 +80,8 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
-/// The UPDATE request of a Pod with one container: its image in the stored object and in the request.
+/// The UPDATE request of a Pod with one container: its image in the stored object and in the
+/// request.
 pub fn image_update(stored: &str, requested: &str) -> Value {
     let container = container("a", requested, "IfNotPresent");
     let mut request = pod_create(&json!({"containers": [container]}));
@@ -145,7 +147,8 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// The entries of an audit annotation that is a list in JSON. An annotation that is missing has none.
+    /// The entries of an audit annotation that is a list in JSON. An annotation that is missing has
+    /// none.
     pub fn audited(&self, key: &str) -> Vec<Value> {
         match self.0["audit_annotations"][key].as_str() {
             Some(text) => serde_json::from_str(text).expect("an audit annotation is JSON"),
@@ -175,8 +178,8 @@ pub fn payload_with_pod_spec(spec: &str) -> String {
     )
 }
 
-/// The text of a Pod spec whose image check pulls more weakly than the container that it guards. The
-/// closing brace is missing, so that a test can add fields.
+/// The text of a Pod spec whose image check pulls more weakly than the container that it guards.
+/// The closing brace is missing, so that a test can add fields.
 pub const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
     "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
 

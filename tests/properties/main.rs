@@ -1,8 +1,8 @@
 //! What must always hold, for any Pod and any settings.
 //!
-//! The seed is fixed, so that a commit fails for what it changed. `PROPTEST_CASES=1000000` runs that
-//! many cases of each property, others each time unless `PROPTEST_RNG_SEED` names a seed; then a
-//! profile that optimises is worth its time: `cargo test --release --test properties`.
+//! The seed is fixed, so that a commit fails for what it changed. `PROPTEST_CASES=1000000` runs
+//! that many cases of each property, others each time unless `PROPTEST_RNG_SEED` names a seed; then
+//! a profile that optimises is worth its time: `cargo test --release --test properties`.
 //!
 //! What is promised is promised for equal answers of the registries, and for images that were all
 //! asked for; see [`promised::depends_on_the_order`].
@@ -13,7 +13,9 @@ mod generate;
 mod promised;
 mod restated;
 
-use common::{FakeRegistry, deployment, digest, pod_create, settings_problems, validate, validate_with};
+use common::{
+    FakeRegistry, deployment, digest, pod_create, settings_problems, validate, validate_with,
+};
 use consistent_pull_policy::image::Reference;
 use generate::{ANNOTATIONS_MAX, ON, RECORD};
 use generate::{any_shape, metadata, pod_spec, registries, settings};
@@ -445,9 +447,9 @@ proptest! {
     /// nothing that differs can matter: (1) no image is looked up; (2) an override for all images
     /// says what `registry` said; (3) both allow enough lookups; (4) every lookup gives a digest
     /// that no other image has, and none is to be written down (a default `Never` doesn't reach
-    /// what is looked up; who has to mount a volume that the containers carry, for it to be a check,
-    /// depends on whether its repository is). And (5) who is accepted where a failed lookup rejects is accepted where
-    /// it keeps the tag.
+    /// what is looked up; who has to mount a volume that the containers carry, for it to be a
+    /// check, depends on whether its repository is). And (5) who is accepted where a failed lookup
+    /// rejects is accepted where it keeps the tag.
     #[test]
     fn settings_that_differ_in_registry_only(
         spec in pod_spec(),

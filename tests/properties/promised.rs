@@ -8,7 +8,11 @@ use crate::common::{self, Answer, FakeRegistry, settings_problems, validate_with
 use crate::{by_name, in_mode, list};
 
 /// The failure that a lookup would have met, had it been made.
-fn would_fail(image: &str, registry: &FakeRegistry, asks_for_platforms: bool) -> Option<&'static str> {
+fn would_fail(
+    image: &str,
+    registry: &FakeRegistry,
+    asks_for_platforms: bool,
+) -> Option<&'static str> {
     let digest = match registry.answers.get(image) {
         Some(Ok(digest)) if digest.starts_with("sha256:") => digest,
         Some(Ok(_)) | None => return Some("unknown"),
@@ -25,7 +29,12 @@ fn would_fail(image: &str, registry: &FakeRegistry, asks_for_platforms: bool) ->
 /// Whether an image was not asked for, because another one of its registry got no answer, and
 /// would have got one. Which images that are depends on their order, which a repair may change, so
 /// nothing is promised then but what the copy does.
-fn depends_on_the_order(answer: &Answer, settings: &Value, spec: &Value, registry: &FakeRegistry) -> bool {
+fn depends_on_the_order(
+    answer: &Answer,
+    settings: &Value,
+    spec: &Value,
+    registry: &FakeRegistry,
+) -> bool {
     let platform = &settings["registry"]["platform"];
     let asks_for_platforms =
         !platform.is_null() && platform != "Off" && !spec["nodeSelector"].is_null();
@@ -150,7 +159,10 @@ pub(crate) fn is_valid(spec: &Value) -> Result<(), TestCaseError> {
         names.dedup();
         names.len() == count
     };
-    let containers: Vec<&Value> = common::containers_of(spec).into_iter().map(|(.., c)| c).collect();
+    let containers: Vec<&Value> = common::containers_of(spec)
+        .into_iter()
+        .map(|(.., c)| c)
+        .collect();
     prop_assert!(differ(containers.iter().map(|c| &c["name"]).collect()));
     prop_assert!(differ(
         list(spec, "volumes").iter().map(|v| &v["name"]).collect()
