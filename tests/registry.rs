@@ -172,7 +172,9 @@ fn a_pod_gets_no_lookup_if_a_tag_in_place_of_its_stored_digest_rejects_it() {
 #[test]
 fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
     let images = [format!("a:1@{}", digest(1)), format!("a:2@{}", digest(1))];
-    let registry = json!({"lookup": "Verify", "platform": "Reject", "images": ["a:2"]});
+    let settings = json!({
+        "registry": {"lookup": "Verify", "platform": "Reject", "images": ["a:2"]},
+    });
     for order in [[0, 1], [1, 0]] {
         let containers = order.map(|index| {
             let image = &images[index];
@@ -183,7 +185,7 @@ fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
             "containers": containers,
         }));
         let mut registry = FakeRegistry::default();
-        validate_with(&pod, &json!({"registry": registry}), &mut registry);
+        validate_with(&pod, &settings, &mut registry);
         let asked = format!("docker.io/library/a@{}", digest(1));
         assert_eq!(registry.asked, [asked], "{order:?}");
     }
