@@ -1,4 +1,4 @@
-//! The `MutatingAdmissionPolicy` in COMPARE.md has the effect that the page describes.
+//! The `MutatingAdmissionPolicy` in COMPARE.md says what the text around it claims.
 
 #[path = "common/cel.rs"]
 mod cel_request;
@@ -31,7 +31,7 @@ fn expression() -> String {
         .to_owned()
 }
 
-/// The CEL types that the API server has for the apply configuration of a Pod.
+/// An environment with the types that the API server offers for a Pod's apply configuration.
 fn environment() -> Arc<Env> {
     let mut env = Env::stdlib();
     let spec = "Object.spec";
@@ -58,7 +58,7 @@ fn environment() -> Arc<Env> {
     Arc::new(env)
 }
 
-/// The list, the container and the pull policy of each change that the expression makes.
+/// What the expression sets: list, container and pull policy.
 fn set_by(expression: &str, request: &Value) -> Value {
     let lists = ["initContainers", "containers"].map(|list| {
         let fields =
@@ -91,11 +91,10 @@ fn the_example_sets_always_on_the_images_that_it_names() {
     assert_eq!(set_by(&expression(), &without_init_containers), json!([]));
 }
 
-/// The Pod has one image under two names: `docker.io/library/postgres:16` in the check and
-/// `postgres:16` in the container. A prefix matches only one of the names, so the check and the
-/// container get different pull policies.
+/// The Pod has one image under two names: the check's `docker.io/library/postgres:16` is the
+/// container's `postgres:16`. A prefix finds one of them, and that sets them apart.
 #[test]
-fn a_prefix_in_cel_matches_only_one_of_two_names_of_an_image() {
+fn cel_does_not_see_that_two_names_are_one_image() {
     let request = captured("agent-stack-pod-create");
     for (prefix, expected) in [
         (

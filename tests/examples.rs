@@ -1,4 +1,5 @@
-//! The settings of all examples and of the documentation are valid.
+//! What a user can copy is accepted by the module: the settings of all examples, and of the
+//! documentation.
 
 mod common;
 
@@ -28,7 +29,7 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The parts of a manifest that configure this policy. They may be members of a policy group.
+/// The specifications of this policy in a manifest, members of a group included.
 fn policies(manifest: &Value) -> Vec<&Value> {
     let spec = &manifest["spec"];
     let mut policies: Vec<&Value> = match spec["policies"].as_object() {
@@ -43,7 +44,7 @@ fn policies(manifest: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn the_settings_of_each_example_are_valid_and_only_mode_fix_is_mutating() {
+fn the_settings_of_each_example_are_valid_and_it_may_change_what_they_repair() {
     for path in files("examples", "yaml") {
         let name = path.display();
         let text = fs::read_to_string(&path).expect("an example");
@@ -64,9 +65,8 @@ fn the_settings_of_each_example_are_valid_and_only_mode_fix_is_mutating() {
     }
 }
 
-/// Whether the settings have a check template. Its requests have to equal its limits: an added
-/// check counts for the Pod's quality of service, as all init containers do.
-fn has_template_for_guaranteed_pods(settings: &Value, name: &str) -> bool {
+/// An added check counts for the Pod's quality of service, as all init containers do.
+fn keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     let template = &settings["imageChecks"]["template"];
     if template.is_null() {
         return false;
@@ -84,27 +84,27 @@ fn has_template_for_guaranteed_pods(settings: &Value, name: &str) -> bool {
 }
 
 #[test]
-fn check_templates_have_equal_requests_and_limits() {
+fn the_templates_of_checks_have_requests_like_their_limits() {
     let mut count = 0;
     for path in files("examples", "yaml") {
         let name = path.display().to_string();
         let manifests = documents(&fs::read_to_string(&path).expect("an example"));
         for policy in manifests.iter().flat_map(policies) {
-            count += usize::from(has_template_for_guaranteed_pods(&policy["settings"], &name));
+            count += usize::from(keeps_guaranteed_pods(&policy["settings"], &name));
         }
     }
     for path in files("examples/settings", "yaml") {
         let name = path.display().to_string();
         let settings = documents(&fs::read_to_string(&path).expect("settings"));
         for settings in &settings {
-            count += usize::from(has_template_for_guaranteed_pods(settings, &name));
+            count += usize::from(keeps_guaranteed_pods(settings, &name));
         }
     }
     assert!(count > 1, "{count}");
 }
 
 #[test]
-fn the_file_with_the_settings_of_an_example_equals_the_example() {
+fn settings_that_stand_beside_an_example_are_its_own() {
     for path in files("examples/settings", "yaml") {
         let name = path.display();
         let settings = documents(&fs::read_to_string(&path).expect("settings"));
@@ -139,7 +139,7 @@ fn the_settings_in_the_documentation_are_valid() {
                 .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
-                has_template_for_guaranteed_pods(&settings, &path.display().to_string());
+                keeps_guaranteed_pods(&settings, &path.display().to_string());
                 assert_eq!(
                     settings_problems(&settings),
                     None,
