@@ -11,6 +11,9 @@ use std::path::Path;
 use every_setting::{Setting, every_setting};
 use serde_json::Value;
 
+/// The file with the table of all settings and their defaults.
+const TABLE: &str = "README.md";
+
 /// Settings that the form can't show, with the reason. The YAML editor beside the form has them.
 const NOT_IN_THE_FORM: [(&str, &str); 2] = [
     ("imageChecks.template", "it is a whole container"),
@@ -52,8 +55,8 @@ fn fail_if_any(problems: &[String]) {
 }
 
 #[test]
-fn the_readme_lists_every_setting_with_its_default() {
-    let text = read("README.md");
+fn the_table_has_every_setting_with_its_default() {
+    let text = read(TABLE);
     let rows = table_rows(&text);
     let mut problems = Vec::new();
     for Setting { path, default, .. } in every_setting() {
@@ -64,10 +67,10 @@ fn the_readme_lists_every_setting_with_its_default() {
             .filter_map(|row| row.get(1))
             .peekable();
         if defaults.peek().is_none() {
-            problems.push(format!("{path} has no row in the table of README.md"));
+            problems.push(format!("{path} has no row in the table of {TABLE}"));
         } else if !defaults.any(|cell| is_written_as(&default, cell)) {
             problems.push(format!(
-                "{path} has another default than {default} in the table of README.md"
+                "{path} has another default than {default} in the table of {TABLE}"
             ));
         }
     }
