@@ -3,19 +3,19 @@
 load lib
 
 fix='{"imageChecks":{"coverage":"Fix"}}'
-# Shows what was added without what pull-once then saves.
+# pull-once is off, so that only the added checks show.
 fix_alone='{"pullOnce":false,"imageChecks":{"coverage":"Fix"}}'
 template='{"command":["/check/true"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
 every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"template\":$template}}"
 
-@test "an overridden image of an agent-stack Pod gets one check more, which can run" {
-  # As the controller's users do it: checks are made first, then the image is replaced.
+@test "an image that replaces one in an agent-stack Pod gets a check that can run" {
+  # The controller makes the checks first, and the image is replaced afterwards.
   review agent-stack-pod-create '.object.spec.containers[0].image = "override:9"'
   evaluate "$fix"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does' \
     'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
-  # Command, mounts, resources and all the rest are its neighbour's.
+  # It has the command, the mounts, the resources and all other fields of the check before it.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
   found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
@@ -65,7 +65,7 @@ ROWS
   untouched
 }
 
-@test "what is covered needs no check" {
+@test "a covered image gets no check" {
   while fields before; do
     pod "$before"
     evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
@@ -88,7 +88,7 @@ ROWS
 ROWS
 }
 
-@test "what is not covered" {
+@test "images that are not covered" {
   while fields before names; do
     pod "$before"
     evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
@@ -108,7 +108,7 @@ ROWS
 ROWS
 }
 
-@test "a check is added for each image that is not covered, with the strength that is needed" {
+@test "each image that is not covered gets a check with the pull policy that its containers need" {
   while fields before after; do
     pod "$before"
     evaluate "$fix_alone"
@@ -128,7 +128,7 @@ ROWS
 ROWS
 }
 
-@test "they stand straight after the Pod's last check, whatever is before and after" {
+@test "added checks come right after the last check of the Pod" {
   while fields before after; do
     pod "$before"
     evaluate "$fix_alone"
@@ -140,7 +140,7 @@ ROWS
 ROWS
 }
 
-@test "each is a copy of the Pod's last check but for name, image and policy" {
+@test "an added check is a copy of the last check of the Pod, except for name, image and pull policy" {
   pod 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init later x:1, app c c:1 Always, app d d:1' '
     .object.spec.initContainers[0].command = ["first"]
     | .object.spec.initContainers[1] += {command: ["last"], args: ["x"], volumeMounts: [{name: "v", mountPath: "/v"}],
@@ -154,7 +154,7 @@ ROWS
          resources: {limits: {cpu: "1m"}}, securityContext: {runAsUser: 7}, workingDir: "/", future: [{}, null, 1.5]}]'
 }
 
-@test "a new name is the first prefix with the first number that no container has" {
+@test "the name of an added check is the first prefix and the lowest free number" {
   while fields settings_row before names; do
     pod "$before"
     evaluate "$settings_row"
@@ -175,7 +175,7 @@ ROWS
 ROWS
 }
 
-@test "0, 1 and 12 images" {
+@test "0, 1 and 12 images without a check" {
   pod 'init imagecheck-0 a:1'
   evaluate "$fix_alone"
   untouched
@@ -186,7 +186,7 @@ ROWS
   evaluate "$fix_alone"
   repaired "init imagecheck-0 a:1, $(series 12 'init imagecheck-# c:# Always'), $(series 12 'app c# c:# Always')"
   [[ $(wc -l <<<"$warnings") == 10 && $warnings == *$'\nand 3 more warnings' ]] || fail "$warnings"
-  # What is covered already needs no second one.
+  # An image that is covered gets no second check.
   pod "$(series 12 'init imagecheck-# c:# Always'), $(series 12 'app c# c:# Always')"
   evaluate "$fix_alone"
   untouched
@@ -199,17 +199,17 @@ ROWS
   after '.spec.initContainers == [
     {name: "imagecheck-0", image: "a:1", imagePullPolicy: "IfNotPresent", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]},
     {name: "imagecheck-1", image: "b", imagePullPolicy: "Always", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]}]'
-  # A Pod with a check: a copy of that, not the template.
+  # In a Pod with a check, the check is copied, and the template is not used.
   pod 'init imagecheck-0 a:1, app a a:1, app b b:1'
   evaluate "$every_pod"
   after '.spec.initContainers[1] | .env and (has("command") | not)'
-  # None to be made.
+  # All images are covered.
   pod 'init i a:1, app a a:1'
   evaluate "$every_pod"
   untouched
 }
 
-@test "everyPod: a list of init containers that is empty, null or not there" {
+@test "everyPod: an empty, null or missing list of init containers" {
   for filter in . '.object.spec.initContainers = []' '.object.spec.initContainers = null' '.object.spec = {containers: .object.spec.containers, initContainers: [ ]}'; do
     row=$filter
     pod 'app a a:1' "$filter"
@@ -218,7 +218,7 @@ ROWS
   done
 }
 
-@test "everyPod: warned of or rejected" {
+@test "everyPod: a warning or a rejection" {
   pod 'app a a:1'
   evaluate '{"imageChecks":{"everyPod":true}}'
   accepted 'a pulls a:1 but no image check pulls it first: add one with IfNotPresent'
@@ -228,7 +228,7 @@ ROWS
   untouched
 }
 
-@test "imageChecks.after: the template's checks come after the last init container that it names" {
+@test "imageChecks.after: checks from the template come after the last init container that matches" {
   while fields globs before after; do
     pod "$before"
     evaluate "$(jq -c --argjson globs "$globs" '.imageChecks.after = $globs' <<<"$every_pod")"
@@ -252,7 +252,7 @@ ROWS
   repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 Always, init imagecheck-2 d:1 Always, app a app:1, app b b:1 Always, app c b:1 Always, app d d:1 IfNotPresent'
 }
 
-@test "a new check obeys the other rules, so that a second look changes nothing" {
+@test "an added check follows the other rules, so that a second run changes nothing" {
   while fields settings_row before after; do
     pod "$before"
     evaluate "$(jq -c '.imageChecks.coverage = "Fix" | .pullOnce = false' <<<"$settings_row")"
@@ -273,7 +273,7 @@ ROWS
   untouched
 }
 
-@test "another webhook between two looks: what it brings is checked, what was there stays" {
+@test "containers that another webhook adds between two runs get checks, and existing checks stay" {
   pod 'init imagecheck-0 app:1, app a app:1, app b b:1'
   evaluate "$fix"
   repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app a app:1, app b b:1'
@@ -285,7 +285,7 @@ ROWS
 }
 
 @test "the same Pod gives the same answer" {
-  # Hosts write the keys of an object in any order.
+  # A host may write the keys of an object in any order.
   pod "init imagecheck-0 a:1, $(series 12 'app c# c:# Always')"
   evaluate "$fix"
   first=$(jq -S '.patch |= (@base64d | fromjson)' "$BATS_TEST_TMPDIR/answer.json")

@@ -1,12 +1,12 @@
-# default: the policy of a container whose author chose none.
+# default: the pull policy of a container whose author chose none.
 
 load lib
 
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
-# What the API server fills in where none is set, observed on a real one. The image references
-# that it accepts although they can't be parsed are in invalid-image.bats.
+# The server default of each image, as a real API server wrote it. The API server also accepts image
+# references that can't be parsed: invalid-image.bats has those.
 server_defaults="
 nginx Always
 nginx:latest Always
@@ -28,15 +28,15 @@ REGISTRY/nginx Always
 $hex:latest Always
 "
 
-# table KIND FILTER: one place a row of the table, named after its line, as FILTER writes it.
-# FILTER sees $kind, $name, $image and $default.
+# table KIND FILTER: one place for each row of the table. FILTER writes the place, and the line
+# number is its name. FILTER sees $kind, $name, $image and $default.
 table() {
   jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
     | \"p\(.key)\" as \$name | .value as [\$image, \$default] | $2" <<<"$server_defaults" | paste -s -d , | sed 's/,/, /g'
 }
 
-@test "a policy equal to the server default is replaced, another is not" {
-  # `Never` is never the server default, so that it shows what was replaced.
+@test "a pull policy is replaced only if it equals the server default" {
+  # The server default is never `Never`. So `Never` shows which pull policies were replaced.
   for kind in init sidecar app ephemeral volume; do
     row=$kind
     pod "$(table $kind '("Always", "IfNotPresent", "Never") as $p | "\($kind) \($name)-\($p | ascii_downcase) \($image) \($p)"')"
@@ -46,13 +46,13 @@ table() {
   done
 }
 
-@test "a policy that is not set is replaced, and counts as the server default" {
+@test "a missing pull policy is replaced, and counts as the server default" {
   for kind in init sidecar app ephemeral volume; do
     row=$kind
     pod "$(table $kind '"\($kind) \($name) \($image)"')"
     evaluate '{"defaults":{"imagePullPolicy":"Never"}}'
     repaired "$(table $kind '"\($kind) \($name) \($image) Never"')"
-    # The one that the API server would fill in need not be written.
+    # A default that equals the server default need not be written.
     evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
     repaired "$(table $kind '"\($kind) \($name) \($image)\(if $default == "Always" then " IfNotPresent" else "" end)"')"
     evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
@@ -69,7 +69,7 @@ table() {
   done
 }
 
-@test "replaceServerDefaults false: every policy that is there counts as chosen" {
+@test "replaceServerDefaults false: every pull policy that is set counts as chosen" {
   pod "$(table app '"app \($name) \($image) \($default)"')"
   for default in Always IfNotPresent Never AlwaysUnlessDigest; do
     row=$default
@@ -81,7 +81,7 @@ table() {
   repaired 'init i app:1 Always, app a app:1 Always, app b app:1 IfNotPresent, ephemeral e app:1 Always, volume v app:1 Always'
 }
 
-@test "every container gets it, and the patch has nothing else" {
+@test "every container gets the default, and the patch changes nothing else" {
   pod 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app:1 IfNotPresent, app b app:1 IfNotPresent, ephemeral e app:1 IfNotPresent, volume v app:1 IfNotPresent'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"pullOnce":false}'
   patched '[
@@ -94,7 +94,7 @@ table() {
   warned
 }
 
-@test "it is a finding that tells which setting wants it" {
+@test "the finding names the setting of the default" {
   pod 'init imagecheck-0 app:1, app a app:1 IfNotPresent, volume v app:1'
   evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always","imageCheckPullPolicy":"Never"},"pullOnce":false}'
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always; a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy); v pulls app:1 with IfNotPresent, which nobody chose: set v to Always (defaults.imagePullPolicy)'
@@ -103,7 +103,7 @@ table() {
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent, which nobody chose: set imagecheck-0 to Always (defaults.imageCheckPullPolicy)'
 }
 
-@test "imageCheckPullPolicy is for image checks alone, and goes before imagePullPolicy" {
+@test "imageCheckPullPolicy applies to image checks only, and before imagePullPolicy" {
   while fields settings_row before after; do
     pod "$before"
     evaluate "{\"defaults\":$settings_row,\"imageChecks\":{\"coverage\":\"Off\"},\"pullOnce\":false}"
@@ -122,7 +122,7 @@ ROWS
   pod 'init imagecheck-0 app:1, init imagecheck-1 db:1, app a app:1, app b db:1 Never'
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 db:1 Always, app a app:1, app b db:1 Never'
-  # A container's default alone raises its check.
+  # If only the container gets a default, its check is raised.
   pod 'init imagecheck-0 app:1 Never, app a app:1'
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, app a app:1'
@@ -137,13 +137,13 @@ ROWS
   repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
 }
 
-@test "exempt containers and images keep what they have" {
+@test "exempt containers and images keep their pull policy" {
   pod 'app a app:1, app b app:1, app c other:1, volume v other:1'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"exempt":{"containers":["a"],"images":["other"]}}'
   repaired 'app a app:1, app b app:1 Always, app c other:1, volume v other:1'
 }
 
-@test "only ephemeral containers that are new get it" {
+@test "only new ephemeral containers get the default" {
   review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
       {name: "old", image: "busybox:1", imagePullPolicy: "IfNotPresent"},
       {name: "new", image: "busybox:1", imagePullPolicy: "IfNotPresent"},

@@ -2,7 +2,7 @@
 
 load lib
 
-@test "requireAlways: every place of the image pulls with Always" {
+@test "requireAlways: every container and volume of the image pulls with Always" {
   pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
@@ -25,7 +25,7 @@ load lib
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
 }
 
-@test "the message names container, image, policies, setting, pattern and way out" {
+@test "the message names container, image, pull policies, setting, pattern and the correction" {
   pod 'app a app:1 IfNotPresent'
   evaluate '{"mode":"Reject","images":{"requireAlways":["other","ap*"]}}'
   rejected 'a pulls app:1 with IfNotPresent but images.requireAlways has ap*: set a to Always'
@@ -36,7 +36,7 @@ load lib
   found '[{"rule":"disallowed-policy","path":"spec.volumes[0].image.pullPolicy","container":"v","image":"docker.io/library/app:latest","found":"Always","expected":"IfNotPresent"}]'
 }
 
-@test "an image that both name can't be repaired, and both patterns are told" {
+@test "an image in requireAlways and forbidAlways can't be repaired, and the message has both patterns" {
   pod 'app a app:1 Always, app b app:2 Never, app c other:1 Always'
   for mode in Fix Reject; do
     row=$mode
@@ -49,7 +49,7 @@ load lib
   done
 }
 
-@test "with checks: the check follows, and pull-once stays away from requireAlways" {
+@test "requireAlways: the check is raised too, and pull-once does not act" {
   while fields settings_row before after; do
     pod "$before"
     evaluate "{\"images\":$settings_row}"
@@ -63,26 +63,26 @@ load lib
 ROWS
 }
 
-@test "it has the last word over the defaults" {
+@test "requireAlways and forbidAlways go before the defaults" {
   pod 'app a app:1, app b app'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"requireAlways":["app"]}}'
   repaired 'app a app:1 Always, app b app'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1, app b app IfNotPresent'
-  # What is taken away was no choice that stands: else a second look would find IfNotPresent, the
-  # server default, and change it again.
+  # A forbidden pull policy counts as not chosen, so the default comes first. Otherwise a second run
+  # would find IfNotPresent, the server default, and would change it again.
   pod 'app a app:1 Always'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1 Never'
 }
 
-@test "exempt containers and images are left alone" {
+@test "exempt containers and images keep their pull policy" {
   pod 'app a app:1 Never, app b app:2 Never, app c app:3 Never'
   evaluate '{"images":{"requireAlways":["app"]},"exempt":{"containers":["a"],"images":["app:2"]}}'
   repaired 'app a app:1 Never, app b app:2 Never, app c app:3 Always'
 }
 
-@test "forbidNever: Never becomes IfNotPresent, everywhere" {
+@test "forbidNever: Never becomes IfNotPresent in every container and volume" {
   pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
   evaluate '{"images":{"forbidNever":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
@@ -93,7 +93,7 @@ ROWS
     'v now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)'
 }
 
-@test "forbidNever: its message, and beside the other settings" {
+@test "forbidNever: the message, and the setting together with the others" {
   pod 'app a app:1 Never'
   evaluate '{"mode":"Reject","images":{"forbidNever":["other","ap*"]}}'
   rejected 'a pulls app:1 with Never but images.forbidNever has ap*: set a to IfNotPresent'

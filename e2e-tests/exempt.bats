@@ -2,7 +2,7 @@
 
 load lib
 
-@test "in every kind of place, by name or by image, with globs" {
+@test "containers and volumes of every kind are exempt by name or by image, with globs" {
   before='init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   pod "$before"
   for exempt in '{"images":["app"]}' '{"images":["*"]}' '{"containers":["*"]}' '{"containers":["i","s","a","e","v"]}' '{"containers":["?"]}'; do
@@ -15,7 +15,7 @@ load lib
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1, ephemeral e app:1 Always, volume v app:1 IfNotPresent'
 }
 
-@test "an image that can't be parsed matches no pattern of images, but its container may be exempt" {
+@test "an image that can't be parsed is exempt only by the name of its container" {
   pod 'app a NGINX'
   evaluate '{"exempt":{"images":["*"]}}'
   [[ $allowed == false ]] || fail "accepted"
@@ -23,7 +23,7 @@ load lib
   untouched
 }
 
-@test "an exempt check neither covers nor is raised, and an exempt container needs none" {
+@test "an exempt check covers nothing and is not raised, and an exempt container needs no check" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
   evaluate '{"exempt":{"containers":["imagecheck-0"]}}'
   untouched
@@ -32,14 +32,14 @@ load lib
   untouched
 }
 
-# Seen: a search for a free name that never ended.
-@test "exemptions that match a name that would be given are refused with the settings" {
+# Such settings once led to an endless search for a free name.
+@test "an exemption that matches the names of added checks is a settings error" {
   for patterns in '"imagecheck-??*","imagecheck-1"' '"imagecheck-1","imagecheck-2"' '"imagecheck-*"' '"*"' '"imagecheck-0"'; do
     row=$patterns
     invalid_like "{\"imageChecks\":{\"coverage\":\"Fix\"},\"exempt\":{\"containers\":[$patterns]}}" 'exempt.containers "'
     [[ $told == *' matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not'* ]] || fail "$told"
   done
-  # Where none is added, or not by that name.
+  # No check is added, or it gets another name.
   pod 'init imagecheck-0 app:1, app a app:1'
   for settings_row in '{"exempt":{"containers":["imagecheck-1"]}}' \
     '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagecheck-01","imagepullcheck-1"]}}'; do
@@ -49,7 +49,7 @@ load lib
   done
 }
 
-@test "names are given once, and found at once among many that are taken" {
+@test "each name is given once, also if many names are in use" {
   pod 'init imagecheck-0 app:1, init imagecheck-3 app:1, app a app:1, app b b:1, app c c:1, app d d:1'
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   same names 'imagecheck-1 imagecheck-2 imagecheck-4' "$(jq -r '[.[].container] | join(" ")' <<<"$changes")"

@@ -1,4 +1,4 @@
-# imageChecks.as: ImageVolume: checks without containers, and image volumes that need one.
+# imageChecks.as: ImageVolume: check volumes, and image volumes that need a check.
 
 load lib
 
@@ -6,7 +6,8 @@ as='{"imageChecks":{"as":"ImageVolume","coverage":"Fix"}}'
 every='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 every_alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 
-# mounts CONTAINERS VOLUMES: exactly these mount them, read-only, where checks are mounted.
+# mounts CONTAINERS VOLUMES: exactly these containers mount exactly these volumes, read-only, at the
+# mount path of checks.
 mounts() {
   after '[.spec.initContainers[]?, .spec.containers[] | select(any(.volumeMounts[]?; .mountPath | startswith("/.imagecheck/"))) | .name] == $containers
     and ([.spec.initContainers[]?, .spec.containers[] | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))] | unique
@@ -26,7 +27,7 @@ mounts() {
     {"path":"spec.volumes[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":{"reference":"b:1","pullPolicy":"Always"}},"rule":"missing-check"}]'
 }
 
-@test "who carries it: the first init container that is no sidecar and not exempt, else the first, else every container" {
+@test "the carrier: the first init container that is no native sidecar and not exempt, else the first one, else every app container" {
   while fields exempt before carriers; do
     pod "$before"
     evaluate "$(jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$every")"
@@ -43,7 +44,7 @@ mounts() {
 ROWS
 }
 
-@test "without init containers each container asks for itself, so pull-once leaves Always" {
+@test "without init containers each app container pulls the volume itself, so pull-once leaves Always" {
   pod 'app a app:1 Always, app b b:1'
   evaluate "$every"
   repaired 'app a app:1 Always, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
@@ -52,7 +53,7 @@ ROWS
   repaired 'init i x:1, app a app:1 IfNotPresent, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
 }
 
-@test "mounts and volumes that are missing, null or empty" {
+@test "volumeMounts and volumes may be missing, null or empty" {
   for mounts in 'del(.object.spec.initContainers[0].volumeMounts)' '.object.spec.initContainers[0].volumeMounts = null' \
     '.object.spec.initContainers[0].volumeMounts = [ ]' '.object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/v"}]'; do
     for volumes in 'del(.object.spec.volumes)' '.object.spec.volumes = null' '.object.spec.volumes = [ ]' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'; do
@@ -65,7 +66,7 @@ ROWS
   done
 }
 
-@test "its number is free among containers, volumes and mount paths" {
+@test "the number of an added check is free among containers, volumes and mount paths" {
   while IFS='|' read -r name filter; do
     row=$filter
     pod 'init i x:1, app a app:1' "$filter"
@@ -81,7 +82,7 @@ imagecheck-1|.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.i
 ROWS
 }
 
-@test "Windows Pods get nothing added, and a warning, in every mode" {
+@test "a Windows Pod gets a warning and no check, in every mode" {
   pod 'init i x:1, app a app:1' '.object.spec.os.name = "windows"'
   for settings_row in "$every" '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'; do
     for mode in Fix Reject Warn; do
@@ -96,35 +97,35 @@ ROWS
   repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-# A Pod with an image volume, named imagecheck-0 or else, mounted as FILTER says.
+# A Pod with an image volume. FILTER sets its mounts, and may set another name than imagecheck-0.
 on_init='.object.spec.initContainers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 
-@test "a volume with such a name is a check in all rules" {
-  # weak-check raises it, and pull-once relies on it.
+@test "an image volume with the name of a check is a check in all rules" {
+  # weak-check raises the check volume, and pull-once relies on it.
   pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
   repaired 'init i x:1, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
   warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
-  # Coverage counts it.
+  # It covers its image.
   pod 'init i x:1, app a app:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
   untouched
-  # Init containers are raised before volumes.
+  # weak-check raises an init container rather than a volume.
   pod 'init imagecheck-1 app:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
   repaired 'init imagecheck-1 app:1 Always, app a app:1 IfNotPresent, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-@test "who mounts the check itself pulls again: pull-once leaves it alone" {
+@test "pull-once leaves a container alone that mounts the check volume and so pulls it again" {
   pod 'init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always' "$on_init | $on_app"
   evaluate
   repaired 'init i x:1, app a app:1 Always, app b app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
 }
 
-@test "a volume that nobody mounts, or only a container beside an init container, is no check" {
+@test "an image volume is no check if nothing mounts it, or only an app container in a Pod with init containers" {
   for filter in . "$on_app"; do
     row=$filter
     pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$filter"
@@ -133,22 +134,22 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   done
 }
 
-@test "image volumes that only containers mount get a check volume; pull-once leaves them alone" {
+@test "an image volume that only app containers mount gets a check volume, and pull-once leaves it alone" {
   pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_app"
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent, volume imagecheck-1 data:1 Always'
   mounts '["i"]' '["imagecheck-0","imagecheck-1"]'
-  # One that an init container mounts fails early by itself.
+  # A volume that an init container mounts needs no check, because it fails early.
   pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_init"
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent'
-  # With InitContainer they are nobody's business.
+  # With InitContainer, image volumes are not guarded.
   pod 'init imagecheck-0 app:1, app a app:1, volume data data:1 Always' "$on_app"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   untouched
 }
 
-@test "a Pod with volume checks only gets a volume under InitContainer too, unless there is a template" {
+@test "under InitContainer, a Pod whose checks are all volumes gets a check volume, unless there is a template" {
   pod 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   repaired 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-1 b:1 IfNotPresent'
@@ -156,7 +157,7 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
 }
 
-@test "captured: an overridden image of an agent-stack Pod" {
+@test "captured: an agent-stack Pod in which an image was replaced" {
   review agent-stack-pod-create '.object.spec.containers[0].image = "override:9"'
   evaluate "$as"
   after '[.spec.volumes[1:][] | [.name, .image.reference, .image.pullPolicy]] == [["imagecheck-2", "override:9", "Always"], ["imagecheck-3", "postgres:16", "IfNotPresent"]]

@@ -1,13 +1,13 @@
-# invalid-image: a reference that can't be parsed. The kubelet would say InvalidImageName, much
-# later; the API server accepts all of these.
+# invalid-image: a reference that can't be parsed. The API server accepts all of these references.
+# The kubelet reports InvalidImageName, but much later.
 
 load lib
 
 hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
-@test "a reference that can't be parsed is rejected, with what is wrong" {
+@test "a reference that can't be parsed is rejected, and the message names the mistake" {
   while fields image reason; do
-    # With the policy that the API server fills in: it says nothing about an image like this.
+    # The pull policy is the server default, which no rule objects to.
     pod 'app a x IfNotPresent' '.object.spec.containers[0].image = $image' --arg image "$image"
     evaluate
     rejected "a has no valid image in spec.containers[0].image: \"$image\" can't be pulled, $reason"
@@ -49,7 +49,7 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 ROWS
 }
 
-@test "an image with white space around it, an empty one and none at all" {
+@test "an image with white space around it, an empty image and a missing image" {
   while IFS='|' read -r image reason; do
     row=$image
     pod 'app a x' ".object.spec.containers[0].image = $image"
@@ -69,7 +69,7 @@ ROWS
   done
 }
 
-@test "wherever an image stands, and all of them at once" {
+@test "invalid images are found in every container and volume, and all at once" {
   pod 'init i Bad1, sidecar s Bad2, app a Bad3, app b good, ephemeral e Bad4, volume v Bad5'
   evaluate
   [[ $allowed == false ]] || fail "accepted"
@@ -83,13 +83,13 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
   done
 }
 
-@test "Warn says the same and lets it pass" {
+@test "in Warn the same sentence is a warning" {
   pod 'app a NGINX IfNotPresent'
   evaluate '{"mode":"Warn"}'
   accepted 'a has no valid image in spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
 }
 
-@test "a container that is exempt is not examined" {
+@test "an exempt container is not examined" {
   pod 'app a NGINX, app b app:1'
   evaluate '{"exempt":{"containers":["a"]}}'
   untouched
@@ -97,7 +97,7 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
   [[ $allowed == false ]] || fail "accepted"
 }
 
-@test "in a template an image that is empty is left to the API server, a wrong one is not" {
+@test "in a pod template an empty image is accepted, and an invalid one is not" {
   for image in '""' '"  "' null; do
     row=$image
     workload Deployment 'app a x' ".object.spec.template.spec.containers[0].image = $image"
@@ -112,7 +112,7 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
   accepted 'a has no valid image in spec.template....ners[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
 }
 
-@test "references that look odd but are right pass" {
+@test "references that look odd but are valid are accepted" {
   while fields image; do
     pod "app a $image"
     evaluate '{"mode":"Reject"}'
@@ -140,7 +140,7 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
 ROWS
 }
 
-@test "a warning has room for the image and for what is wrong with it" {
+@test "a warning names the image and the mistake" {
   for kind in Pod Deployment CronJob; do
     row=$kind
     workload $kind 'app a NGINX'
@@ -151,7 +151,7 @@ ROWS
   done
 }
 
-@test "an image ID walks around no rule, whatever the container's policy is" {
+@test "an image ID is rejected with every pull policy" {
   for policy in Always IfNotPresent Never; do
     for mode in Fix Reject; do
       row="$policy $mode"
@@ -160,7 +160,7 @@ ROWS
       rejected "a has no valid image in spec.containers[0].image: \"sha256:$hex\" can't be pulled, it is an image ID, which no registry is asked for"
     done
   done
-  # Of a digest the repository is asked.
+  # A digest with a repository is no image ID.
   pod "app a nginx@sha256:$hex"
   evaluate
   untouched

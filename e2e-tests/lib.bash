@@ -1,15 +1,17 @@
-# Helpers of the end-to-end tests: requests, the policy's answers, and what has to be true of them.
+# Helpers of the end-to-end tests: they make requests, send them, and check the answers of this
+# policy.
 #
 # A test makes a request (`pod`, `workload`, `review`, `edit`), sends it (`evaluate SETTINGS`) and
-# says what the answer is (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
+# compares the answer (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
 #
-# Pods are written as a list of places where an image stands, `kind name image [policy]`, e.g.
+# A Pod is written as a list of places (entries that have an image), for example:
+#   kind name image [policy]
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # The kinds are init, sidecar (a native one), app, ephemeral and volume.
 #
-# `evaluate` itself checks what is true of every answer: see broken_* in lib.jq. When an object was
-# changed, it applies the patch, and runs the policy on its own output, in mode Reject too. The copy,
-# mode Reject with registry.maxLookups 0, has to accept whatever was accepted.
+# `evaluate` itself checks what has to be true of every answer: see broken_* in lib.jq. If the
+# object was changed, `evaluate` applies the patch and sends the result again, also in mode Reject.
+# The copy (mode Reject with registry.maxLookups 0) has to accept every accepted object.
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
@@ -18,11 +20,11 @@ KWCTL=${KWCTL:-$XTASK}
 POLICY=annotated-policy.wasm
 REVIEWS=test_data/reviews
 
-# Whether KWCTL is another host than this build's own.
+# Whether KWCTL is a real kwctl and not the embedded host.
 real_host() { [[ ! $KWCTL -ef $XTASK ]]; }
 
 request=$BATS_TEST_TMPDIR/request.json
-# What a failure names: the row of a table, where a test has one.
+# A failure names this row of the test's table.
 row=
 
 fail() {
@@ -42,39 +44,40 @@ in_jq() {
   jq -L e2e-tests "$@"
 }
 
-# pod PLACES [FILTER [JQ-ARGUMENT...]]: creates a Pod. FILTER edits the request.
+# pod PLACES [FILTER [JQ-ARGUMENT...]]: the CREATE request of a Pod. FILTER edits the request.
 pod() {
   workload Pod "$@"
 }
 
-# workload KIND PLACES [FILTER [JQ-ARGUMENT...]]: creates an object of any kind that has a Pod spec.
+# workload KIND PLACES [FILTER [JQ-ARGUMENT...]]: the CREATE request of an object with a Pod spec.
 workload() {
   in_jq -n --arg its_kind "$1" --arg its_places "$2" "${@:4}" \
     "include \"lib\"; request(\$its_kind; \$its_places | spec_of_places) | ${3:-.}" >"$request"
 }
 
-# series N PLACE: N places like this one, in which # is the number.
+# series N PLACE: N places. The number of each replaces # in PLACE.
 series() {
   local number places=
   for ((number = 1; number <= $1; number++)); do places+=", ${2//\#/$number}"; done
   echo "${places#, }"
 }
 
-# review NAME [FILTER [JQ-ARGUMENT...]]: a captured one. FILTER edits the request in it. Those of the
-# audit scanner don't say that they are reviews, so the request alone is sent.
+# review NAME [FILTER [JQ-ARGUMENT...]]: a captured review. FILTER edits its request. The audit
+# scanner's reviews have no kind, so only their request is sent.
 review() {
   in_jq "${@:3}" "include \"lib\"; .request |= (${2:-.}) | if has(\"kind\") then . else .request end" "$REVIEWS/$1.json" >"$request"
 }
 
-# edit FILTER [JQ-ARGUMENT...]: edits the request made before.
+# edit FILTER [JQ-ARGUMENT...]: edits the last request.
 edit() {
   in_jq "${@:2}" "include \"lib\"; if has(\"request\") then .request |= ($1) else $1 end" "$request" \
     >"$request.edited"
   mv "$request.edited" "$request"
 }
 
-# fields NAME...: reads a row of a table into these variables: parted by |, without the spaces
-# around them. Fails after the last row. Its own variables can't be among them.
+# fields NAME...: reads a row of a table into these variables. The cells are separated by | and lose
+# the spaces around them. Fails after the last row. The variables of this function can't be used as
+# names.
 fields() {
   local _line _name _field
   IFS= read -r _line || return 1
@@ -90,12 +93,12 @@ fields() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# Where $TRANSCRIPTS names a folder, the embedded host writes down there what is asked and answered:
-# the playground's tests ask the same of the page.
+# The embedded host writes requests and answers to the folder $TRANSCRIPTS, if it is set. The tests
+# of the playground send the same requests to the page.
 transcript=()
 [[ -z ${TRANSCRIPTS:-} || ! $KWCTL -ef $XTASK ]] || transcript=(--transcript "$TRANSCRIPTS/$(basename "$BATS_TEST_FILENAME" .bats).jsonl")
 
-# ask REQUEST SETTINGS ANSWER
+# ask REQUEST SETTINGS ANSWER: sends the request file, and writes the answer to a file.
 ask() {
   "$KWCTL" run --request-path "$1" --settings-json "$2" "${transcript[@]}" "$POLICY" \
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
@@ -109,8 +112,8 @@ evaluate() {
   ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
   line=$(<"$answer")
-  # The answer to most requests, and nothing to be read in it. In what was accepted without a word
-  # the copy finds nothing either, as long as no registry is asked: both run the same rules.
+  # Most requests get this answer, which needs no further check. The copy has no finding either,
+  # unless a registry is asked, because both run the same rules.
   if [[ $settings != *registry* && $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
     allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
@@ -148,12 +151,12 @@ evaluate() {
 
 # ---- what the answer is ---------------------------------------------------------------------
 
-# same WHAT EXPECTED ACTUAL
+# same WHAT EXPECTED ACTUAL: fails with WHAT if the two texts differ.
 same() {
   [[ $2 == "$3" ]] || fail "$1 differ (< expected, > actual):" "$(diff <(echo "$2") <(echo "$3"))"
 }
 
-# Accepted as it came, without a word.
+# untouched: accepted unchanged, without a warning.
 untouched() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -z $patch ]] || fail "changed: $patch"
@@ -161,33 +164,34 @@ untouched() {
   [[ $findings == '[]' ]] || fail "has findings: $findings"
 }
 
-# accepted [WARNING...]: as it came, with exactly these warnings.
+# accepted [WARNING...]: accepted unchanged, with exactly these warnings.
 accepted() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -z $patch ]] || fail "changed: $patch"
   warned "$@"
 }
 
-# repaired PLACES: changed, and these are the places now.
+# repaired PLACES: the object was changed, and has these places now.
 repaired() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -n $patch ]] || fail "not changed"
   same places "${1//, /$'\n'}" "$places"
 }
 
-# rejected MESSAGE
+# rejected MESSAGE: rejected with exactly this message.
 rejected() {
   [[ $allowed == false ]] || fail "accepted"
   same messages "$1" "$message"
 }
 
-# warned [WARNING...]: exactly these.
+# warned [WARNING...]: there are exactly these warnings.
 warned() {
   local IFS=$'\n'
   same warnings "$*" "$warnings"
 }
 
-# patched OPERATIONS: exactly these, in any order; the record of changes is left out.
+# patched OPERATIONS: the patch has exactly these operations, in any order. The record does not
+# count.
 patched() {
   in_jq -n -e --argjson expected "$1" --argjson actual "$patch" '
     def settled: map(if .path == "/metadata/annotations" then del(.value["consistent-pull-policy/changes"]) else . end
@@ -195,17 +199,17 @@ patched() {
     ($expected | settled) == ($actual | settled)' >/dev/null || fail "the patch is $patch"
 }
 
-# found JSON: exactly these findings in the audit annotation.
+# found JSON: the audit annotation has exactly these findings.
 found() {
   same findings "$(jq -c . <<<"$1")" "$findings"
 }
 
-# changed JSON: exactly these changes in the audit annotation.
+# changed JSON: the audit annotation has exactly these changes.
 changed() {
   same changes "$(jq -c . <<<"$1")" "$changes"
 }
 
-# after FILTER [JQ-ARGUMENT...]: true of the repaired object.
+# after FILTER [JQ-ARGUMENT...]: FILTER is true of the repaired object.
 after() {
   [[ -e $request.second && -n $patch ]] || fail "not changed"
   in_jq -e "${@:2}" "include \"lib\"; .object | $1" "$request.second" >/dev/null ||
@@ -220,13 +224,13 @@ invalid() {
   same problems "${problems#; }" "$told"
 }
 
-# invalid_like SETTINGS START: they are refused with a problem that starts like this.
+# invalid_like SETTINGS START: the settings are refused with a problem that starts with START.
 invalid_like() {
   refuse "$1"
   [[ $told == "$2"* ]] || fail "another problem: $told"
 }
 
-# refuse SETTINGS: sets `told`.
+# refuse SETTINGS: the settings are refused; sets `told` to the message.
 refuse() {
   local status=0
   settings=$1

@@ -1,4 +1,4 @@
-# What the end-to-end tests know about requests, answers and JSON patches. lib.bash calls it.
+# Functions of the end-to-end tests for requests, answers and JSON patches. lib.bash calls them.
 
 # The keys that lead from an object of this kind to its Pod spec.
 def spec_path:
@@ -8,14 +8,14 @@ def spec_path:
   else ["spec", "template", "spec"]
   end;
 
-# The four lists in which images stand, with the short name that the tests give to their elements.
+# The four lists of places, with the short name that the tests give to an element.
 def lists:
   {init: "initContainers", sidecar: "initContainers", app: "containers",
    ephemeral: "ephemeralContainers", volume: "volumes"};
 
-# "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. Without a policy none is set.
-# Every container carries fields of its own: they have to survive, and the value of its variable
-# must never be seen in an answer.
+# "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
+# none. Every container has further fields. They have to stay, and the value of its environment
+# variable must be in no answer.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -27,7 +27,7 @@ def spec_of_places:
         + (if $kind == "sidecar" then {restartPolicy: "Always"} else {} end)
       end]);
 
-# A Pod spec -> the same notation, one place a line.
+# A Pod spec -> the same notation, with one place on each line.
 def places_of_spec:
   [ (.initContainers // [] | .[]
       | [(if .restartPolicy == "Always" then "sidecar" else "init" end), .name, .image, .imagePullPolicy]),
@@ -54,7 +54,7 @@ def request($kind; $spec):
      userInfo: {username: "admin", groups: ["system:authenticated"]},
      object: $object, oldObject: null, dryRun: false, options: null};
 
-# RFC 6902, as much of it as hosts write.
+# RFC 6902: the operations that hosts write.
 def pointer($document):
   split("/")[1:]
   | map(split("~1") | join("/") | split("~0") | join("~"))
@@ -82,8 +82,8 @@ def field_path:
 
 def record: "consistent-pull-policy/changes";
 
-# What no repair may touch: all of an object but its pull policies, its record of changes, the
-# checks that were added or taken out, and the mounts of those that are volumes.
+# The part of an object that no repair may change: all except the pull policies, the record, the
+# checks that were added or removed, and the mounts of check volumes.
 def rest($kind; $names; $pinned):
   def without($list): if has($list) and .[$list] then .[$list] |= map(select(.name as $name | $names | index($name) | not)) else . end
     | if (.[$list] // []) == [] then del(.[$list]) else . end;
@@ -101,16 +101,16 @@ def rest($kind; $names; $pinned):
   | if (.metadata.annotations // {}) == {} then del(.metadata.annotations) else . end
   | if (.metadata // {}) == {} then del(.metadata) else . end;
 
-# What is said of a record that did not fit.
+# The notes about a record that did not fit.
 def audit_note: .auditAnnotations.record;
 def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson;
-# Whether the settings let the policy ask a registry.
+# Whether the settings allow lookups.
 def looks_up:
   [(try .registry.lookup catch null), ((try .registry.overrides catch null) // [] | .[].lookup)]
   | any(. != null and . != "Off");
 def advice: select(.rule == "missing-check" and .expected == "an image check");
 
-# What is wrong with any answer, whatever the request: one line a promise that is not kept.
+# The broken promises of an answer to any request, one line for each.
 def broken_promises($request; $settings):
   . as $answer
   | (.warnings // []) as $warnings
@@ -131,8 +131,8 @@ def broken_promises($request; $settings):
       (if del(.patch) | tostring | contains("s3cr3t") then "a secret of the Pod is in the answer" else empty end)
     ];
 
-# The object of a request as *re-apply* leaves it: at UPDATE of a Pod or a Job, what is stored may
-# come back, in a list under its name. It is silent, so what the changes tell is no part of it.
+# The object of a request after re-apply: at UPDATE of a Pod or a Job, stored values may come back.
+# The changes don't list these values.
 def restored($request; $after; $changes):
   if $request.operation != "UPDATE" or ($request.kind.kind | IN("Pod", "Job") | not) then $request.object
   else
@@ -151,7 +151,7 @@ def restored($request; $after; $changes):
                 then setpath($path; $new) else . end)))
   end;
 
-# What is wrong with the object that a patch makes.
+# The broken promises of a patched object, one line for each.
 def broken_repair($request; $settings; $after):
   (.auditAnnotations.changes) as $audited |
   ($request.kind.kind) as $kind
@@ -197,9 +197,9 @@ def broken_repair($request; $settings; $after):
           else empty end
     ];
 
-# What is wrong with the answers to the repaired object.
+# The broken promises of the answers to the repaired object, one line for each.
 def broken_stability($first; $again; $rejecting; $settings):
-  # An image may have been pinned in between.
+  # The first run may have pinned an image.
   ($first | audit("findings") | map(advice | del(.image))) as $advice
   | ($settings | looks_up | not) as $offline
   | [ ({"its own output": $again, "its own output in mode Reject": $rejecting} | to_entries[]
@@ -211,18 +211,18 @@ def broken_stability($first; $again; $rejecting; $settings):
            then "\($which) has warnings: \(.warnings)" else empty end))
     ];
 
-# Whether the policy may promise to find nothing more on its own output: with at most
-# registry.maxLookups distinct images.
+# Whether a second run has to find nothing: this holds for at most registry.maxLookups distinct
+# images.
 def within_limit($object; $kind):
   (looks_up | not)
   or (((try .registry.maxLookups catch null) // 10) as $limit
     | ($object | getpath($kind | spec_path) | places_of_spec | map(.[2]) | unique | length) <= $limit);
 
-# The settings of the validating copy, and what is wrong with its answer.
+# The settings of the copy, and the broken promises of its answer.
 def of_copy: (. // {}) | .mode = "Reject" | .registry = ((.registry // {}) + {maxLookups: 0});
 def broken_copy($first; $copying):
-  # It may tell less: who asks no registry can't tell all images apart. Where a template is only
-  # warned of it may say the same.
+  # The copy may have fewer findings, because it makes no lookups and can't tell all images apart.
+  # If a template only gets warnings, the copy may give the same warnings.
   ($first | audit("findings") | map(if $copying.kind.kind == "Pod" then advice else . end | del(.image))) as $advice
   | [ (if .allowed | not then "the copy rejects: \(.status.message)" else empty end),
       (if .patch then "the copy changes: \(.patch | @base64d)" else empty end),
@@ -230,7 +230,7 @@ def broken_copy($first; $copying):
       (audit("findings") | map(del(.image)) - $advice
         | if . != [] then "the copy has findings: \(tojson)" else empty end) ];
 
-# An answer -> what lib.bash has to know of it, as assignments of the shell.
+# An answer -> the values that lib.bash needs, as assignments of the shell.
 def assignments($broken):
   @sh "broken=\($broken | join("\n"))",
   @sh "allowed=\(.allowed)",
@@ -238,13 +238,13 @@ def assignments($broken):
   @sh "warnings=\(.warnings // [] | join("\n"))",
   @sh "findings=\(audit("findings") | tojson)",
   @sh "changes=\(audit("changes") | tojson)";
-# The request and the settings of the copy: where something was accepted that it may see, and no
-# audit, which shows more to it.
+# The request to the copy, and its settings. The copy gets the accepted objects of mode Fix, but no
+# request of an audit, because the copy also reads the status.
 def copying($object; $request; $settings):
   if .allowed and (($settings // {}).mode // "Fix") == "Fix" and ($object | has("status") | not)
   then @sh "copied=\($request | .object = $object | tojson)", @sh "copying=\($settings | of_copy | tojson)"
   else "copied= copying=" end;
-# Two, since jq takes its time to compile what the second one needs.
+# There are two entry points, because jq needs time to compile the functions of the second one.
 def summary_of_unchanged($request; $settings):
   assignments(broken_promises($request; $settings)), "patch= places= second= rejecting= stable=",
   copying($request.object; $request; $settings);

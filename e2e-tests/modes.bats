@@ -1,10 +1,10 @@
-# mode: what happens to a finding. One engine finds, the mode only decides what becomes of it.
+# mode: what happens to a finding. All modes find the same.
 
 load lib
 
 weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
 
-@test "Fix repairs, Reject says what to do, Warn says it and lets it pass" {
+@test "Fix repairs, Reject rejects with the correction, Warn accepts with the same sentence as a warning" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
   for settings_fix in '{}' '{"mode":"Fix"}' null; do
     evaluate "$settings_fix"
@@ -49,7 +49,7 @@ weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set
 ROWS
 }
 
-@test "a default that pull-once takes back is no finding" {
+@test "a default that pull-once lowers again is no finding" {
   pod 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
   for mode in Fix Reject Warn; do
     row=$mode
@@ -58,7 +58,7 @@ ROWS
   done
 }
 
-@test "a rejection tells the most important finding first, one sentence each" {
+@test "a rejection has one sentence for each finding, the most important one first" {
   pod 'init imagecheck-0 app:1 Never, init imagecheck-1 dull:1, app a app:1 Always, app b other:1 Always, app c Bad IfNotPresent, app d forbidden:1 Always'
   evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
   sentences=(
@@ -72,14 +72,14 @@ ROWS
   rejected "$(printf '; %s' "${sentences[@]}" | cut -c 3-)"
 }
 
-@test "what Fix can't repair is rejected, and only that is told" {
+@test "Fix rejects findings that it can't repair, and the message has only these" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app c Bad IfNotPresent'
   evaluate
   rejected 'c has no valid image in spec.containers[1].image: "Bad" can'"'"'t be pulled, its repository has upper-case letters'
   warned
 }
 
-@test "a rejection tells 20 findings and counts the rest, the audit annotation has all" {
+@test "a rejection has 20 findings and counts the rest, and the audit annotation has all" {
   pod "$(series 25 'app c# Bad#')"
   evaluate '{"mode":"Reject"}'
   [[ $message == *'c20 has no valid image in spec.containers[19].image: "Bad20" '*'; and 5 more findings' ]] || fail "$message"
@@ -90,7 +90,7 @@ ROWS
   [[ $message != *more* ]] || fail "$message"
 }
 
-@test "at most 10 warnings, the last says how many more" {
+@test "there are at most 10 warnings, and the last one counts the rest" {
   pod "$(series 12 'app c# app:# Always')"
   evaluate '{"mode":"Warn","images":{"forbidAlways":["*"]}}'
   [[ $(wc -l <<<"$warnings") == 10 ]] || fail "$warnings"
@@ -100,8 +100,8 @@ ROWS
   [[ $(wc -l <<<"$warnings") == 10 && $warnings != *more* ]] || fail "$warnings"
 }
 
-# That a warning has at most 120 characters is checked for every answer.
-@test "long names are cut in the middle of a warning, and whole in a rejection" {
+# evaluate checks for every answer that a warning has at most 120 characters.
+@test "long names are cut in the middle in a warning, and complete in a rejection" {
   name=container-with-a-name-of-sixty-three-characters-which-is-the-most
   image=registry.example.com/team/$(printf 'x%.0s' {1..150})/app:1
   pod "init imagecheck-0 $image IfNotPresent, app $name $image Always"
@@ -113,7 +113,7 @@ ROWS
   warned 'imagecheck-0 now pulls registry.ex...xxxx/app:1 with Always instead of IfNotPresent, as container-w...s-the-most needs'
 }
 
-@test "a name can't break a line or forge another sentence's line" {
+@test "a name can't break a line or forge another warning" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always' '.object.spec.containers[0].name = "a\nb\u0007\u001b[31m"'
   for mode in Fix Reject Warn; do
     row=$mode
@@ -122,14 +122,14 @@ ROWS
   done
 }
 
-@test "no value of the environment and no argument is ever told" {
+@test "no value of the environment and no argument is in any answer" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b Bad Always, app c other:1 Always' '
     .object.spec.containers[].args = ["--password=s3cr3t"] | .object.spec.containers[].command = ["s3cr3t"]
     | .object.metadata.annotations.token = "s3cr3t" | .object.metadata.labels.token = "s3cr3t"'
   for mode in Fix Reject Warn; do
     for coverage in Warn Reject Fix; do
       row="$mode $coverage"
-      # Nor in the host's log: evaluate looks for it in both.
+      # evaluate looks for the value in the answer and in the host's log.
       evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"$coverage\"},\"images\":{\"forbidAlways\":[\"other\"]}}"
       [[ $findings != '[]' ]] || fail "nothing was found"
       [[ $(cat "$BATS_TEST_TMPDIR/answer.json") != *s3cr3t* ]] || fail "told"
@@ -144,7 +144,7 @@ ROWS
   done
 }
 
-@test "an empty list of findings: nothing is annotated" {
+@test "without findings there is no audit annotation" {
   pod 'app a app:1'
   evaluate '{"mode":"Warn"}'
   untouched

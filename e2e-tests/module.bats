@@ -1,8 +1,8 @@
-# The built module itself. What looks into it is the project's own program, whatever the host.
+# The built module itself. `cargo xtask` inspects it, with any host.
 
 load lib
 
-@test "it imports waPC's functions and nothing else: no clock, no random numbers, no files" {
+@test "the module imports only waPC's functions: no clock, no random numbers, no files" {
   "$XTASK" inspect --imports "$POLICY" >"$BATS_TEST_TMPDIR/imports"
   [[ -s $BATS_TEST_TMPDIR/imports ]] || fail "no imports at all"
   while read -r import; do
@@ -12,12 +12,12 @@ load lib
   grep -q '__guest_response' "$BATS_TEST_TMPDIR/imports" || fail "it can't answer"
 }
 
-@test "annotated, it is at most 640 KiB" {
+@test "the annotated module has at most 640 KiB" {
   size=$(wc -c <"$POLICY")
   ((size <= 655360)) || fail "it is $size bytes"
 }
 
-@test "it has Kubewarden's metadata" {
+@test "the module has Kubewarden's metadata" {
   "$XTASK" inspect "$POLICY" >"$BATS_TEST_TMPDIR/metadata"
   for line in 'mutating: true' 'io.kubewarden.policy.title: consistent-pull-policy' 'oci/v1/manifest_digest' 'oci/v1/oci_manifest' \
     'pods/ephemeralcontainers' 'podtemplates' 'cronjobs' 'replicasets'; do
@@ -26,7 +26,7 @@ load lib
   done
 }
 
-@test "it is stripped" {
+@test "the module is stripped" {
   "$XTASK" inspect "$POLICY" >"$BATS_TEST_TMPDIR/sections"
   grep -q ' code$' "$BATS_TEST_TMPDIR/sections" || fail "no list of sections"
   ! grep -Eq "custom '(name|\.debug.*)'" "$BATS_TEST_TMPDIR/sections" || fail "it has names or debug information"

@@ -4,7 +4,8 @@ load lib
 
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
-# match PATTERN EXPECTED: the images of the Pod that it matches, found with images.forbidAlways.
+# match PATTERN EXPECTED: the pattern matches exactly the expected images of the Pod. The findings
+# of images.forbidAlways show which ones.
 match() {
   evaluate "$(jq -c -n --arg pattern "$1" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
   same "images that $1 matches" "$2" "$(jq -r '[.[].image] | join(", ")' <<<"$findings")"
@@ -46,7 +47,7 @@ match() {
 ROWS
 }
 
-@test "a pattern that can match nothing says what to write" {
+@test "a pattern that can match nothing is a settings error that says what to write" {
   while fields pattern problem; do
     invalid "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
       "images.requireAlways[0] \"$pattern\" $problem"
@@ -65,7 +66,7 @@ ROWS
 ROWS
 }
 
-@test "a pattern for containers is matched against their whole names" {
+@test "a container pattern is matched against the whole name of a container" {
   pod 'init setup app:1 Always, app main app:1 Always, app main-2 app:1 Always, volume data app:1 Always'
   while fields pattern expected; do
     evaluate "$(jq -c -n --arg pattern "$pattern" \

@@ -1,5 +1,5 @@
-# Policies in registries: push, pull, run from there, and what goes wrong on the way. With
-# KWCTL=kwctl the other side of each exchange is the real one.
+# Policies in registries: push, pull and run, and the failures of each. With KWCTL=kwctl the real
+# kwctl is the other side of each exchange.
 
 load lib
 load registry/lib
@@ -9,7 +9,7 @@ setup_file() {
   REGISTRY=$(start_registry registry)
   LOCKED=$(start_registry locked alice secret)
   FAULTY=$(start_faulty_registry)
-  # Credentials for the locked one: right, and wrong.
+  # Right and wrong credentials for the registry that needs a password.
   local name password
   for name in right:secret wrong:guess; do
     password=${name#*:}
@@ -27,7 +27,7 @@ setup() {
   target=$BATS_TEST_TMPDIR/pulled.wasm
 }
 
-# fails_with TEXT COMMAND...: it fails, says so on one line, and neither writes nor leaves anything.
+# fails_with TEXT COMMAND...: the command fails with this text on one line, and leaves no file.
 fails_with() {
   local text=$1 status=0 before
   shift
@@ -44,13 +44,14 @@ fails_with() {
 push() { "$XTASK" push "${@:2}" "$POLICY" "registry://$1"; }
 pull() { "$XTASK" pull "${@:2}" --output-path "$target" "registry://$1"; }
 
-# raw_manifest IMAGE: as the registry has it.
+# raw_manifest IMAGE: the manifest as the registry has it.
 raw_manifest() { skopeo inspect --raw --tls-verify=false "docker://$1"; }
 
-# the_host COMMAND ARGUMENT...: with the sources file that kwctl needs for a registry that speaks HTTP.
+# the_host COMMAND ARGUMENT...: runs the host with the sources file that kwctl needs for a registry
+# without TLS.
 the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2}" 2>"$BATS_TEST_TMPDIR/stderr"; }
 
-@test "what was pushed comes back, byte for byte, by its tag and by its digest" {
+@test "a pushed module comes back byte for byte, by its tag and by its digest" {
   reference=$(push "$REGISTRY/policies/roundtrip:v1.2.3")
   [[ $reference == "registry://$REGISTRY/policies/roundtrip@sha256:"* ]] || fail "$reference"
   same digest "${reference#*@}" "sha256:$(raw_manifest "$REGISTRY/policies/roundtrip:v1.2.3" | sha256sum | cut -d ' ' -f 1)"
@@ -59,7 +60,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
     pull "$source"
     cmp "$POLICY" "$target"
   done
-  # As readable as any other new file.
+  # The file has the permissions of any other new file.
   touch "$BATS_TEST_TMPDIR/new"
   same permissions "$(stat -c %a "$BATS_TEST_TMPDIR/new")" "$(stat -c %a "$target")"
 }
@@ -77,7 +78,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
         digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2},
       layers: [{mediaType: "application/vnd.wasm.content.layer.v1+wasm", digest: $digest, size: $size}]}')" \
     "$(jq -cS 'del(.annotations)' <<<"$manifest")"
-  # Each annotation of metadata.yml, who annotated, and the source under OCI's own name.
+  # Each annotation of metadata.yml, the program that annotated, and the source under OCI's own key.
   source=$(sed -n 's/^  io\.kubewarden\.policy\.source: *//p' metadata.yml)
   same annotations "$(sed -n '/^annotations:/,$s/^  \([^ #][^:]*\): *\(.*\)$/\1=\2/p' metadata.yml |
     cat - <(echo "org.opencontainers.image.source=$source") | sort)" \
@@ -86,7 +87,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
     "$(jq '.annotations["io.kubewarden.kwctl"] | length > 0' <<<"$manifest")"
 }
 
-@test "the host pulls and runs what was pushed here, and what the host pushed runs here" {
+@test "the host runs a module that xtask pushed, and xtask runs a module that the host pushed" {
   here=$(push "$REGISTRY/policies/here:v1")
   there=$(the_host push --output json "$POLICY" "registry://$REGISTRY/policies/there:v1" | jq -r .immutable_ref)
   same digests "${here#*@}" "${there#*@}"
@@ -104,11 +105,11 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
     "$("$XTASK" run --request-path "$review" "registry://${there}" | jq -S .)"
 }
 
-@test "a registry with a password takes the right one only" {
+@test "a registry with a password accepts only the right one" {
   push "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   pull "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   cmp "$POLICY" "$target"
-  # DOCKER_CONFIG says where they are, too.
+  # DOCKER_CONFIG can name the folder of the credentials too.
   DOCKER_CONFIG=$BATS_FILE_TMPDIR/right pull "$LOCKED/policies/locked:v1"
 
   wrong=(--docker-config-json-path "$BATS_FILE_TMPDIR/wrong")
@@ -117,12 +118,12 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   fails_with "$LOCKED refuses the credentials of alice" push "$LOCKED/policies/other:v1" "${wrong[@]}"
   fails_with "$LOCKED wants credentials, and there are none for it" pull "$LOCKED/policies/locked:v1"
   fails_with "$LOCKED wants credentials, and there are none for it" push "$LOCKED/policies/other:v1"
-  # Nothing of it arrived.
+  # Nothing was pushed.
   fails_with 'there is no tag v1' \
     pull "$LOCKED/policies/other:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
 }
 
-@test "what is not there, or is no policy, is told" {
+@test "pull fails with a message if the image is missing or is no policy" {
   push "$REGISTRY/policies/known:v1"
   fails_with "there is no tag v9 in $REGISTRY/policies/known" pull "$REGISTRY/policies/known:v9"
   fails_with "there is no tag v1 in $REGISTRY/policies/unknown" pull "$REGISTRY/policies/unknown:v1"
@@ -134,7 +135,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   fails_with 'names no place in a registry' pull "$REGISTRY/UPPER:v1"
 }
 
-@test "what is no policy is not pushed" {
+@test "push refuses a file that is no policy" {
   fails_with 'the module is not annotated' "$XTASK" push policy.wasm "registry://$REGISTRY/policies/plain:v1"
   fails_with 'not a WebAssembly module' "$XTASK" push --force metadata.yml "registry://$REGISTRY/policies/plain:v1"
   fails_with 'cannot read module' "$XTASK" push nothing.wasm "registry://$REGISTRY/policies/plain:v1"
@@ -144,7 +145,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   cmp policy.wasm "$target"
 }
 
-@test "a registry that is away is told" {
+@test "push and pull fail with a message if the registry is unreachable" {
   away=$(start_registry away)
   push "$away/policies/away:v1"
   stop away
@@ -152,16 +153,16 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   fails_with "$away can't be reached" push "$away/policies/away:v2"
 }
 
-@test "a full disk leaves the file that was there" {
+@test "a full disk leaves the existing file as it was" {
   push "$REGISTRY/policies/full:v1"
-  # No file may become larger than 16 KiB; the kernel then refuses to write, as on a full disk.
+  # The limit for a file is 16 KiB. Beyond it the kernel refuses to write, as on a full disk.
   limited() { (trap '' XFSZ && ulimit -f 16 && pull "$REGISTRY/policies/full:v1"); }
   fails_with "cannot write $target" limited
-  # Nor does a folder that isn't there become one.
+  # A missing folder is not created.
   fails_with 'cannot write' "$XTASK" pull --output-path "$BATS_TEST_TMPDIR/no/such" "registry://$REGISTRY/policies/full:v1"
 }
 
-@test "what stops in the middle leaves nothing" {
+@test "an interrupted pull leaves no file" {
   fails_with "$FAULTY failed in the middle" pull "$FAULTY/half/policy:v1"
   fails_with "$FAULTY failed in the middle" push "$FAULTY/half/policy:v1"
   fails_with "$FAULTY sent other bytes than the manifest says" pull "$FAULTY/other-bytes/policy:v1"
@@ -169,7 +170,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
 
   interrupted() {
     local pid status=0
-    # In the background, where bash would have it ignore SIGINT.
+    # In the background, bash would make the command ignore SIGINT.
     env --default-signal=INT "$XTASK" pull --output-path "$target" "registry://$FAULTY/stall/policy:v2" &
     pid=$!
     until grep -q 'stall/policy/blobs/.*8b$' "$BATS_FILE_TMPDIR/servers/faulty.log"; do sleep 0.05; done

@@ -1,8 +1,8 @@
-# pull-once: what an init container has pulled with Always, the containers need not pull again.
+# pull-once: containers need not pull an image again that an init container has pulled with Always.
 
 load lib
 
-@test "Always becomes IfNotPresent where an init container has pulled with Always" {
+@test "Always becomes IfNotPresent if an init container has pulled the image with Always" {
   while fields before after; do
     pod "$before"
     evaluate '{"imageChecks":{"coverage":"Off"}}'
@@ -28,7 +28,7 @@ load lib
 ROWS
 }
 
-@test "it is a saving, not a finding: no mode reports it, and it gives no warning" {
+@test "pull-once is a saving: it gives no finding and no warning in any mode" {
   pod 'init imagecheck-0 app:1 Always, app a app:1 Always'
   for mode in Reject Warn; do
     evaluate "{\"mode\":\"$mode\"}"
@@ -50,13 +50,13 @@ ROWS
   repaired 'init imagecheck-0 app:1 Always, app a app:1 Always'
 }
 
-@test "images that images.requireAlways names are left alone" {
+@test "images of images.requireAlways keep Always" {
   pod 'init imagecheck-0 app:1 IfNotPresent, init imagecheck-1 free:1 Always, app a app:1 Always, app b free:1 Always'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 free:1 Always, app a app:1 Always, app b free:1 IfNotPresent'
 }
 
-@test "exempt containers and images are left alone" {
+@test "exempt containers and images keep Always" {
   pod 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always'
   evaluate '{"exempt":{"containers":["a"]}}'
   repaired 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 IfNotPresent'
@@ -64,7 +64,7 @@ ROWS
   untouched
 }
 
-@test "alone it never changes a pod template, which would roll its Pods" {
+@test "pull-once alone never changes a pod template, because the change would restart its Pods" {
   workload Deployment 'init imagecheck-0 app:1 Always, app a app:1 Always'
   for templates in Off Warn Enforce; do
     row=$templates

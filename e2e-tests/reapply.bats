@@ -1,5 +1,6 @@
-# Re-apply: the manifest of a repaired object is applied once more. Without a cure the API server
-# answers 422, as the policies that it brings are immutable in a Pod and in a Job.
+# Re-apply: the manifest of a repaired object is applied once more. Its pull policies differ from
+# the stored ones, and they are immutable in a Pod and in a Job. Without re-apply the API server
+# would answer 422.
 
 load lib
 
@@ -8,8 +9,8 @@ created='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 stored='init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 record_of_created='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# again RECORD [FILTER]: the Pod of $created is stored as $stored with this record, and applied
-# again. FILTER edits the request.
+# again RECORD [FILTER]: applies the Pod $created again. It is stored as $stored, with this record.
+# FILTER edits the request.
 again() {
   pod "$created" '.operation = "UPDATE"
     | .oldObject = (.object | .spec.initContainers[0].imagePullPolicy = "Always" | .spec.containers[0].imagePullPolicy = "IfNotPresent"
@@ -18,7 +19,7 @@ again() {
     --arg key "$annotation" --arg record "$1"
 }
 
-# as_stored: repaired, silently, and its Pod spec is the stored one.
+# as_stored: the request gets the stored Pod spec, without a warning.
 as_stored() {
   [[ $allowed == true && -n $patch ]] || fail "not restored"
   warned
@@ -28,12 +29,12 @@ as_stored() {
     "$request.second" >/dev/null || fail "not as stored: $patch"
 }
 
-@test "captured: a Pod and Jobs that kubectl applies again come back with their spec as stored" {
+@test "captured: a Pod and Jobs that kubectl applies again get their stored spec" {
   while fields name settings_row; do
     review "$name"
     evaluate "$settings_row"
     as_stored
-    # No other mode changes anything.
+    # The other modes change nothing.
     for mode in Reject Warn; do
       evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       untouched
@@ -48,14 +49,14 @@ as_stored() {
 ROWS
 }
 
-@test "what the policy made is restored: create, then apply the same again" {
+@test "values that this policy has changed come back: create, then apply the same again" {
   while fields settings_row places_before; do
     for kind in Pod Job; do
       workload $kind "$places_before"
       its_settings=$(jq -c '.templates = "Enforce"' <<<"$settings_row")
       evaluate "$its_settings"
       [[ -n $patch ]] || fail "not changed"
-      # kubectl merges: annotations that the manifest doesn't have stay.
+      # kubectl merges, so annotations stay that the manifest doesn't have.
       jq -n --slurpfile created "$request" --slurpfile stored "$request.second" '$created[0]
         | .operation = "UPDATE" | .oldObject = $stored[0].object
         | .object.metadata.annotations = .oldObject.metadata.annotations' >"$request.update"
@@ -70,21 +71,21 @@ ROWS
 ROWS
 }
 
-@test "without a record, or with one that is none, nothing is restored" {
+@test "without a valid record no value comes back" {
   for value in '' x '{}' '[]' '[1]' '[{"more":2}]' 'null' '[{"path":"spec.containers[0].imagePullPolicy","container":"a"}]'; do
     row=$value
     again "$value"
     evaluate
     untouched
   done
-  # Of the stored object, not the one that the request brings.
+  # The record of the stored object counts, and not the one of the request.
   row='only in the request'
   again "$record_of_created" 'del(.oldObject.metadata.annotations)'
   evaluate
   untouched
 }
 
-@test "a forged record gains nothing: only values that are stored already come back" {
+@test "with a forged record only stored values come back" {
   while IFS='|' read -r forged; do
     row=$forged
     again "$forged"
@@ -102,45 +103,45 @@ ROWS
 ROWS
 }
 
-@test "any matching entry will do, whatever stands beside it" {
+@test "one matching entry is enough, whatever the other entries are" {
   junk='{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"Never","rule":"x"},5,null,{"more":3}'
   again "[$junk,${record_of_created#[}"
   evaluate
   as_stored
 }
 
-@test "containers are found by list and name: another webhook may have moved them" {
-  # One more container before, in what is stored and in what the same webhook makes of the request.
+@test "a container is found by its list and name, because another webhook may have changed its index" {
+  # The webhook has inserted a container in the stored object and in the request.
   injected='{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}'
   again "$record_of_created" "(.object.spec.containers, .oldObject.spec.containers, .object.spec.initContainers, .oldObject.spec.initContainers) |= [$injected] + ."
   evaluate
   as_stored
-  # And in what is stored only.
+  # It has inserted one in the stored object only.
   again "$record_of_created" "(.oldObject.spec.containers) |= [$injected] + ."
   evaluate
   [[ $allowed == true ]] || fail "rejected"
   after '.spec.containers == [{name: "a", image: "app:1", env: [{name: "TOKEN", value: "s3cr3t"}], unknownField: {of: "a"}, imagePullPolicy: "IfNotPresent"}]'
 }
 
-@test "a record of version 0.1 has no names: the path counts" {
+@test "an entry of version 0.1 has no container name, so its path counts" {
   again "$(jq -c 'map(del(.container))' <<<"$record_of_created")"
   evaluate
   as_stored
 }
 
-@test "what else differs stays as it came, and the API server says what it says" {
+@test "other changes of the request stay, and the API server decides about them" {
   again "$record_of_created" '.object.metadata.labels = {team: "b"} | .object.spec.containers[0].env = []'
   evaluate
   patched '[
     {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"},
     {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
-  # What a person changed to another value is not put back.
+  # A value that a person has changed does not come back.
   again "$record_of_created" '.object.spec.containers[0].imagePullPolicy = "Never"'
   evaluate
   patched '[{"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
 }
 
-@test "a changed image is examined as always, with what was restored" {
+@test "a changed image is examined, beside the values that come back" {
   again "$record_of_created" '.object.spec.containers[0].image = "app:2"'
   evaluate '{"images":{"forbidAlways":["app:2"]}}'
   patched '[
@@ -148,7 +149,7 @@ ROWS
     {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
 }
 
-@test "only Pods and Jobs, whose policies are immutable, and nothing through a subresource" {
+@test "values come back in Pods and Jobs only, and never in a request of a subresource" {
   again "$record_of_created" '.subResource = "status"'
   evaluate
   untouched

@@ -1,4 +1,4 @@
-# recordChanges: a repaired object carries the list of its changes, for a person who looks at it.
+# recordChanges: a repaired object has the list of its changes, so that a person can see them.
 
 load lib
 
@@ -6,19 +6,19 @@ annotation=consistent-pull-policy/changes
 weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak_record='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# records JSON: the annotation is exactly this text.
+# records JSON: the annotation has exactly this text.
 records() {
   after '.metadata.annotations[$key] == $expected' --arg key "$annotation" --arg expected "$1"
 }
 
-# earlier VALUE: repairs a Pod that comes with this record.
+# earlier VALUE: repairs a Pod that already has this record.
 earlier() {
   pod "$weak" '.object.metadata.annotations = {($key): $value, other: "kept"}' --arg key "$annotation" --arg value "$1"
   evaluate
   after '.metadata.annotations.other == "kept" and (.metadata.annotations | length == 2)'
 }
 
-@test "what changed, where, from what to what, and by which rule" {
+@test "an entry has the path, the container, the old value, the new value and the rule" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app b b, app c free:1 Always, volume v vol:1 IfNotPresent'
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"forbidAlways":["free"]},"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 b Always, init imagecheck-2 free:1 IfNotPresent, app a app:1 IfNotPresent, app b b IfNotPresent, app c free:1 IfNotPresent, volume v vol:1 Always'
@@ -34,18 +34,18 @@ JSON
 )"
 }
 
-@test "paths are those of the repaired object: behind a new check they move" {
+@test "a path is that of the repaired object, in which an added check changes indexes" {
   pod 'init imagecheck-0 a:1, init later z:1 Never, app b b:1'
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["z"]}}'
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, init later z:1 Always, app b b:1'
   changed '[
     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
     {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
-  # Those of findings are of the object that came in.
+  # The path of a finding is that of the request's object.
   [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
 }
 
-@test "where the metadata or the annotations are empty, null or not there" {
+@test "the metadata or the annotations may be empty, null or missing" {
   while IFS='|' read -r filter rest; do
     row=$filter
     pod "$weak" "$filter"
@@ -69,14 +69,14 @@ ROWS
   after '.metadata.annotations | del(.[$key]) == {a: "b", "consistent-pull-policy/other": "c", "": "d"}' --arg key "$annotation"
 }
 
-@test "an earlier record stays, behind the new changes" {
-  # One of version 0.1, without a name, and one with it.
+@test "an earlier record stays after the new changes" {
+  # An entry of version 0.1 without a container name, and an entry with one.
   for first in '{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}' \
     '{"path":"spec.containers[1].image","container":"b","from":"a","to":"b","rule":"registry"}'; do
     row=$first
     earlier "[$first]"
     records "${weak_record%]},$first]"
-    # The form of each entry is kept, spaces are not.
+    # Each entry keeps its form, except for spaces.
     earlier " [ $first ] "
     records "${weak_record%]},$first]"
   done
@@ -84,7 +84,7 @@ ROWS
   records "$weak_record"
 }
 
-@test "a value that is no record was not written by the policy, and is replaced" {
+@test "a value that is no record is replaced, because this policy did not write it" {
   for value in '' x '{}' null 5 true '"[]"' '[' '[1]' '["a"]' '[[]]' '[{}]x' '[null]'; do
     row=$value
     earlier "$value"
@@ -96,21 +96,21 @@ ROWS
   records "$weak_record"
 }
 
-@test "at most 16 KiB, and what doesn't fit is counted" {
+@test "a record has at most 16 KiB, and counts the changes that don't fit" {
   pod "$(series 300 'app c# app:#')"
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   [[ $(jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
   after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
     and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
-  # A record that is full already only counts on.
+  # In a record that is already full, only the count grows.
   jq '.object.spec.containers[].imagePullPolicy = "Never"' "$request.second" >"$request"
   full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
   evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
   after '.metadata.annotations[$key] | fromjson | .[-1] == {more: ($full + 2)}' --arg key "$annotation" --argjson full "$full"
 }
 
-@test "a forged record doesn't push the true changes out" {
-  # As long as a record may be, and longer.
+@test "a forged record does not remove the true changes" {
+  # The forged record has the largest size of a record, and more.
   for entries in 300 2000; do
     row="$entries entries"
     forged=$(jq -c -n --argjson entries $entries '[range($entries) | {path: "spec.containers[0].imagePullPolicy", rule: "forged"}]')
@@ -121,8 +121,8 @@ ROWS
   done
 }
 
-@test "annotations near 262,144 bytes: the record is shortened or left out, which the audit annotation says" {
-  # The API server counts keys and values: of the other annotation, its key is 5 bytes.
+@test "near the limit of 262,144 bytes for annotations the record is shortened or left out, and the audit annotation says so" {
+  # The API server counts keys and values. The key of the other annotation has 5 bytes.
   while fields left whole told; do
     pod "$weak" '.object.metadata.annotations = {other: ("x" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
     evaluate
@@ -144,7 +144,7 @@ ROWS
 ROWS
 }
 
-@test "recordChanges false: no annotation, but the audit annotation is there" {
+@test "recordChanges false: there is no record, but there is the audit annotation" {
   pod "$weak"
   evaluate '{"recordChanges":false}'
   repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
@@ -155,7 +155,7 @@ ROWS
   records x
 }
 
-@test "a Pod that is not changed gets none, and keeps the one it has" {
+@test "a Pod that is not changed gets no record, and keeps an earlier one" {
   pod 'app a app:1' '.object.metadata.annotations = {($key): "forged"}' --arg key "$annotation"
   for mode in Fix Reject Warn; do
     evaluate "{\"mode\":\"$mode\"}"
@@ -163,7 +163,7 @@ ROWS
   done
 }
 
-@test "never on an UPDATE, never through a subresource" {
+@test "there is no record at UPDATE and none through a subresource" {
   review pod-ephemeralcontainers-update
   evaluate '{"images":{"forbidAlways":["busybox"]}}'
   after '.metadata.annotations // {} | has($key) | not' --arg key "$annotation"
@@ -174,7 +174,7 @@ ROWS
   records kept
 }
 
-@test "a template's record is on the workload, not on its Pods" {
+@test "the record of a pod template is on the workload" {
   for kind in Deployment CronJob PodTemplate; do
     row=$kind
     workload $kind "$weak"

@@ -1,5 +1,5 @@
-# registry: what becomes of lookups that fail, with a real registry, one that is stopped, and one
-# that fails on demand (xtask/src/commands/faulty_registry.rs).
+# registry: failed lookups. There is a real registry, one that is stopped, and one that fails on
+# demand (xtask/src/commands/faulty_registry.rs).
 
 load lib
 load registry/lib
@@ -18,22 +18,22 @@ teardown_file() {
   stop_servers
 }
 
-# Places in which a failure can change something: a check and a container that pull with Always.
-# places_of IMAGE [POLICY]
+# places_of IMAGE [POLICY]: a check and a container. They pull with Always, so that an action can
+# change them.
 places_of() {
   echo "init imagecheck-0 $1 ${2:-Always}, app main $1 ${2:-Always}"
 }
 alone='"pullOnce":false'
 
-# named WHERE: REAL/…, FAULTY/… and GONE/… with the addresses.
+# named WHERE: the text with the addresses of the registries in place of REAL, FAULTY and GONE.
 named() {
   local name=${1/#REAL/$REGISTRY}
   name=${name/#FAULTY/$FAULTY}
   echo "${name/#GONE/$GONE}"
 }
 
-# Each class times each action; every other class has another action, which is not to be taken.
-@test "each class of failure has the action that is set for it" {
+# Each class with each action. All other classes have another action, which must not be taken.
+@test "each class of failure leads to the action that is set for it" {
   while fields lookup class setting image; do
     [[ -n $class ]] || break
     image=$(named "$image")
@@ -75,7 +75,7 @@ named() {
 ROWS
 }
 
-@test "each way to fail has its class, and without settings only a missing image is rejected" {
+@test "each kind of failure has its class, and by default only a missing image is rejected" {
   while fields class image; do
     [[ -n $class ]] || break
     image=$(named "$image")
@@ -110,13 +110,13 @@ ROWS
 ROWS
 }
 
-@test "a registry can't pass for another failure, nor write into an answer" {
+@test "a registry can't pretend another class of failure, and its text is in no answer" {
   image=$FAULTY/lies/app:1
   pod "$(places_of "$image")"
   for action in Reject KeepTag UseCached; do
     consult "$(with "\"onNotFound\":\"$action\"")"
     failed "$image" notFound true $action
-    # evaluate and consult look for what it wrote.
+    # evaluate and consult look for the registry's text in the answer.
     [[ $message$warnings == *"${told[notFound]}"* && $message$warnings != *gone* ]] || fail "$message$warnings"
   done
 }
@@ -133,9 +133,9 @@ ROWS
   done
 }
 
-# The hosts hash what comes with status 200 and no digest, whatever it is, and tell nothing but the
-# hash. A node can't pull that: the check fails, early and visibly.
-@test "a page in a manifest's place, with status 200, is what the hosts take for a manifest" {
+# For status 200 without a digest header, the hosts compute the digest of any body, and return only
+# the digest. A node can't pull such an image, so the check fails early and visibly.
+@test "the hosts accept any page with status 200 as a manifest" {
   image=$FAULTY/page/app:1
   pod "$(places_of "$image")"
   consult "$pin"
@@ -143,7 +143,7 @@ ROWS
   repaired "$(places_of "$image@$digest" IfNotPresent)"
 }
 
-@test "a slow registry is cut off by the host's time limit" {
+@test "the host stops waiting for a slow registry at its time limit" {
   "$KWCTL" run --help | grep -q -- --oci-timeout-seconds || skip "$KWCTL has no time limit for registries"
   image=$FAULTY/slow/app:1
   host_flags=(--oci-timeout-seconds 1)
@@ -156,7 +156,7 @@ ROWS
   rejected "main's image $image ${told[unreachable]}"
 }
 
-@test "five images of a dead registry cost one lookup" {
+@test "five images of an unreachable registry cost one lookup" {
   for registry in "$GONE" "$FAULTY/500" "$FAULTY/reset"; do
     row=$registry
     pod "$(series 5 "app c# $registry/app:#")"
@@ -177,7 +177,7 @@ ROWS
   done
 }
 
-@test "a dead registry is no reason not to ask another, nor is another failure" {
+@test "after a failure of one registry, other registries are asked" {
   digest=$(digest_of "$APP")
   pod "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP Always"
   consult "$pin"
@@ -187,7 +187,7 @@ ROWS
     "$FAULTY/429/c:1" "${told[rateLimited]} (kept as it is)" "$FAULTY/429/d:1" "${told[rateLimited]} (kept as it is)"
 }
 
-@test "UseCached serves all images of a dead registry, those that were not asked for too" {
+@test "UseCached applies to all images of an unreachable registry, also to those without a lookup" {
   pod "init imagecheck-0 $GONE/a:1 Always, app a $GONE/a:1 Always, app b $GONE/b:1 Always, volume v $GONE/c:1 Always"
   consult "$(with '"onUnreachable":"UseCached"' '"imageChecks":{"coverage":"Off"}')"
   asked_for "$GONE/a:1"
@@ -202,7 +202,7 @@ ROWS
   repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 IfNotPresent"
 }
 
-@test "maxLookups: the rest is not asked for, and that is told" {
+@test "maxLookups: further images are not looked up, and the answer says so" {
   pod "app a $APP Always, app b $APP-also Always, app c $APP-too Always, app d $APP-more Always"
   publish "$APP-also" also
   lookup=Verify
@@ -221,8 +221,9 @@ ROWS
   done
 }
 
-# Beyond registry.maxLookups only the copy accepts, which `evaluate` sends it to.
-@test "maxLookups: what it left is pinned at the next look, and the copy accepts both" {
+# With more images than registry.maxLookups, a second run pins more. Only the copy accepts the first
+# result; `evaluate` asks the copy.
+@test "maxLookups: a second run pins further images, and the copy accepts both results" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b
   publish "$APP-c" c
@@ -236,7 +237,7 @@ ROWS
   warned
 }
 
-@test "maxLookups: only lookups that are made count" {
+@test "maxLookups: an image without a lookup does not count" {
   pinned=@sha256:$(printf '%064d' 1)
   pod "init i $APP Always, $(series 12 "app c# $REGISTRY/x#:1$pinned IfNotPresent"), app never $FAULTY/429/app:1 Never"
   consult "$(with '"maxLookups":1,"onUnreachable":"Reject"')"
@@ -244,7 +245,7 @@ ROWS
   [[ $allowed == true && $lookups == '[]' ]] || fail "not accepted"
 }
 
-@test "without a setting ten are looked up; at most ten warnings, and the audit annotation has all" {
+@test "by default ten images are looked up; there are at most ten warnings, and the audit annotation has all" {
   pod "$(series 22 "app c# $FAULTY/429/app:#")"
   consult "$pin"
   same 'number of lookups' 10 "$(wc -l <<<"$asked")"
@@ -257,7 +258,7 @@ ROWS
     ' <<<"$lookups" >/dev/null || fail "$lookups"
 }
 
-@test "requireAlways wins over UseCached, and that is told" {
+@test "requireAlways goes before UseCached, and the warning says so" {
   require="\"images\":{\"requireAlways\":[\"$GONE/kept\"]},\"imageChecks\":{\"coverage\":\"Off\"}"
   pod "$(places_of "$GONE/kept:1"), app other $GONE/other:1 Always"
   consult "$(with '"onUnreachable":"UseCached"' "$require")"
@@ -272,7 +273,7 @@ ROWS
   [[ $warnings == *'(Always kept: images.requireAlways)'* ]] || fail "$warnings"
 }
 
-@test "modes: a failed lookup in Reject and in Warn" {
+@test "a failed lookup in Reject and in Warn" {
   image=$GONE/app:1
   pod "$(places_of "$image")"
   for mode in Reject Warn; do
@@ -294,7 +295,7 @@ ROWS
   same 'number of warnings' 3 "$(wc -l <<<"$warnings")"
 }
 
-@test "Pod UPDATE: a failure never changes a policy" {
+@test "Pod UPDATE: a failed lookup never changes a pull policy" {
   pod "app main $APP Always"
   cp "$request" "$request.old"
   pod "app main $GONE/app:1 Always" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
@@ -306,7 +307,7 @@ ROWS
   rejected "main's image $GONE/app:1 ${told[unreachable]}"
 }
 
-@test "pod templates: UseCached acts as KeepTag, an outage doesn't belong into them" {
+@test "pod templates: UseCached acts as KeepTag, because a template lasts longer than an outage" {
   image=$GONE/app:1
   workload Deployment "$(places_of "$image")"
   for templates in Enforce Warn; do
@@ -318,20 +319,20 @@ ROWS
   done
 }
 
-@test "what else is repaired goes with a failed lookup" {
+@test "other findings are repaired beside a failed lookup" {
   image=$GONE/app:1
   pod "init imagecheck-0 $image IfNotPresent, app main $image Always"
   consult "$(with '' "$alone")"
   repaired "$(places_of "$image")"
   told_of imagecheck-0 "now pulls $image with Always instead of IfNotPresent, as main needs" \
     "$image" "${told[unreachable]} (kept as it is)"
-  # UseCached comes first, and then nothing is weak.
+  # UseCached comes first. After it the check is not weak.
   consult "$(with '"onUnreachable":"UseCached"' "$alone")"
   repaired "$(places_of "$image" IfNotPresent)"
   told_of "$image" "${told[unreachable]} (cached copy allowed)"
 }
 
-@test "a host capability that was not granted: the message names hostCapabilities" {
+@test "a refused host capability: the message names hostCapabilities" {
   works=$FAULTY/works/app:1
   pod "$(places_of "$APP"), app b $works Always"
   for granted in 'net/*' 'oci/v1/verify' ''; do
@@ -343,7 +344,7 @@ ROWS
     told_of "$APP" "${told[notGranted]} (kept as it is)" "$works" "${told[notGranted]} (kept as it is)"
     same 'requests to the registry' "$before" "$(requests)"
   done
-  # Not a failure of a registry: the action is that of any other answer.
+  # The registry did not fail, so the action is onUnknown.
   consult "$(with '"onUnknown":"Reject","onUnreachable":"KeepTag","onDenied":"KeepTag"' "$alone")"
   rejected "main's image $APP ${told[notGranted]}; b's image $works ${told[notGranted]}"
 
@@ -352,8 +353,8 @@ ROWS
   asked_for "$APP" "$works"
 }
 
-# The hosts record only calls that they let through, so the annotation has to say it.
-@test "a host capability that was not granted is asked for once" {
+# A host records only calls that it allows. So the test reads the annotation.
+@test "a refused host capability is called once" {
   pod "app a $FAULTY/works/app:1 Always, app b $FAULTY/works/app:2 Always"
   host_flags=(--allowed-host-capabilities 'net/*')
   consult "$pin"

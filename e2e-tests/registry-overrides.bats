@@ -1,5 +1,5 @@
-# registry.overrides: the first entry whose images name the image decides, key by key; and the copy,
-# which asks nothing and accepts what lookups may have left.
+# registry.overrides: the first entry whose images name the image decides, key by key. And the copy,
+# which makes no lookups and accepts every result of a lookup.
 
 load lib
 load registry/lib
@@ -21,12 +21,12 @@ teardown_file() {
 
 alone='"pullOnce":false'
 
-# overriding ENTRIES: settings with these overrides.
+# overriding ENTRIES: the settings with these overrides.
 overriding() {
   with "\"overrides\":[$1]" "$alone"
 }
 
-@test "the first entry that names the image decides, key by key; the rest comes from registry" {
+@test "the first entry that names the image decides, and its missing keys come from registry" {
   while fields entries action; do
     pod "app a $FAULTY/429/app:1 Always"
     consult "$(overriding "${entries//HOST/$FAULTY}")"
@@ -47,13 +47,13 @@ overriding() {
 ROWS
 }
 
-@test "lookup counts image by image: Off, Verify and Pin beside each other" {
+@test "each image has its own lookup: Off, Verify and Pin in one Pod" {
   pod "app a $APP Always, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
   consult "$(overriding "{\"images\":[\"$FAULTY/works/*\"],\"lookup\":\"Verify\"},{\"images\":[\"$FAULTY/429/*\"],\"lookup\":\"Off\"}")"
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
   asked_for "$APP" "$FAULTY/works/b:1"
   warned
-  # The other way round: none but what an entry names.
+  # The reverse: only images of an entry are looked up.
   lookup=Off
   consult "$(overriding "{\"images\":[\"$REGISTRY/*\"],\"lookup\":\"Pin\"}")"
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
@@ -72,7 +72,7 @@ ROWS
   done
 }
 
-@test "entries that can't work are settings errors" {
+@test "entries that are malformed or can never apply are settings errors" {
   invalid_like '{"registry":{"overrides":[{"lookup":"Pin"}]}}' 'registry.overrides[0].images'
   invalid_like '{"registry":{"overrides":[{"images":["a*"],"lookup":"Pin"},{"images":["b","ab"],"onDenied":"Reject"}]}}' \
     'registry.overrides[1].images "ab" never decides: "a*" of registry.overrides[0] matches all that it does'
@@ -81,9 +81,9 @@ ROWS
   invalid_like '{"registry":{"overrides":{"images":["a"]}}}' 'registry.overrides must be a list'
 }
 
-# ---- the copy: `consult` sends it whatever was accepted -----------------------------------------
+# ---- the copy: `consult` sends it every accepted object ------------------------------------------
 
-@test "the copy accepts what Pin, KeepTag and UseCached left, beside defaults" {
+@test "the copy accepts the results of Pin, KeepTag and UseCached together with defaults" {
   while fields others registry before; do
     before=${before//APP/$APP}
     pod "${before//GONE/$GONE/app:1}"
@@ -100,7 +100,7 @@ ROWS
 ROWS
 }
 
-@test "the copy rejects what no first copy would have left" {
+@test "the copy rejects an object that the first installation would not have returned" {
   copy='"maxLookups":0'
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always"
   consult "$(with "$copy" '"mode":"Reject"')"
@@ -115,7 +115,7 @@ ROWS
   rejected "a pulls $GONE/app:1 with IfNotPresent but images.requireAlways has *: set a to Always"
 }
 
-@test "maxLookups 0 asks nothing and says nothing; in mode Fix it is an error" {
+@test "maxLookups 0 makes no lookup and gives no warning; in mode Fix it is an error" {
   pod "app a $APP Always, app b $GONE/b:1 Always"
   for mode in Reject Warn; do
     row=$mode

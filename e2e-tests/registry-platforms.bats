@@ -1,4 +1,4 @@
-# registry.platform: the platforms that an image has, against those that its Pod asks for, with a
+# registry.platform: compares the platforms of an image with those that its Pod asks for, with a
 # real registry.
 
 load lib
@@ -8,7 +8,8 @@ setup_file() {
   export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
-  # amd64 alone, with an attestation; an index of three platforms; a manifest without an index.
+  # An index with amd64 and an attestation, an index with three platforms, and a manifest without an
+  # index.
   AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
   publish "$AMD" amd amd64 unknown/unknown
   publish "$BOTH" both amd64 arm64 windows/amd64
@@ -23,15 +24,15 @@ teardown_file() {
 lookup=Verify
 reject=$(with '"platform":"Reject"')
 
-# terms ALTERNATIVE...: a filter that sets a required affinity, each alternative a list of values of
-# kubernetes.io/arch.
+# terms ALTERNATIVE...: a filter that sets a required affinity. Each alternative is a list of values
+# of kubernetes.io/arch.
 required() {
   local terms
   terms=$(printf '%s\n' "$@" | jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
 }
 
-@test "the sentence names both sides, and the field that a person would change" {
+@test "the sentence names the platforms of the image and of the Pod, and the field to change" {
   pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$reject"
   rejected "app's image $AMD has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
@@ -65,7 +66,7 @@ required() {
 ROWS
 }
 
-@test "what a Pod asks for: nodeSelector, required affinity, os.name" {
+@test "a Pod asks for platforms with nodeSelector, required affinity and os.name" {
   while IFS='^' read -r image told filter; do
     row="$image $told $filter"
     pod "app app ${!image}" "$filter"
@@ -96,7 +97,7 @@ SINGLE^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
 ROWS
 }
 
-@test "a Pod that asks for nothing costs one call, as ever" {
+@test "an image of a Pod that asks for no platform costs one call" {
   pod "app app $AMD"
   consult "$reject"
   untouched
@@ -111,13 +112,13 @@ ROWS
   repaired "init imagecheck-0 $BOTH@$BOTH_DIGEST IfNotPresent, app app $BOTH@$BOTH_DIGEST IfNotPresent"
 }
 
-@test "what carries a digest is looked up for its platforms" {
+@test "an image with a digest is looked up for its platforms" {
   pod "app app $AMD@$(digest_of "$AMD")" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$reject"
   rejected "app's image $AMD@$(digest_of "$AMD") has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
 }
 
-@test "pod templates are asked for as Pods are" {
+@test "images of pod templates are looked up as those of Pods" {
   workload Deployment "app app $AMD" '.object.spec.template.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$(with '"platform":"Reject"' '"templates":"Enforce"')"
   rejected "app's image $AMD has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.template.spec.nodeSelector"
@@ -126,14 +127,14 @@ ROWS
   [[ -n $warnings ]] || fail "no warning"
 }
 
-@test "the manifest's capability is not granted: the message names it" {
+@test "a refused capability for manifests: the message names it" {
   pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   host_flags=(--allowed-host-capabilities oci/v1/manifest_digest)
   consult "$(with '"platform":"Reject","onUnknown":"Reject"')"
   rejected "app's image $AMD can't be looked up: grant oci/v1/oci_manifest in hostCapabilities of its policy server"
 }
 
-@test "where nothing can be looked up it is a settings error" {
+@test "platform is a settings error if no image is looked up" {
   invalid_like '{"registry":{"platform":"Warn"}}' 'registry.platform needs lookups, and none is made'
   invalid_like '{"registry":{"platform":"arm64","lookup":"Pin"}}' 'registry.platform must be one of Off, Warn, Reject'
 }

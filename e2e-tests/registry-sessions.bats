@@ -1,7 +1,7 @@
-# registry: recorded sessions of registries (test_data/sessions), in the format of kwctl's
-# --record-host-capabilities-interactions and --replay-host-capabilities-interactions, which both
-# hosts read. They were recorded from the registries of the other files, under another name. Neither
-# a registry nor a network is needed here.
+# registry: recorded sessions of registries (test_data/sessions). Both hosts read their format,
+# which is that of kwctl's --record-host-capabilities-interactions and
+# --replay-host-capabilities-interactions. The sessions were recorded from the registries of the
+# other files, under another name. These tests need no registry and no network.
 
 load lib
 load registry/lib
@@ -10,7 +10,7 @@ app=registry.example.com/team/app:v1.2.3
 tools=registry.example.com/team/tools:v2
 checked="init imagecheck-0 $app Always, app main $app Always"
 
-# session NAME
+# session NAME: replays this session.
 session() {
   replay=test_data/sessions/$1.yml
 }
@@ -18,7 +18,7 @@ session() {
 @test "pinned" {
   session pinned
   pod "init imagecheck-0 $app Always, init imagecheck-1 $tools Always, app main $app Always, app side $tools Always"
-  # In the order in which they were asked for: a replay is strict about that.
+  # The order of the lookups counts: a replay accepts no other.
   mapfile -t digests < <(sed -n 's/.*"digest":"\(.*\)".*/\1/p' "$replay")
   consult "$pin"
   repaired "init imagecheck-0 $app@${digests[0]} IfNotPresent, init imagecheck-1 $tools@${digests[1]} IfNotPresent, app main $app@${digests[0]} IfNotPresent, app side $tools@${digests[1]} IfNotPresent"
@@ -63,7 +63,7 @@ session() {
   failed "$app" unreachable true UseCached
 }
 
-@test "a session in which another image was asked for is no answer" {
+@test "a session with another image gives no answer" {
   session pinned
   pod "app main $tools Always"
   consult "$pin"

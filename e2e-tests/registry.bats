@@ -1,5 +1,5 @@
-# registry: tags are verified or pinned, with a real registry on the loopback. What becomes of
-# lookups that fail is in registry-failures.bats.
+# registry: tags are verified or pinned, with a real registry on the loopback.
+# registry-failures.bats has the failed lookups.
 
 load lib
 load registry/lib
@@ -21,13 +21,13 @@ teardown_file() {
   stop_servers
 }
 
-# update PLACES: a Pod UPDATE, from the Pod that was made before to this one.
+# update PLACES: an UPDATE of the Pod of the last request to this Pod.
 update() {
   cp "$request" "$request.old"
   pod "$1" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
 }
 
-@test "a check and its container get the digest that skopeo sees, and the tag stays readable" {
+@test "a check and its container get the same digest as from skopeo, and the tag stays in the reference" {
   pod "init imagecheck-0 $APP IfNotPresent, app main $APP Always, init other $OTHER"
   consult "$pin"
   repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init other $OTHER@$OTHER_DIGEST, app main $APP@$APP_DIGEST IfNotPresent"
@@ -44,11 +44,11 @@ update() {
     {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
     {\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
     {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
-  # skopeo finds the image under the reference that was written.
+  # skopeo finds the image by the pinned reference.
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
 }
 
-@test "a session that was recorded replays without its registry" {
+@test "a recorded session replays without its registry" {
   pod "init imagecheck-0 $APP Always, app main $APP Always, app none $REGISTRY/app:none Always"
   for settings_recorded in "$(with '"onNotFound":"KeepTag"')" "$pin"; do
     replay=
@@ -74,7 +74,7 @@ update() {
     and all(.manifests[]; .digest != $digest)' <<<"$manifest" >/dev/null || fail "no index: $manifest"
 }
 
-@test "a tag that moves: what is created then gets the new digest, what is pinned keeps the old one" {
+@test "after a tag has moved, a new Pod gets the new digest, and a pinned Pod keeps the old one" {
   moving=$REGISTRY/moving:1
   publish "$moving" before
   first=$(digest_of "$moving")
@@ -95,7 +95,8 @@ update() {
   untouched
   asked_for
 
-  # Applied again with its tag, as kubectl does it: not restarted because the tag has moved.
+  # kubectl applies the manifest with its tag again. The digest stays, so the container does not
+  # restart.
   jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
     "$request.first" >"$request"
   cp "$request" "$request.again"
@@ -104,14 +105,14 @@ update() {
   warned
   changed '[]'
   asked_for
-  # Without a record the pins stay, but not the policies.
+  # Without a record the digests stay, but not the pull policies.
   jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
   consult "$pin"
   repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
   asked_for
 }
 
-@test "what is pinned asks for nothing, also when its registry is gone" {
+@test "a pinned image needs no lookup, also if its registry is gone" {
   gone=$(start_registry gone)
   publish "$gone/app:1" app
   digest=$(digest_of "$gone/app:1")
@@ -129,7 +130,7 @@ update() {
   done
 }
 
-@test "a reference with a digest is never looked up" {
+@test "a reference with a digest is not looked up" {
   pod "init imagecheck-0 $APP@$OTHER_DIGEST Always, app main $APP@$OTHER_DIGEST Always, app b $REGISTRY/nowhere@$OTHER_DIGEST"
   for lookup in Pin Verify; do
     consult "{\"registry\":{\"lookup\":\"$lookup\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
@@ -138,7 +139,7 @@ update() {
   done
 }
 
-@test "a tag that isn't written is written out" {
+@test "a missing tag is written as latest" {
   pod "app a $REGISTRY/untagged, app b $REGISTRY/untagged:latest IfNotPresent"
   digest=$(digest_of "$REGISTRY/untagged:latest")
   consult "$pin"
@@ -146,20 +147,20 @@ update() {
   asked_for "$REGISTRY/untagged:latest"
 }
 
-@test "every place is pinned: containers, sidecars, volumes; each image is asked for once" {
+@test "containers, sidecars and volumes are pinned, and each image is looked up once" {
   pod "init imagecheck-0 $APP Always, sidecar side $OTHER Always, app a $APP, app b $APP Always, app c $MULTI Never, app d $MULTI, volume v $OTHER Always, volume w $APP"
   settings_pin=$(with '' '"imageChecks":{"coverage":"Off"}')
   consult "$settings_pin"
   repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, sidecar side $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST, app b $APP@$APP_DIGEST IfNotPresent, app c $MULTI@$MULTI_DIGEST Never, app d $MULTI@$MULTI_DIGEST, volume v $OTHER@$OTHER_DIGEST IfNotPresent, volume w $APP@$APP_DIGEST"
   same 'number of lookups' 3 "$(wc -l <<<"$asked")"
   same lookups "$(sort -u <<<"$asked")" "$(sort <<<"$asked")"
-  # A recorded session is only worth something if the order stays the same.
+  # The order has to stay the same, so that recorded sessions replay.
   order=$asked
   consult "$settings_pin"
   same 'lookups of another run' "$order" "$asked"
 }
 
-@test "a new ephemeral container is pinned, the others are left alone" {
+@test "a new ephemeral container is pinned, and the others stay" {
   pod "app main $OTHER Always, ephemeral old $MULTI Always"
   cp "$request" "$request.old"
   pod "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP Always" '
@@ -169,14 +170,14 @@ update() {
   asked_for "$APP"
 }
 
-@test "an image that nobody pulls is not asked for" {
+@test "an image that every container pulls with Never is not looked up" {
   pod "init imagecheck-0 $REGISTRY/nowhere:1 Never, app main $REGISTRY/nowhere:1 Never"
   consult "$pin"
   untouched
   asked_for
 }
 
-@test "images and skipImages say what is asked for" {
+@test "images and skipImages decide which images are looked up" {
   while fields registry_settings expected; do
     [[ -n $registry_settings ]] || break
     pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
@@ -202,14 +203,14 @@ ROWS
   done
 }
 
-@test "exempt containers and images are not asked for" {
+@test "exempt containers and images are not looked up" {
   pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
   consult "$(with '' "\"exempt\":{\"containers\":[\"a\"],\"images\":[\"$REGISTRY/multi\"]}")"
   repaired "app a $APP Always, app b $MULTI Always, app c $OTHER@$OTHER_DIGEST IfNotPresent"
   asked_for "$OTHER"
 }
 
-@test "Off asks for nothing" {
+@test "Off looks up nothing" {
   pod "app a $APP Always"
   for settings_off in '{}' '{"registry":{"lookup":"Off"}}' '{"registry":{"lookup":false}}'; do
     consult "$settings_off"
@@ -218,7 +219,7 @@ ROWS
   done
 }
 
-@test "Verify needs an answer, and changes nothing" {
+@test "Verify needs a digest, and changes nothing" {
   pod "init imagecheck-0 $APP Always, app a $APP Always, app b $MULTI IfNotPresent"
   for mode in Fix Reject Warn; do
     consult "{\"mode\":\"$mode\",\"registry\":{\"lookup\":\"Verify\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
@@ -227,7 +228,7 @@ ROWS
   done
 }
 
-@test "requireAlways: pinned, and still pulled with Always" {
+@test "requireAlways: an image is pinned and still pulled with Always" {
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP IfNotPresent, app b $OTHER Always"
   consult "$(with '' "\"images\":{\"requireAlways\":[\"$REGISTRY/app\"]},\"imageChecks\":{\"coverage\":\"Off\"}")"
   repaired "init imagecheck-0 $APP@$APP_DIGEST Always, app a $APP@$APP_DIGEST Always, app b $OTHER@$OTHER_DIGEST IfNotPresent"
@@ -244,14 +245,14 @@ ROWS
   done
 }
 
-@test "a check that is added is pinned too" {
+@test "an added check is pinned too" {
   pod "init imagecheck-0 $APP Always, app a $APP Always, app b $OTHER Always"
   consult "$(with '' '"imageChecks":{"coverage":"Fix"}')"
   repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER@$OTHER_DIGEST IfNotPresent"
   asked_for "$APP" "$OTHER"
 }
 
-@test "a check that is an image volume is pinned like any check, and one that is added too" {
+@test "a check volume is pinned like any check, and so is an added one" {
   on_init='.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   pod "init i $MULTI IfNotPresent, app a $APP Always, app b $OTHER IfNotPresent, volume imagecheck-0 $APP IfNotPresent" "$on_init"
   consult "$(with '' '"imageChecks":{"as":"ImageVolume","coverage":"Fix"}')"
@@ -268,7 +269,7 @@ ROWS
   warned
 }
 
-@test "Reject tells the whole digest to write" {
+@test "the message of Reject has the whole digest to write" {
   pod "init imagecheck-0 $APP Always, app main $APP Always"
   consult "$(with '' '"mode":"Reject"')"
   rejected "main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
@@ -279,7 +280,7 @@ ROWS
   [[ $changes == '[]' ]] || fail "$changes"
 }
 
-@test "Warn tells the whole digest to write" {
+@test "the warning of Warn has the whole digest to write" {
   pod "init imagecheck-0 $APP Always, app main $APP Always"
   consult "$(with '' '"mode":"Warn"')"
   [[ $allowed == true && -z $patch && $changes == '[]' ]] || fail "not only warned"
@@ -289,7 +290,7 @@ ROWS
   done <<<"$warnings"
 }
 
-@test "only what would otherwise be accepted is asked for" {
+@test "an object that is rejected in any case gets no lookup" {
   while fields lookup others before; do
     [[ -n $lookup ]] || break
     pod "${before//APP/$APP}"
@@ -307,7 +308,7 @@ ROWS
 ROWS
 }
 
-@test "a repair is no reason not to ask, nor is a warning" {
+@test "an object with a repair or a warning gets lookups" {
   pod "init imagecheck-0 $APP Never, app a $APP Always, init imagecheck-1 $OTHER Always"
   consult "$pin"
   asked_for "$APP" "$OTHER"
@@ -317,11 +318,11 @@ ROWS
   asked_for "$APP"
 }
 
-@test "what passes untouched asks for nothing" {
+@test "a request that is not examined gets no lookup" {
   pod "app a $REGISTRY/nowhere:1 Always"
   cp "$request" "$request.pod"
-  # An update without another image, a resize, a binding, a mirror Pod, a Pod that is being deleted,
-  # a deletion.
+  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a Pod that is being
+  # deleted, and a DELETE.
   for filter in \
     '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
     '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \
@@ -338,7 +339,7 @@ ROWS
   done
 }
 
-@test "Pod UPDATE: only the images that changed are pinned, and no policy changes" {
+@test "Pod UPDATE: only changed images are pinned, and no pull policy changes" {
   pod "init imagecheck-0 $OTHER Always, app a $OTHER Always, app b $OTHER Always, app c $MULTI Always"
   update "init imagecheck-0 $OTHER Always, app a $APP Always, app b $OTHER Always, app c $MULTI Always"
   consult "$pin"
@@ -346,7 +347,7 @@ ROWS
   asked_for "$APP"
 }
 
-@test "Pod UPDATE: a tag that was pinned keeps its digest, another tag or repository is looked up" {
+@test "Pod UPDATE: a pinned tag keeps its digest, and another tag or repository is looked up" {
   elsewhere=sha256:$(printf '%064d' 1)
   pod "app a $APP@$elsewhere IfNotPresent, app b $REGISTRY/app:2@$elsewhere IfNotPresent, app c $MULTI@$elsewhere IfNotPresent"
   update "app a $APP IfNotPresent, app b $APP IfNotPresent, app c $OTHER IfNotPresent"
@@ -355,7 +356,7 @@ ROWS
   asked_for "$APP" "$OTHER"
 }
 
-@test "Pod UPDATE: Reject tells the digest to write, and no other policy" {
+@test "Pod UPDATE: the message of Reject has the digest to write, and no pull policy" {
   pod "app a $OTHER Always"
   update "app a $APP Always"
   consult "$(with '' '"mode":"Reject"')"
@@ -382,7 +383,7 @@ ROWS
   asked_for
 }
 
-@test "pod templates: a missing tag is a warning, or a rejection under Enforce" {
+@test "pod templates: a missing tag gives a warning, or a rejection under Enforce" {
   missing=$REGISTRY/app:none
   workload Deployment "app a $missing Always"
   why="a's image $missing ${told[notFound]}"
@@ -400,12 +401,12 @@ ROWS
   done
 }
 
-@test "a registry with a password: denied without one or with a wrong one, pinned with the right one" {
+@test "a registry with a password: without the right one lookups are denied, and with it images are pinned" {
   private=$(start_registry private reader 'pass word')
   image=$private/app:1
   CREDENTIALS='reader:pass word' publish "$image" app
   digest=$(CREDENTIALS='reader:pass word' digest_of "$image")
-  # docker_config DIR PASSWORD
+  # docker_config DIR PASSWORD: writes the credentials for the registry to the folder.
   docker_config() {
     mkdir -p "$1"
     jq -n --arg registry "$private" --arg auth "reader:$2" '{auths: {($registry): {auth: ($auth | @base64)}}}' >"$1/config.json"
@@ -430,6 +431,6 @@ ROWS
   consult "$pin"
   repaired "init imagecheck-0 $image@$digest IfNotPresent, app main $image@$digest IfNotPresent"
   warned
-  # Nor do credentials show anywhere.
+  # The credentials are in no answer.
   ! grep -rqE 'pass ?word|guessed' "$BATS_TEST_TMPDIR"/answer.json* "$BATS_TEST_TMPDIR/stderr" || fail "the password was told"
 }

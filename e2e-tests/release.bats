@@ -1,7 +1,7 @@
-# The release workflow's steps, which are the scripts in hack/release, run in a copy of the repository
-# against a registry on the loopback. The programs that need GitHub are stand-ins that write down what
-# they are asked. cosign's signs and verifies for real, with a key in place of GitHub's identity
-# (e2e-tests/cosign).
+# The steps of the release workflow are the scripts in hack/release. Here they run in a copy of the
+# repository, with a registry on the loopback. Fake programs replace those that need GitHub, and
+# write down their calls. The fake cosign really signs and verifies, with a key instead of GitHub's
+# identity (e2e-tests/cosign).
 
 load lib
 load registry/lib
@@ -12,7 +12,7 @@ setup_file() {
   REGISTRY=$(start_registry registry)
   TAG=v$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-  # A copy at the moment of its release: committed, tagged, with a section in the changelog.
+  # The copy is ready for a release: it is committed and tagged, and the changelog has a section.
   mkdir -p "$COPY" "$BIN"
   git ls-files -z | xargs -0 cp --parents -t "$COPY"
   cd "$COPY" || return
@@ -29,7 +29,7 @@ setup_file() {
   git push --quiet origin main "$TAG"
   cd "$OLDPWD" || return
 
-  # Each call is a line. There is a release once one was created.
+  # Each call is a line. After a release was created, it exists.
   cat >"$BIN/gh" <<'SH'
 #!/usr/bin/env bash
 printf 'gh %s\n' "$*" >>"$CALLS"
@@ -49,7 +49,7 @@ SH
 printf 'kwctl verify %s\n' "$4" >>"$CALLS"
 cp "$3" "$CALLS.verification-config"
 SH
-  # Whatever is asked of GitHub's identity is asked of the key.
+  # A check of GitHub's identity becomes a check of the key.
   export COSIGN KEY=$BATS_FILE_TMPDIR/key COSIGN_PASSWORD=secret
   COSIGN=$(realpath "${XTASK%/*}/cosign")
   cat >"$BIN/cosign" <<'SH'
@@ -73,8 +73,8 @@ teardown_file() {
   stop_servers
 }
 
-# in_the_copy COMMAND...: with the stand-ins, and with this build's tools, as if they were the copy's.
-# The dependencies are compiled already, but for the second build of two.
+# in_the_copy COMMAND...: runs the command in the copy, with the fake programs and with the tools of
+# this build. The dependencies are compiled already, except for the second of the two builds.
 in_the_copy() {
   (
     cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
@@ -83,10 +83,10 @@ in_the_copy() {
   )
 }
 
-# output NAME: of the step that pushed.
+# output NAME: an output of the step that pushed.
 output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
 
-# The tests go on where the one before them ended, as the workflow does.
+# Each test continues after the test before it, as the steps of the workflow do.
 
 @test "check: the tag, the metadata, the changelog and the package agree" {
   in_the_copy hack/check-packaging.sh "$TAG"
@@ -101,15 +101,15 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   mv "$COPY/CHANGELOG.was" "$COPY/CHANGELOG.md"
 }
 
-@test "build: twice, with the same bytes" {
+@test "build: two builds have the same bytes" {
   in_the_copy hack/release/build.sh
   cd "$COPY"
   sha256sum --check SHA256SUMS
-  # Here as well, where the tests' module is annotated by the same tool.
+  # The module of the tests has the same bytes too, because the same tool has annotated it.
   real_host || cmp annotated-policy.wasm "$OLDPWD/annotated-policy.wasm"
 }
 
-@test "components: those of the module, signed" {
+@test "components: the list has those of the module, and is signed" {
   in_the_copy hack/release/sbom.sh
   cd "$COPY"
   packages=$(jq -r '.packages[] | "\(.name) v\(.versionInfo)"' policy-sbom.spdx.json | sort)
@@ -117,7 +117,7 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
     --format '{p}' | cut -d ' ' -f 1,2 | sort -u)" "$packages"
   grep -q '^wapc-guest v' <<<"$packages"
   ! grep -E '^(wasmtime|oci-client) ' <<<"$packages" || fail "these are the host's"
-  # Each relationship is between packages that are listed.
+  # Each relationship is between listed packages.
   same 'loose ends' '[]' "$(jq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
     | [.relationships[] | .spdxElementId, .relatedSpdxElement] - $known' policy-sbom.spdx.json)"
   "$COSIGN" verify-blob --key "$KEY.pub" \
@@ -131,17 +131,18 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same reference "$(output name)@$(output digest)" "$reference"
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$(output name):$TAG")
   same digest "$(output digest)" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
-  # In both formats, though the new one is cosign's own and only asked for here.
+  # The signature is there in both formats. Only cosign uses the new one, so this test just looks
+  # for it.
   same signatures 2 "$(grep -cx "cosign sign --yes --new-bundle-format=[a-z]* --use-signing-config=[a-z]* $reference" "$CALLS")"
-  # Its layer is the file whose SHA-256 is published.
+  # The layer is the file whose SHA-256 is published.
   same layer "sha256:$(sed -n 's/  annotated-policy.wasm$//p' "$COPY/SHA256SUMS")" \
     "$(jq -r '.layers[0].digest' <<<"$manifest")"
 }
 
-@test "verify: what was signed passes, anything else doesn't" {
+@test "verify: a signed module passes, and no other" {
   : >"$CALLS"
   in_the_copy hack/release/verify.sh "$(output reference)" "$TAG"
-  # As docs/verify.md tells users to, but for whose workflow it is.
+  # The command is that of docs/verify.md, with another workflow.
   workflow=https://github.com/owner/repository/.github/workflows/release.yml@refs/tags/
   signer="--certificate-identity $workflow$TAG --certificate-oidc-issuer https://token.actions.githubusercontent.com"
   same calls "cosign verify $signer $(output reference)
@@ -151,16 +152,16 @@ gh attestation verify oci://$(output reference) --repo owner/repository
 gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CALLS")"
   grep -qxF "      urlPrefix: $workflow" "$CALLS.verification-config"
 
-  # Another key signed it.
+  # A module that was signed with another key.
   other=$BATS_TEST_TMPDIR/other
   "$COSIGN" generate-key-pair --output-key-prefix "$other"
   run "$COSIGN" verify --key "$other.pub" "$(output reference)"
   same 'exit code' 1 "$status"
-  # Nobody signed it.
+  # A module without a signature.
   unsigned=$("$XTASK" push --force --output json policy.wasm "registry://$REGISTRY/policies/unsigned:v1" | jq -r .immutable_ref)
   run "$COSIGN" verify --key "$KEY.pub" "$unsigned"
   same 'exit code' 1 "$status"
-  # Something was changed after it was signed.
+  # A module that was changed after it was signed.
   echo >>"$COPY/annotated-policy.wasm"
   run in_the_copy hack/release/verify.sh "$(output reference)" "$TAG"
   same 'exit code' 1 "$status"
@@ -171,7 +172,8 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   same 'exit code' 1 "$status"
 }
 
-# trust_root FILE: a Sigstore of nobody's, so that the host doesn't fetch the public one's certificates.
+# trust_root FILE: writes a trust root of a Sigstore that doesn't exist, so that the host doesn't
+# fetch the certificates of the public one.
 trust_root() {
   local ca=$BATS_TEST_TMPDIR/ca
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=nobody \
@@ -192,12 +194,12 @@ trust_root() {
          caUrls: [], oidcUrls: [], rekorTlogUrls: [], tsaUrls: []}}' >"$1"
 }
 
-@test "verify: so does the real host" {
+@test "verify: the real host gives the same results" {
   real_host || skip "KWCTL=kwctl runs this"
   trust_root "$BATS_TEST_TMPDIR/trust.json" 2>"$BATS_TEST_TMPDIR/openssl.log"
   host=("$KWCTL" verify --sources-path "$BATS_FILE_TMPDIR/sources.yml"
     --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json")
-  # A file of users' form, which names a key.
+  # A verification file as users have it, with a key.
   signed_by() { printf '%s\n' 'apiVersion: v1' allOf: '- kind: pubKey' '  key: |' && sed 's/^/    /' "$1"; }
   signed_by "$KEY.pub" >"$BATS_TEST_TMPDIR/key.yml"
   "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/key.yml" "registry://$(output reference)"
@@ -206,13 +208,14 @@ trust_root() {
   run "${host[@]}" --verification-config-path "$BATS_TEST_TMPDIR/other.yml" "registry://$(output reference)"
   same 'exit code' 1 "$status"
   [[ $output == *'constraints were not satisfied'*'kind: pubKey'* ]] || fail "$output"
-  # Users' file wants the release's signature, and a key on disk is none.
+  # The verification file of the docs wants the signature of the release, and a key on disk can't
+  # make it.
   run "${host[@]}" --verification-config-path docs/verification-config.yml "registry://$(output reference)"
   same 'exit code' 1 "$status"
   [[ $output == *'constraints were not satisfied'*'release.yml@refs/tags/'* ]] || fail "$output"
 }
 
-@test "the package is what kwctl writes, but for what it can't know" {
+@test "the package is that of kwctl, except for fields that kwctl can't know" {
   real_host || skip "KWCTL=kwctl runs this"
   "$XTASK" artifacthub --as-kwctl --output-path "$BATS_TEST_TMPDIR/ours.yml"
   "$KWCTL" scaffold artifacthub --metadata-path metadata.yml --questions-path questions-ui.yml \
@@ -221,7 +224,7 @@ trust_root() {
     "$(grep -v '^createdAt: ' "$BATS_TEST_TMPDIR/ours.yml")"
 }
 
-@test "release: with its notes, its files, and once" {
+@test "release: it has its notes and files, and is created once" {
   : >"$CALLS"
   in_the_copy hack/release/github.sh "$(output reference)" "$TAG"
   created=$(sed -n 's/^gh release create //p' "$CALLS")
@@ -233,7 +236,7 @@ trust_root() {
   grep -qF "registry://$(output reference)" "$CALLS.notes"
   while read -r line; do grep -qxF "$line" "$CALLS.notes"; done <"$COPY/SHA256SUMS"
 
-  # Repeated after something failed: the same release, its files anew.
+  # After a failure the step runs again: the release stays, and its files are replaced.
   in_the_copy hack/release/github.sh "$(output reference)" "$TAG"
   same creations 1 "$(grep -c '^gh release create' "$CALLS")"
   grep -q "^gh release upload $TAG --clobber policy.wasm" "$CALLS"
@@ -241,25 +244,25 @@ trust_root() {
   grep -q '^gh release edit v9.9.9-rc.1 --prerelease' "$CALLS"
 }
 
-@test "Artifact Hub: a branch with the package of the tag, and a commit for each" {
+@test "Artifact Hub: the branch has the package of the tag, and one commit for each tag" {
   in_the_copy hack/release/artifacthub.sh "$TAG"
   origin=$BATS_FILE_TMPDIR/origin
   same files 'README.md artifacthub-pkg.yml artifacthub-repo.yml' \
     "$(git -C "$origin" ls-tree --name-only artifacthub | tr '\n' ' ' | sed 's/ $//')"
   same package "$(git -C "$COPY" show "$TAG:artifacthub-pkg.yml")" "$(git -C "$origin" show artifacthub:artifacthub-pkg.yml)"
-  # No history of the source.
+  # The branch has no history of the source.
   same commits 1 "$(git -C "$origin" rev-list --count artifacthub)"
 
   in_the_copy hack/release/artifacthub.sh "$TAG"
   same 'commits, repeated' 1 "$(git -C "$origin" rev-list --count artifacthub)"
 
-  # The next version.
+  # The next version adds a commit.
   (cd "$COPY" && sed -i 's/^description: .*/description: another/' artifacthub-pkg.yml &&
     git commit --quiet --all --message Next && git tag v99.0.0)
   in_the_copy hack/release/artifacthub.sh v99.0.0
   same 'commits, the next' 2 "$(git -C "$origin" rev-list --count artifacthub)"
   git -C "$origin" show artifacthub:artifacthub-pkg.yml | grep -qx 'description: another'
-  # The copy itself is as it was.
+  # The working copy is unchanged.
   same branch main "$(git -C "$COPY" branch --show-current)"
   same worktrees 1 "$(git -C "$COPY" worktree list | wc -l)"
 }

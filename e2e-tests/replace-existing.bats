@@ -1,4 +1,4 @@
-# imageChecks.replaceExisting: the checks that a controller made become image volumes.
+# imageChecks.replaceExisting: checks that a controller has made become check volumes.
 
 load lib
 
@@ -6,12 +6,13 @@ replace='{"imageChecks":{"as":"ImageVolume","replaceExisting":true}}'
 alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","replaceExisting":true,"coverage":"Off"}}'
 owner='.object.metadata.ownerReferences = [{apiVersion: "batch/v1", kind: "Job", name: "x", uid: "1", controller: true}]'
 
-# of_a_job PLACES [FILTER...]
+# of_a_job PLACES [FILTER...]: the CREATE request of a Pod whose controller is a Job.
 of_a_job() {
   pod "$1" "$owner | ${2:-.}" "${@:3}"
 }
 
-# mounted CONTAINER VOLUMES: it alone mounts these checks, in this order.
+# mounted CONTAINER VOLUMES: only this container mounts check volumes, and mounts these in this
+# order.
 mounted() {
   after '[.spec.initContainers[]?, .spec.containers[] | .name as $name | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))
       | . + {in: $name}] == [$volumes[] | {name: ., mountPath: "/.imagecheck/\(.)", readOnly: true, in: $container}]' \
@@ -33,7 +34,7 @@ mounted() {
   after '.metadata.annotations[record] | fromjson | length == 5'
 }
 
-@test "it is a saving, not a finding: no mode reports it, and it gives no warning" {
+@test "replace-check is a saving: it gives no finding and no warning in any mode" {
   of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1'
   for mode in Reject Warn; do
     evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$replace")"
@@ -45,7 +46,7 @@ mounted() {
   found '[]'
 }
 
-@test "only Pods that have a controller, at CREATE, not on Windows; and no templates" {
+@test "checks are replaced only at CREATE of a Pod that has a controller and is no Windows Pod, and never in a template" {
   pod 'init i x:1, init imagecheck-0 app:1, app a app:1'
   evaluate "$replace"
   untouched
@@ -63,7 +64,7 @@ mounted() {
   untouched
 }
 
-@test "what goes, what stays, and who carries the volumes" {
+@test "which checks are replaced, which stay, and which container mounts the volumes" {
   while fields before carrier volumes after; do
     of_a_job "$before"
     evaluate "$alone"
@@ -81,20 +82,20 @@ mounted() {
 ROWS
 }
 
-@test "a name that a volume has already: that check stays" {
+@test "a check stays if a volume already has its name" {
   of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' '.object.spec.volumes = [{name: "imagecheck-0", emptyDir: {}}]'
   evaluate "$alone"
   repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
 }
 
-@test "a mount path in use on the carrier: that check stays" {
+@test "a check stays if the carrier already uses its mount path" {
   of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' \
     '.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/.imagecheck/imagecheck-0"}]'
   evaluate "$alone"
   repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
 }
 
-@test "names of 63 characters, and longer ones, which no volume may have" {
+@test "a check with a name of 63 characters is replaced, and one with a longer name stays" {
   for length in 63 64; do
     row=$length
     name=imagecheck-$(printf "%$((length - 11))s" | tr ' ' x)
@@ -109,7 +110,7 @@ ROWS
   done
 }
 
-@test "volumeMounts and volumes that are missing, null or empty" {
+@test "volumeMounts and volumes may be missing, null or empty" {
   for mounts in 'del(.object.spec.initContainers[0].volumeMounts)' '.object.spec.initContainers[0].volumeMounts = null' '.object.spec.initContainers[0].volumeMounts = [ ]'; do
     for volumes in 'del(.object.spec.volumes)' '.object.spec.volumes = null' '.object.spec.volumes = [ ]'; do
       row="$mounts | $volumes"
@@ -121,7 +122,7 @@ ROWS
   done
 }
 
-@test "mounts of a removed check that carried volumes move to the carrier" {
+@test "the mounts of a removed check move to the new carrier" {
   of_a_job 'init imagecheck-0 a:1, init i x:1, app a a:1, app b b:1, volume imagecheck-1 b:1' \
     '.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-1", mountPath: "/.imagecheck/imagecheck-1", readOnly: true}]'
   evaluate "$alone"
@@ -129,7 +130,7 @@ ROWS
   after '[.spec.initContainers[0].volumeMounts[].name] | sort == ["imagecheck-0", "imagecheck-1"]'
 }
 
-@test "with the other rules: a weak check is raised first, a missing one is a volume beside it" {
+@test "with the other rules: a weak check is raised first, and a missing check is added as a volume" {
   of_a_job 'init i x:1, init imagecheck-0 a:1 IfNotPresent, app a a:1 Always, app b b:1'
   evaluate '{"imageChecks":{"as":"ImageVolume","replaceExisting":true,"coverage":"Fix"}}'
   repaired 'init i x:1, app a a:1 IfNotPresent, app b b:1, volume imagecheck-1 b:1 IfNotPresent, volume imagecheck-0 a:1 Always'

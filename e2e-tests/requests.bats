@@ -1,8 +1,8 @@
-# The table "Requests": what is examined, what may be changed, what passes untouched.
+# Requests: which of them are examined, and which may be changed.
 
 load lib
 
-# With these nearly everything that is examined has a finding.
+# With these settings, nearly everything that is examined has a finding.
 strict='{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]}}'
 lenient='{"templates":"Enforce","images":{"requireAlways":["*"]}}'
 update='.operation = "UPDATE" | .oldObject = .object'
@@ -23,7 +23,7 @@ examined() {
 
 # ---- Pods -----------------------------------------------------------------------------------
 
-@test "Pod UPDATE: nothing, unless an image changes" {
+@test "Pod UPDATE: nothing is examined unless an image changes" {
   while read -r filter; do
     row=$filter
     pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, ephemeral e app:1 Never, volume v app:1 Never' "$update | $filter"
@@ -41,7 +41,7 @@ examined() {
 ROWS
 }
 
-@test "Pod UPDATE of an image: what the rules say of that image, and never a changed policy" {
+@test "Pod UPDATE of an image: this image is examined, and no pull policy is ever changed" {
   pod 'init i app:1 IfNotPresent, app a app:2 IfNotPresent, app b app:1 IfNotPresent' "$update | .oldObject.spec.containers[0].image = \"app:1\""
   for mode in Fix Reject; do
     row=$mode
@@ -52,7 +52,8 @@ ROWS
   row=
   evaluate '{"mode":"Warn","images":{"requireAlways":["app"]}}'
   [[ $allowed == true && $(wc -l <<<"$warnings") == 1 ]] || fail "no warning"
-  # Not default, weak-check, pull-once or missing-check: policies are immutable, and checks have run.
+  # default, weak-check, pull-once and missing-check don't act: pull policies are immutable, and the
+  # checks have run.
   pod 'init imagecheck-0 app:1 Never, app a app:2 Always, app b app:1 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
   for mode in Fix Reject Warn; do
     row=$mode
@@ -77,7 +78,7 @@ ROWS
   [[ $allowed == false ]] || fail "accepted"
 }
 
-@test "Pod UPDATE of an image: another spelling is a changed image, an exempt one is not examined" {
+@test "Pod UPDATE of an image: another spelling is a changed image, and an exempt image is not examined" {
   review pod-update-image
   evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]}}'
   rejected "a pulls nginx:1.27 with Always but images.forbidAlways has nginx: a running Pod's policy can't change, recreate it with IfNotPresent"
@@ -87,7 +88,7 @@ ROWS
   untouched
 }
 
-@test "pods/ephemeralcontainers: what is new is examined and repaired, the rest is immutable" {
+@test "pods/ephemeralcontainers: new containers are examined and repaired, and existing ones are not" {
   review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
       {name: "old", image: "app:1", imagePullPolicy: "Never"}, {name: "new", image: "app:1", imagePullPolicy: "Never"}]
     | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers[:1]'
@@ -99,16 +100,16 @@ ROWS
   edit '.object.spec.ephemeralContainers[1].image = "BAD"'
   evaluate
   rejected 'new has no valid image in spec.ephemeralContainers[1].image: "BAD" can'"'"'t be pulled, its repository has upper-case letters'
-  # The first that a Pod ever gets.
+  # The Pod had no ephemeral container before.
   edit '.object.spec.ephemeralContainers = [{name: "dbg", image: "app:1"}] | del(.oldObject.spec.ephemeralContainers)'
   evaluate "$lenient"
   patched '[{"op":"add","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"Always"}]'
-  # None is new.
+  # No container is new.
   edit '.object.spec.ephemeralContainers = [{name: "dbg", image: "BAD"}] | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers'
   passes
 }
 
-@test "other subresources of a Pod, DELETE and CONNECT pass" {
+@test "other subresources of a Pod, DELETE and CONNECT are not examined" {
   while IFS='|' read -r filter; do
     row=$filter
     pod 'init imagecheck-0 app:1 Never, app a BAD IfNotPresent' "$filter"
@@ -128,7 +129,7 @@ ROWS
 ROWS
 }
 
-@test "an object that is being deleted is never held up" {
+@test "an object that is being deleted is not examined" {
   deleted='.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
   pod 'app a BAD' "$update | .oldObject.spec.containers[0].image = \"app:1\" | $deleted"
   passes
@@ -142,7 +143,7 @@ ROWS
   examined
 }
 
-@test "at CREATE anyone can write a deletionTimestamp, so it means nothing" {
+@test "at CREATE a deletionTimestamp does not count, because anyone can write it" {
   pod 'app a app:1' '.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
   examined
   evaluate "$lenient"
@@ -151,7 +152,7 @@ ROWS
   examined
 }
 
-@test "mirror Pods pass when a node made them; the annotation alone is not enough" {
+@test "a mirror Pod is not examined if a node creates it; the annotation alone is not enough" {
   mirror='.object.metadata.annotations["kubernetes.io/config.mirror"] = "0123"'
   node='.userInfo = {username: "system:node:n1", groups: ["system:nodes", "system:authenticated"]}'
   pod 'init imagecheck-0 app:1 Never, app a BAD' "$mirror | $node"
@@ -175,7 +176,7 @@ $node | .object.spec.annotations = {"kubernetes.io/config.mirror": "x"}
 ROWS
 }
 
-@test "a Pod with an owner is examined, genuine or forged; anything else with a controller passes" {
+@test "a Pod with an owner is examined, and a workload with a controller is not" {
   owner='.object.metadata.ownerReferences = [{apiVersion: "apps/v1", kind: "ReplicaSet", name: "x", uid: "1", controller: true}]'
   pod 'app a app:1' "$owner"
   examined
@@ -187,12 +188,12 @@ ROWS
     examined
   done
   row=
-  # One of several is enough.
+  # One controller among several owners is enough.
   workload ReplicaSet 'app a BAD' '.object.metadata.ownerReferences = [{kind: "X", name: "x", uid: "1"}, {kind: "Y", name: "y", uid: "2", controller: true}]'
   passes
 }
 
-# ---- everything else ------------------------------------------------------------------------
+# ---- workloads ------------------------------------------------------------------------------
 
 @test "CREATE and UPDATE of every kind with a pod template" {
   for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate; do
@@ -206,7 +207,7 @@ ROWS
   done
 }
 
-@test "UPDATE with an unchanged template passes: labels, scaling, finalizers" {
+@test "an UPDATE with an unchanged template is not examined: labels, scaling, finalizers" {
   for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController CronJob PodTemplate; do
     for filter in . '.object.metadata.labels.a = "b"' '.object.metadata.finalizers = ["a/b"]' \
       '.object.metadata.generation = 2' '.object.status = {replicas: 1}'; do
@@ -228,7 +229,7 @@ ROWS
   untouched
 }
 
-@test "UPDATE with another template is examined whole" {
+@test "an UPDATE with a changed template is examined completely" {
   for filter in '.oldObject.spec.template.spec.containers[0].image = "other:1"' \
     '.object.spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"] = "now"' \
     '.object.spec.template.spec.containers[0].env = []' 'del(.oldObject)' '.oldObject = null' \
@@ -240,7 +241,7 @@ ROWS
   done
 }
 
-@test "subresources, DELETE and CONNECT of workloads pass" {
+@test "subresources, DELETE and CONNECT of workloads are not examined" {
   while read -r filter; do
     row=$filter
     workload Deployment 'app a BAD' "$filter"
@@ -286,7 +287,7 @@ ROWS
   examined
 }
 
-@test "kind decides, not requestKind or what the object says of itself" {
+@test "kind decides, and requestKind and the kind in the object don't count" {
   pod 'app a app:1' '.requestKind = {group: "x", version: "v1", kind: "Y"} | .object.kind = "ConfigMap" | del(.object.apiVersion)'
   examined
   pod 'app a app:1' '.kind = {group: "", version: "v1", kind: "ConfigMap"}'
@@ -299,14 +300,14 @@ ROWS
   repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 }
 
-@test "without an object there is nothing to accept at CREATE and UPDATE" {
+@test "a CREATE or UPDATE without an object is rejected" {
   for kind in Pod Deployment Job CronJob PodTemplate; do
     for filter in 'del(.object)' '.object = null' '.operation = "UPDATE" | del(.object)'; do
       row="$kind $filter"
       workload $kind 'app a app:1' "$filter"
       for mode in Fix Reject Warn; do
         evaluate "{\"mode\":\"$mode\"}"
-        # Of a Job that exists nothing would be examined.
+        # A Job that exists would not be examined.
         if [[ $row == 'Job .operation = "UPDATE"'* ]]; then untouched; else rejected 'object is missing'; fi
       done
     done
@@ -317,7 +318,7 @@ ROWS
   untouched
 }
 
-@test "a bare request is taken as well as a review" {
+@test "a bare request is accepted as well as a review" {
   review agent-stack-pod-create
   evaluate
   expected=$patch

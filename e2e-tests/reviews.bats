@@ -1,6 +1,6 @@
-# Every captured review in test_data/reviews (those that are applied again: reapply.bats and templates.bats; those of
-# audits: stuck-pull.bats; those of agent-stack-k8s 0.47: examples.bats), with the answers that a user gets
-# without settings and in the modes Reject and Warn.
+# Every captured review in test_data/reviews, with empty settings and in the modes Reject and Warn.
+# reapply.bats and templates.bats have the reviews of re-applied manifests, stuck-pull.bats has those
+# of audits, and examples.bats has those of agent-stack-k8s 0.47.
 
 load lib
 
@@ -10,7 +10,7 @@ exporter=quay.io/prometheuscommunity/postgres-exporter@sha256:8c10f21bec412f08f7
 otherwise_postgres='postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
 unchecked_exporter='metrics pulls quay.io/prometheu...a339fd0a781d72b4 but no image check pulls it first: add one with IfNotPresent'
 
-# Nothing is wrong with these, or they are not the policy's business.
+# These have no finding, or are not examined.
 inconspicuous='
   cronjob-create
   daemonset-create
@@ -41,12 +41,12 @@ inconspicuous='
       grep -Eq "^    ${kind%-*-create} +\\|" e2e-tests/examples.bats || fail "no test for $name"
       continue
     }
-    # A table's row, or a test's name: a comment alone would not do.
+    # The row of a table or the name of a test has it. A comment is not enough.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
   done
 }
 
-@test "nothing to repair: accepted as they came, in every mode" {
+@test "reviews without a finding are accepted unchanged, in every mode" {
   for name in $inconspicuous; do
     row=$name
     review "$name"
@@ -57,7 +57,7 @@ inconspicuous='
   done
 }
 
-@test "agent-stack-pod-create: the weak check is raised, and the container need not pull again" {
+@test "agent-stack-pod-create: the weak check is raised, and the container is lowered" {
   review agent-stack-pod-create
   evaluate
   patched '[
@@ -77,7 +77,7 @@ inconspicuous='
   accepted "$weak_app" "$otherwise_postgres"
 }
 
-@test "agent-stack-job-create: a warning, since its Pods are repaired when they are created" {
+@test "agent-stack-job-create: a warning, because its Pods are repaired when they are created" {
   review agent-stack-job-create
   evaluate
   accepted "$weak_app" "$otherwise_postgres"
@@ -94,7 +94,7 @@ inconspicuous='
   warned "$otherwise_postgres"
 }
 
-@test "pod-create-new-fields: every field that is no pull policy survives" {
+@test "pod-create-new-fields: every field except the pull policies stays" {
   review pod-create-new-fields
   evaluate
   patched '[
@@ -104,7 +104,7 @@ inconspicuous='
   rejected 'imagecheck-0 pulls my-app:v1.2.3 with IfNotPresent but app pulls it with Always: set imagecheck-0 to Always'
 }
 
-@test "pod-create-by-statefulset: a weak check is raised, an image without one is pointed out" {
+@test "pod-create-by-statefulset: a weak check is raised, and an image without a check gets a warning" {
   review pod-create-by-statefulset
   evaluate
   repaired "init imagecheck-0 postgres:16 Always, sidecar log-shipper fluent/fluent-bit:3.1 IfNotPresent, app postgres postgres:16 IfNotPresent, app metrics $exporter IfNotPresent, volume model ghcr.io/example/model:v3 Always"
@@ -116,7 +116,7 @@ inconspicuous='
   accepted "$weak_postgres" "$unchecked_exporter"
 }
 
-@test "statefulset-create: the same as warnings" {
+@test "statefulset-create: warnings for the same findings" {
   review statefulset-create
   for mode in Fix Reject Warn; do
     row=$mode
@@ -129,8 +129,8 @@ inconspicuous='
   warned "$unchecked_exporter"
 }
 
-# A setting that nearly every container breaks shows what is examined at all.
-@test "what is examined is rejected for a broken rule, what is not passes" {
+# Nearly every container breaks this setting, so the findings show which requests are examined.
+@test "examined reviews are rejected for a broken rule, and the others are accepted" {
   while fields name expected; do
     review "$name"
     evaluate '{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
@@ -167,8 +167,8 @@ inconspicuous='
 ROWS
 }
 
-# The other way round: what has `Always` everywhere, or is new and has it.
-@test "what brings a new image or container with Always is examined, and only that" {
+# The opposite setting: reviews in which every container, or a new one, has `Always`.
+@test "only reviews with a new image or container with Always are rejected" {
   while fields name expected; do
     review "$name"
     evaluate '{"mode":"Reject","templates":"Enforce","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'

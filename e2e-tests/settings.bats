@@ -1,10 +1,11 @@
-# The settings: what is wrong is told with its path and what is allowed, all of it at once.
+# The settings: every problem is reported with its path and the allowed values, and all problems
+# together.
 
 load lib
 
 keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, recordChanges'
 
-@test "no settings, and every way to leave one out" {
+@test "no settings, and every way to leave out a setting" {
   review agent-stack-pod-create
   for unset in '{}' null '{"mode":null}' \
     '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null}' \
@@ -20,8 +21,8 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
   done
 }
 
-@test "every value that is allowed" {
-  # Written alike, so that its check covers it.
+@test "every allowed value" {
+  # The image is written alike, so that its check covers it.
   review agent-stack-pod-create '.object.spec.containers[1].image = "docker.io/library/postgres:16"'
   for given in \
     '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
@@ -54,7 +55,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
   invalid '{"exempt":{"namespaces":["a"]}}' 'exempt.namespaces is not a setting: it holds containers, images'
 }
 
-@test "words: the values that are allowed, and the one that was found" {
+@test "enums: the message has the allowed values and the value that was found" {
   while fields path found allowed; do
     invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
       "$path must be one of $allowed, not $found"
@@ -83,7 +84,7 @@ ROWS
   invalid '{"templates":{"a":"Fix"}}' 'templates must be one of Off, Warn, Enforce, not an object'
 }
 
-@test "true and false are no words, no numbers and no text" {
+@test "booleans: true and false only, and no words or numbers" {
   for path in pullOnce recordChanges imageChecks.everyPod imageChecks.replaceExisting defaults.replaceServerDefaults; do
     for found in '"true"' '"yes"' 1 0 '""'; do
       row="$path $found"
@@ -94,7 +95,7 @@ ROWS
   invalid '{"pullOnce":[true]}' 'pullOnce must be true or false, not a list'
 }
 
-@test "sections and lists" {
+@test "sections and lists of the wrong type" {
   for section in imageChecks defaults images registry exempt; do
     invalid "{\"$section\":\"x\"}" "$section must be an object, not a string"
     invalid "{\"$section\":[1]}" "$section must be an object, not a list"
@@ -132,7 +133,7 @@ ROWS
   done
 }
 
-@test "name prefixes start a container's name and leave room for a number" {
+@test "a name prefix can start the name of a container, and leaves room for a number" {
   for prefix in '' A- -a a_b 'a b' a. 'a*'; do
     row=$prefix
     invalid "{\"imageChecks\":{\"namePrefixes\":[\"$prefix\"]}}" \
@@ -152,7 +153,7 @@ ROWS
     row=$found
     problem="registry.maxLookups must be a whole number from 0 to 100, not "
     settings_row="{\"registry\":{\"maxLookups\":$found}}"
-    # A host may write a number that is too large for it in its own way.
+    # A host may write a very large number in its own way.
     if [[ $found == 1000* ]]; then
       invalid_like "$settings_row" "$problem"
     else
@@ -161,14 +162,14 @@ ROWS
   done
 }
 
-@test "imageChecks.template: the three fields that are each check's own" {
+@test "imageChecks.template: name, image and imagePullPolicy can't be set" {
   invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
     "imageChecks.template.name can't be set: every added check has its own" \
     "imageChecks.template.image can't be set: every added check has its own" \
     "imageChecks.template.imagePullPolicy can't be set: every added check has its own"
 }
 
-@test "imageChecks.template: what an init container that ends can't have" {
+@test "imageChecks.template: fields that an init container which ends can't have" {
   for field in lifecycle livenessProbe readinessProbe startupProbe; do
     invalid "{\"imageChecks\":{\"template\":{\"command\":[\"/x\"],\"$field\":{\"exec\":{}}}}}" \
       "imageChecks.template.$field can't be set: init containers have no probes and no lifecycle"
@@ -205,7 +206,7 @@ ROWS
   invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template must be an object, not a list'
 }
 
-@test "imageChecks.template: a command that is not there" {
+@test "imageChecks.template: a missing command" {
   for template in '{"args":["x"]}' '{"command":null,"args":["x"]}' '{"command":[],"args":["x"]}'; do
     row=$template
     invalid "{\"imageChecks\":{\"template\":$template}}" \
@@ -217,7 +218,7 @@ ROWS
   invalid '{"imageChecks":{"template":{"command":"/x"}}}' 'imageChecks.template.command must be a list, not a string'
 }
 
-@test "imageChecks.template: all that a container may have" {
+@test "imageChecks.template: all other fields of a container" {
   review pod-create
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{
     "command":["/x"],"args":["y"],"workingDir":"/","tty":false,"stdin":true,"stdinOnce":false,
@@ -231,7 +232,7 @@ ROWS
     and .securityContext.capabilities.drop == ["ALL"] and .volumeMounts[0].subPath == "s"'
 }
 
-@test "settings that don't go together" {
+@test "settings that contradict each other" {
   invalid '{"imageChecks":{"coverage":"Fix","everyPod":true}}' \
     'imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy, unless imageChecks.as is ImageVolume'
   for glob in '*' 'imagecheck-*' imagecheck-0 imagecheck-7 'imagecheck-??*' 'image*0'; do
@@ -251,8 +252,8 @@ ROWS
   invalid '{"registry":{"overrides":[{"lookup":"Off"}]}}' 'registry.overrides[0].images is missing: every entry needs it'
 }
 
-@test "every problem is reported at once" {
-  # In the order of the keys, as hosts pass them on.
+@test "all problems are reported together" {
+  # The problems are in the order in which the host passes the keys.
   invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \
@@ -266,7 +267,7 @@ ROWS
     "imageChecks.template.command is missing: without it a check would run the image's own program"
 }
 
-@test "long and strange values are cut to one line, and the settings are never repeated" {
+@test "long and strange values are cut to one line, and the settings as a whole are never repeated" {
   long=$(printf 'x%.0s' {1..200})
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   invalid "{\"$long\":1}" "${cut}...${cut:1} is not a setting: the settings have $keys"
@@ -280,7 +281,7 @@ ROWS
   ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "the settings are repeated"
 }
 
-@test "a file with the settings, in YAML" {
+@test "a YAML file with the settings" {
   review agent-stack-pod-create
   printf 'mode: Reject\nimageChecks:\n  coverage: Off\n' >"$BATS_TEST_TMPDIR/settings.yml"
   "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \

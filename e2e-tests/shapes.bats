@@ -1,9 +1,9 @@
-# Objects of a known kind whose shape is not what Kubernetes says: rejected with the path; never
-# accepted unread, never a crash.
+# Malformed objects of a known kind: each is rejected with the path of the mistake. None is accepted
+# without being read, and none crashes the module.
 
 load lib
 
-# broken KIND FILTER MESSAGE
+# broken KIND FILTER MESSAGE: the object that FILTER makes malformed is rejected with this message.
 broken() {
   row="$1 $2"
   workload "$1" 'init i app:1, app a app:1, app b app:2, ephemeral e app:1, volume v app:1' "$2"
@@ -12,7 +12,7 @@ broken() {
   [[ $findings == '[]' && -z $warnings ]] || fail "findings or warnings"
 }
 
-@test "in every mode, and whatever becomes of templates" {
+@test "a malformed object is rejected in every mode and with every value of templates" {
   for given in '{"mode":"Fix"}' '{"mode":"Reject"}' '{"mode":"Warn"}' '{"templates":"Warn"}' '{"templates":"Enforce"}'; do
     broken Pod 'del(.object.spec)' 'spec is missing' "$given"
     broken Deployment '.object.spec.template.spec.containers = {}' 'spec.template.spec.containers must be a list, not an object' "$given"
@@ -20,7 +20,7 @@ broken() {
   done
 }
 
-@test "templates Off: a broken template passes, a broken Pod does not" {
+@test "templates Off: a malformed template is accepted, and a malformed Pod is not" {
   workload Deployment 'app a app:1' '.object.spec.template.spec.containers = {}'
   evaluate '{"templates":"Off"}'
   untouched
@@ -106,7 +106,7 @@ ROWS
   done
 }
 
-@test "every kind with a template: each step of the path to it, and below" {
+@test "every kind with a pod template: each step of the path to the template, and the fields in it" {
   for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate; do
     case $kind in
       PodTemplate) steps='template template.spec' ;;
@@ -125,7 +125,7 @@ ROWS
   done
 }
 
-@test "null where Kubernetes takes null, and fields that nobody knows, are no broken shape" {
+@test "null and unknown fields are accepted, as Kubernetes accepts them" {
   while IFS= read -r filter; do
     row=$filter
     pod 'app a app:1' "$filter"
@@ -148,7 +148,7 @@ del(.object.metadata)
 ROWS
 }
 
-@test "what passes untouched is not read: not an object being deleted, nor an owned one" {
+@test "a malformed object is accepted if it is not examined: it is being deleted, or has a controller" {
   pod 'app a app:1' '.operation = "UPDATE" | .oldObject = .object | .object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z" | .object.spec = []'
   evaluate
   untouched
@@ -163,13 +163,13 @@ ROWS
   untouched
 }
 
-@test "a broken old object doesn't hide what the new one brings" {
+@test "with a malformed old object the new object is examined" {
   pod 'app a BAD' '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers = {}'
   evaluate
   [[ $allowed == false && $message == 'a has no valid image'* ]] || fail "accepted"
 }
 
-@test "no secret of a broken Pod is told" {
+@test "no secret of a malformed Pod is in the answer" {
   pod 'app a app:1' '.object.spec.containers[0].image = {password: "s3cr3t"} | .object.spec.containers[0].imagePullPolicy = "s3cr3t"'
   evaluate
   rejected 'spec.containers[0].image must be a string, not an object'

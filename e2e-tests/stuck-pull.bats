@@ -1,5 +1,5 @@
-# stuck-pull: audits send Pods that exist, with their status. A Pod that waits for its image is the
-# hang that nobody hears of.
+# stuck-pull: audits send Pods that exist, with their status. A Pod that waits for an image gives a
+# finding.
 
 load lib
 
@@ -7,10 +7,10 @@ after_check='container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff si
 weak='imagecheck-0 pulls 127.0.0.1:5000/my-app:v1 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
 stuck_finding='{"rule":"stuck-pull","path":"status.containerStatuses[1].state.waiting.reason","container":"container-0","image":"127.0.0.1:5000/my-app:v1","found":"ImagePullBackOff","expected":null}'
 
-# Waits with this REASON: the container or init container NAME of LIST.
+# The status of a container NAME in LIST that waits with this REASON.
 waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, state: {waiting: {reason: $reason, message: "Back-off from https://user:s3cr3t@10.0.0.1/"}}}'
 
-# waits LIST NAME REASON: the Pod of the request has such a status.
+# waits LIST NAME REASON: gives the Pod of the request such a status.
 waits() {
   edit '.object.status = {conditions: [
         {type: "Initialized", status: "False", lastTransitionTime: "2026-01-02T03:04:05Z"},
@@ -18,7 +18,7 @@ waits() {
     | .object.status[$list] = ['"$waiting"']' --arg list "$1" --arg name "$2" --arg reason "$3"
 }
 
-@test "captured: a Pod that is stuck although its check passed, in every mode" {
+@test "captured: a Pod that waits although its check has passed, in every mode" {
   review audit-pod-stuck-after-check
   evaluate '{"mode":"Reject"}'
   rejected "$after_check; $weak"
@@ -26,12 +26,12 @@ waits() {
   evaluate '{"mode":"Warn"}'
   [[ $allowed == true && -z $patch ]] || fail "not only warned"
   [[ $warnings == 'container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff), yet imagecheck-0 passed: set imagecheck-0 to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"
-  # Fix knows nothing of a status.
+  # Fix doesn't read the status.
   evaluate
   [[ $allowed == true && $findings != *stuck-pull* ]] || fail "Fix looks at the status"
 }
 
-@test "captured: nothing is wrong with a Pod that runs" {
+@test "captured: a running Pod gives no finding" {
   review audit-pod-running
   for mode in Reject Warn Fix; do
     row=$mode
@@ -40,7 +40,7 @@ waits() {
   done
 }
 
-@test "each reason that concerns an image, and no other" {
+@test "each reason about an image gives a finding, and no other reason" {
   while fields reason way_out; do
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a "$reason"
@@ -66,14 +66,14 @@ waits() {
 ROWS
 }
 
-@test "init containers: since Initialized changed, and no check that passed" {
+@test "init containers: the time is that of the condition Initialized, and no check has passed" {
   pod 'init imagecheck-0 app:1 Always, init setup app:1 IfNotPresent, app a app:1 IfNotPresent'
   waits initContainerStatuses imagecheck-0 ErrImagePull
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 waits for app:1 with Always (ErrImagePull since 2026-01-02T03:04:05Z): correct its image, or see to its registry'
 }
 
-@test "a volume check has passed once its first carrier started" {
+@test "a check volume has passed after its first carrier has started" {
   while IFS='|' read -r state passed; do
     row=$state
     pod 'init setup x:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always' \
@@ -94,7 +94,7 @@ ROWS
 ROWS
 }
 
-@test "exempt is exempt, templates and UPDATEs have no such status, and odd ones say nothing" {
+@test "exempt containers, templates, UPDATEs and malformed statuses give no finding" {
   pod 'app a app:1 IfNotPresent'
   waits containerStatuses a ImagePullBackOff
   evaluate '{"mode":"Reject","exempt":{"containers":["a"]}}'

@@ -1,5 +1,4 @@
-# templates: in every mode, what happens to a pod template with a finding; and where it stands in
-# each kind.
+# templates: what happens to a pod template with a finding, in every mode and for each kind.
 
 load lib
 
@@ -7,7 +6,7 @@ kinds='Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job Cro
 before='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
 
-# path_of KIND: the path to its Pod spec.
+# path_of KIND: the path to the Pod spec in this kind.
 path_of() {
   case $1 in
     PodTemplate) echo template.spec ;;
@@ -16,7 +15,7 @@ path_of() {
   esac
 }
 
-@test "Warn, the default: accepted with warnings, its Pods are repaired when they are created" {
+@test "Warn, the default: accepted with warnings, because the Pods are repaired when they are created" {
   for kind in $kinds; do
     row=$kind
     workload $kind "$before"
@@ -28,7 +27,7 @@ path_of() {
   done
 }
 
-@test "Enforce with mode Fix: repaired, and recorded on the object's own metadata" {
+@test "Enforce with mode Fix: repaired, and recorded in the metadata of the workload" {
   for kind in $kinds; do
     row=$kind
     workload $kind "$before"
@@ -47,7 +46,7 @@ path_of() {
   done
 }
 
-@test "Off: accepted without a word" {
+@test "Off: accepted without a warning" {
   for kind in $kinds; do
     row=$kind
     workload $kind "$before"
@@ -56,7 +55,7 @@ path_of() {
   done
 }
 
-@test "each of them in each mode" {
+@test "Off, Warn and Enforce in each mode" {
   for kind in Deployment Job CronJob; do
     workload $kind "$before"
     while fields templates mode answer; do
@@ -83,7 +82,7 @@ ROWS
   done
 }
 
-@test "a missing check is told, never added: nobody would take it out again" {
+@test "a missing check gives a warning and is never added, because nothing would remove it again" {
   missing='b pulls b:1 but no image check pulls it first: add one with IfNotPresent'
   workload Deployment 'init imagecheck-0 app:1, app b b:1'
   while fields coverage mode answer; do
@@ -99,7 +98,7 @@ ROWS
     Reject | Warn   | warned
 ROWS
   row=
-  # Neither as a volume nor from a template, nor in place of what is repaired beside it.
+  # No check is added as a volume or from a template, also if another finding is repaired.
   workload CronJob 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b b:1'
   for as in InitContainer ImageVolume; do
     row=$as
@@ -109,7 +108,7 @@ ROWS
   done
 }
 
-@test "captured: an image changed by kubectl apply brings no check more" {
+@test "captured: an image that kubectl apply changes gets no further check" {
   review reapply-deployment-image-changed
   evaluate '{"templates":"Enforce","imageChecks":{"coverage":"Fix"}}'
   accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
@@ -117,7 +116,7 @@ ROWS
   accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
 }
 
-@test "a Pod is no template: it is repaired whatever templates says" {
+@test "a Pod is repaired with every value of templates" {
   pod "$before"
   for templates in Off Warn Enforce; do
     row=$templates
@@ -144,7 +143,7 @@ ROWS
 ROWS
 }
 
-@test "what can't be repaired: a warning under Warn, a rejection under Enforce" {
+@test "a finding without a repair: a warning under Warn, a rejection under Enforce" {
   workload StatefulSet 'app a NGINX, app b app:1 Always'
   settings_row='{"images":{"requireAlways":["app"],"forbidAlways":["app"]}}'
   evaluate "$settings_row"
@@ -172,7 +171,7 @@ ROWS
   done
 }
 
-@test "captured reviews under Enforce: only the template's pull policies change" {
+@test "captured reviews under Enforce: only the pull policies of the template change" {
   for name in agent-stack-job-create statefulset-create; do
     row=$name
     review $name

@@ -5,7 +5,7 @@ load lib
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 
-# Without pullOnce, so that each row shows this rule alone.
+# pullOnce is off, so that each row shows this rule only.
 alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 
 @test "the strongest check of an image is as strong as the strongest container of it" {
@@ -74,7 +74,7 @@ ROWS
 ROWS
 }
 
-@test "only init containers with a check's name, that end, are checks" {
+@test "only init containers that end and have the name of a check are checks" {
   while fields before; do
     pod "$before"
     evaluate "$alone"
@@ -88,7 +88,7 @@ ROWS
 ROWS
 }
 
-@test "what is no container of the Pod is not guarded" {
+@test "only app containers are guarded" {
   while fields before; do
     pod "$before"
     evaluate "$alone"
@@ -101,13 +101,13 @@ ROWS
 ROWS
 }
 
-@test "a native sidecar with a check's name does not stand in for a check that is weak" {
+@test "a native sidecar with the name of a check is no check" {
   pod 'sidecar imagecheck-x app:1 Always, init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
   evaluate "$alone"
   repaired 'sidecar imagecheck-x app:1 Always, init imagecheck-0 app:1 Always, app a app:1 Always'
 }
 
-@test "null and the empty word are policies that are not set" {
+@test "null and an empty text count as a missing pull policy" {
   for unset in null '""'; do
     row=$unset
     pod 'init imagecheck-0 app:1, app a app:1 Always' ".object.spec.initContainers[0].imagePullPolicy = $unset"
@@ -120,7 +120,7 @@ ROWS
   done
 }
 
-@test "imageChecks.namePrefixes says what a check is called" {
+@test "imageChecks.namePrefixes decides which names are those of checks" {
   pod 'init imagecheck-0 app:1 IfNotPresent, init probe-0 app:1 Never, app a app:1 Always'
   evaluate '{"pullOnce":false,"imageChecks":{"namePrefixes":["probe-"]}}'
   repaired 'init imagecheck-0 app:1 IfNotPresent, init probe-0 app:1 Always, app a app:1 Always'
@@ -147,14 +147,14 @@ ROWS
   done
 }
 
-@test "the first of the strongest containers is named" {
+@test "the message names the first of the strongest containers" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, app b app:1 Always, app c app:1 Always'
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with Never but b pulls it with Always: set imagecheck-0 to Always'
 }
 
-@test "the written spelling: checks that are written alike come first, others only where there are none" {
-  # Without pull-once, to see the checks alone.
+@test "a check that is written alike is raised, and another one only if there is none" {
+  # pull-once is off, so that only the checks show.
   while fields coverage before after; do
     pod "$before"
     evaluate "{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"$coverage\"}}"
@@ -168,7 +168,7 @@ ROWS
 ROWS
 }
 
-@test "the written spelling: the default tag counts as written, and the warning says why" {
+@test "a missing tag and the tag latest are written alike, and the warning gives the reason" {
   pod 'init imagecheck-0 docker.io/library/postgres:16, app a postgres:16'
   evaluate
   accepted 'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { defineConfig } from "@playwright/test";
 
-/** The browser that is installed: $CHROMIUM, else Debian's Chromium, else one of its relatives. */
+/** The installed browser: $CHROMIUM, else Debian's Chromium, else a browser that is based on it. */
 function chromium(): string {
   const given = process.env["CHROMIUM"];
   if (given) return given;
@@ -13,7 +13,7 @@ function chromium(): string {
         accessSync(path, constants.X_OK);
         return path;
       } catch {
-        // The next one.
+        // Try the next browser.
       }
     }
   }
@@ -29,7 +29,7 @@ export default defineConfig({
   retries: 0,
   workers: 1,
   reporter: [["list"]],
-  // Generous: a busy machine is no failure.
+  // The limit is long, so that a test does not fail on a busy machine.
   timeout: 180_000,
   expect: { timeout: 30_000 },
   use: {

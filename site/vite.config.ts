@@ -4,15 +4,15 @@ import { defineConfig, type Plugin } from "vite";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** What `make site` builds first: the policy's module, and the schema of its settings. */
+/** `make site` builds these first: the module of this policy, and the schema of its settings. */
 const BUILT = {
   "virtual:policy-module": file(process.env["POLICY_MODULE"] ?? "../annotated-policy.wasm"),
   "virtual:settings-schema": file("generated/settings.schema.json"),
 };
 
 /**
- * Puts both into scripts. The module's bytes are the file's: they come with the page, so that the
- * page never has to fetch anything and its Content-Security-Policy can forbid that altogether.
+ * Puts both into scripts. So they come with the page, which never has to fetch anything, and its
+ * Content-Security-Policy can forbid every connection.
  */
 function built(): Plugin {
   return {
@@ -31,7 +31,7 @@ function built(): Plugin {
 }
 
 export default defineConfig({
-  // Below any path: GitHub Pages serves a project under its name.
+  // The page works below any path: GitHub Pages serves a project below its name.
   base: "./",
   plugins: [built()],
   build: {
@@ -39,11 +39,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // A test holds the size of the first load, compressed.
+    // A test checks the compressed size of the first load.
     chunkSizeWarningLimit: 2000,
     rolldownOptions: {
       output: {
-        // The module by itself: the page's own size is what is left.
+        // The module gets a file of its own, so that the size of the rest can be measured.
         codeSplitting: {
           groups: [{ name: "policy-module", test: /virtual:policy-module/ }],
         },

@@ -1,7 +1,7 @@
-//! The `matchConditions` of examples/prefilter.yaml keep requests away from the policy. They may
-//! only keep back what it would accept untouched.
+//! The `matchConditions` of examples/prefilter.yaml: the API server does not send requests that
+//! they exclude. They may exclude only requests that this policy would accept unchanged.
 //!
-//! `cargo test --test prefilter -- --nocapture` prints how many of the captured requests they save.
+//! `cargo test --test prefilter -- --nocapture` prints how many captured requests they exclude.
 
 #[path = "common/cel.rs"]
 mod cel_request;
@@ -16,7 +16,7 @@ use cel_request::Expression;
 use common::{captured, validate};
 use serde_json::{Value, json};
 
-/// A manifest's `matchConditions`, all of which a request has to meet to be sent to the policy.
+/// The `matchConditions` of a manifest. The API server sends a request that meets all of them.
 struct Prefilter {
     conditions: Vec<Expression>,
 }
@@ -37,7 +37,7 @@ impl Prefilter {
         Self { conditions }
     }
 
-    /// Whether the request is sent to the policy.
+    /// Whether the API server sends the request to this policy.
     fn sends(&self, request: &Value) -> bool {
         self.conditions
             .iter()
@@ -48,8 +48,8 @@ impl Prefilter {
     }
 }
 
-/// Settings under which the policy has an opinion about as much as possible.
-fn eager_settings() -> [Value; 4] {
+/// Settings under which this policy has as many findings as possible.
+fn strict_settings() -> [Value; 4] {
     let every_rule = json!({
         "templates": "Enforce",
         "imageChecks": {"coverage": "Fix"},
@@ -69,7 +69,7 @@ fn eager_settings() -> [Value; 4] {
     ]
 }
 
-/// Every request that was captured from a real API server, with its name.
+/// All requests that were captured from a real API server, with their names.
 fn every_captured() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("test_data/reviews");
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -92,16 +92,16 @@ fn every_captured() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The policy accepts the request as it is, and says nothing.
+/// Whether this policy accepts the request unchanged and without a warning.
 fn untouched(request: &Value, settings: &Value) -> bool {
     let answer = validate(request, settings);
     answer.accepted() && answer.mutated().is_none() && answer.warnings().is_empty()
 }
 
 #[test]
-fn what_is_kept_back_would_pass_untouched() {
+fn excluded_requests_would_be_accepted_unchanged() {
     let prefilter = Prefilter::of_example();
-    let mut kept_back = Vec::new();
+    let mut excluded = Vec::new();
     let (mut all, mut updates) = (0, 0);
     for (name, request) in every_captured() {
         all += 1;
@@ -109,20 +109,20 @@ fn what_is_kept_back_would_pass_untouched() {
         if prefilter.sends(&request) {
             continue;
         }
-        for settings in &eager_settings() {
+        for settings in &strict_settings() {
             assert!(untouched(&request, settings), "{name} under {settings}");
         }
-        kept_back.push(name);
+        excluded.push(name);
     }
     println!(
-        "{} of {updates} UPDATEs are kept back, of {all} captured requests: {kept_back:?}",
-        kept_back.len()
+        "{} of {updates} UPDATEs are excluded, of {all} captured requests: {excluded:?}",
+        excluded.len()
     );
-    assert_eq!(kept_back, ["pod-resize-update", "pod-update-label"]);
+    assert_eq!(excluded, ["pod-resize-update", "pod-update-label"]);
 }
 
-/// A manifest that is applied once more differs from the stored object in what the policy changed,
-/// and that has to be changed again: otherwise the API server answers 422.
+/// A manifest that is applied once more has its author's pull policies. This policy has to restore
+/// the stored ones, otherwise the API server answers 422.
 #[test]
 fn a_manifest_that_is_applied_once_more_is_sent() {
     let prefilter = Prefilter::of_example();
@@ -138,7 +138,7 @@ fn a_manifest_that_is_applied_once_more_is_sent() {
     }
 }
 
-/// The UPDATE that follows a CREATE, with the object edited.
+/// The UPDATE request that changes a created object.
 fn update(created: &Value, edit: impl Fn(&mut Value)) -> Value {
     let mut request = created.clone();
     request["operation"] = json!("UPDATE");
@@ -147,7 +147,7 @@ fn update(created: &Value, edit: impl Fn(&mut Value)) -> Value {
     request
 }
 
-/// Where the Pod spec, or the pod template's, stands in an object.
+/// The path of the Pod spec in an object of this kind.
 fn pod_spec(kind: &str) -> &'static str {
     match kind {
         "Pod" => "/spec",
@@ -158,11 +158,11 @@ fn pod_spec(kind: &str) -> &'static str {
 
 type Edit = fn(&mut Value);
 
-/// Each captured CREATE, updated in every way that counts, and in ways that don't.
+/// Each captured CREATE is followed by UPDATEs that concern this policy, and by others.
 #[test]
-fn updates_of_every_kind_are_sent_exactly_if_they_can_concern_the_policy() {
+fn an_update_is_sent_exactly_if_it_can_concern_this_policy() {
     let prefilter = Prefilter::of_example();
-    // In the Pod spec. The last column: is it sent for a Pod, and for a template?
+    // The change of the Pod spec, and whether it is sent for a Pod and for a pod template.
     let edits: [(&str, Edit, bool, bool); 7] = [
         ("nothing", |_| (), false, false),
         (
@@ -229,7 +229,7 @@ fn updates_of_every_kind_are_sent_exactly_if_they_can_concern_the_policy() {
         kinds.push(kind.to_owned());
         for (what, edit, sent_for_a_pod, sent_for_a_template) in edits {
             let request = update(&created, |object| {
-                // Something that never counts changes with it.
+                // A label changes too, which never counts.
                 object["metadata"]["labels"] = json!({"changed": "yes"});
                 edit(object.pointer_mut(pod_spec(kind)).expect("a Pod spec"));
             });
@@ -241,7 +241,7 @@ fn updates_of_every_kind_are_sent_exactly_if_they_can_concern_the_policy() {
             let sent = prefilter.sends(&request);
             assert_eq!(sent, expected, "{name}: {what}");
             if !sent {
-                for settings in &eager_settings() {
+                for settings in &strict_settings() {
                     assert!(untouched(&request, settings), "{name}: {what}: {settings}");
                 }
             }
@@ -264,9 +264,9 @@ fn updates_of_every_kind_are_sent_exactly_if_they_can_concern_the_policy() {
     );
 }
 
-/// A `PodTemplate` has its template at the top; none was captured.
+/// A `PodTemplate` has its template at the top level. There is no captured one.
 #[test]
-fn pod_templates_are_compared_where_they_stand() {
+fn pod_templates_at_other_paths_are_compared_too() {
     let prefilter = Prefilter::of_example();
     let template = json!({"spec": {"containers": [{"name": "a", "image": "a:v1"}]}});
     let created = json!({
@@ -281,7 +281,7 @@ fn pod_templates_are_compared_where_they_stand() {
     assert!(prefilter.sends(&update(&created, |object| {
         object["template"]["spec"]["containers"][0]["image"] = json!("a:v2");
     })));
-    // A ReplicationController may have none.
+    // A ReplicationController may have no template.
     let mut controller = created.clone();
     controller["kind"]["kind"] = json!("ReplicationController");
     controller["object"] = json!({"metadata": {"name": "t"}, "spec": {"replicas": 1}});

@@ -1,52 +1,55 @@
-//! A manifest that is applied once more comes out as it is stored. The reviews were captured from
-//! a real API server whose webhook had repaired the objects before.
+//! A re-apply: a manifest is applied once more, and the stored values come back. The reviews come
+//! from a real API server, whose webhook had repaired the objects before.
 
 mod common;
 
-use common::{captured, pod_create, validate};
+use common::{captured, containers_of, pod_create, validate};
 use serde_json::{Value, json};
 
 const RECORD: &str = "consistent-pull-policy/changes";
 
-/// The policies of all containers, by list and name.
-fn policies(spec: &Value) -> Vec<(String, Value)> {
-    let places = common::places(spec).into_iter();
-    places
-        .map(|(list, _, place)| {
-            let name = place["name"].as_str().expect("a name");
-            (format!("{list}/{name}"), place["imagePullPolicy"].clone())
+/// The pull policies of all containers, by list and name.
+fn pull_policies(spec: &Value) -> Vec<(String, Value)> {
+    let containers = containers_of(spec).into_iter();
+    containers
+        .map(|(list, _, container)| {
+            let name = container["name"].as_str().expect("a name");
+            (
+                format!("{list}/{name}"),
+                container["imagePullPolicy"].clone(),
+            )
         })
         .collect()
 }
 
 #[test]
-fn a_repaired_object_can_be_applied_again() {
+fn the_manifest_of_a_repaired_object_can_be_applied_again() {
     for (name, path) in [
         ("reapply-pod", "/spec"),
         ("reapply-job-client-side", "/spec/template/spec"),
         ("reapply-job-server-side", "/spec/template/spec"),
     ] {
         let request = captured(name);
-        let spec = |object: &Value| policies(object.pointer(path).expect("a Pod spec"));
-        let stored = spec(&request["oldObject"]);
+        let policies = |object: &Value| pull_policies(object.pointer(path).expect("a Pod spec"));
+        let stored = policies(&request["oldObject"]);
         assert_ne!(
-            spec(&request["object"]),
+            policies(&request["object"]),
             stored,
             "{name}: nothing to restore"
         );
-        // Whatever the other settings say by now, and without a word.
+        // The other settings may have changed since then. There is no warning and no finding.
         for settings in [
             json!({}),
             json!({"templates": "Off", "recordChanges": false}),
             json!({"templates": "Enforce", "pullOnce": false}),
         ] {
             let answer = validate(&request, &settings);
-            let object = answer.mutated().expect("restored");
-            assert_eq!(spec(object), stored, "{name}");
+            let object = answer.mutated().expect("a restored object");
+            assert_eq!(policies(object), stored, "{name}");
             assert!(answer.warnings().is_empty(), "{name}");
             assert!(answer.audited("changes").is_empty(), "{name}");
             assert!(answer.audited("findings").is_empty(), "{name}");
-            // And that changes nothing any more.
+            // A second run changes nothing.
             let mut again = request.clone();
             again["object"] = object.clone();
             assert_eq!(validate(&again, &settings).mutated(), None, "{name}");
@@ -61,8 +64,8 @@ fn a_repaired_object_can_be_applied_again() {
     }
 }
 
-/// A stored Pod, and the same as its author wrote it.
-fn update(stored: &Value, record: &str, applied: &Value) -> Value {
+/// The UPDATE request that applies a manifest to a stored Pod with this record.
+fn reapply_request(stored: &Value, record: &str, applied: &Value) -> Value {
     let mut request = pod_create(applied);
     request["operation"] = json!("UPDATE");
     request["oldObject"] = pod_create(stored)["object"].clone();
@@ -70,17 +73,19 @@ fn update(stored: &Value, record: &str, applied: &Value) -> Value {
     request
 }
 
+/// The spec of a Pod with one container.
 fn pod(image: &str, policy: &str) -> Value {
     json!({"containers": [{"name": "a", "image": image, "imagePullPolicy": policy}]})
 }
 
+/// An entry of the record, about a field of the first container.
 fn entry(container: Option<&str>, from: &str, to: &str, field: &str) -> Value {
     let path = format!("spec.containers[0].{field}");
     json!({"path": path, "container": container, "from": from, "to": to, "rule": "default"})
 }
 
 #[test]
-fn only_what_the_record_says_and_what_is_stored_comes_back() {
+fn a_value_comes_back_only_if_the_record_and_the_stored_object_agree() {
     let record = |entry: Value| json!([entry]).to_string();
     let policy = |from, to| record(entry(Some("a"), from, to, "imagePullPolicy"));
     let (stored, applied) = (pod("a:1", "IfNotPresent"), pod("a:1", "Always"));
@@ -90,7 +95,8 @@ fn only_what_the_record_says_and_what_is_stored_comes_back() {
             record(entry(None, "Always", "IfNotPresent", "imagePullPolicy")),
             true,
         ),
-        // Not what is stored, not what is brought, another container, no record at all.
+        // The stored value differs, the requested value differs, another container, another field,
+        // no record.
         (policy("Always", "Never"), false),
         (policy("Never", "IfNotPresent"), false),
         (
@@ -115,7 +121,7 @@ fn only_what_the_record_says_and_what_is_stored_comes_back() {
         (String::new(), false),
     ];
     for (record, restored) in cases {
-        let answer = validate(&update(&stored, &record, &applied), &json!({}));
+        let answer = validate(&reapply_request(&stored, &record, &applied), &json!({}));
         assert!(answer.accepted(), "{record}");
         let object = answer.mutated();
         let policy = object.map(|object| &object["spec"]["containers"][0]["imagePullPolicy"]);
@@ -125,37 +131,37 @@ fn only_what_the_record_says_and_what_is_stored_comes_back() {
 }
 
 #[test]
-fn a_record_that_names_a_field_twice_restores_it_once() {
+fn a_field_that_the_record_has_twice_comes_back_once() {
     let change = entry(Some("a"), "Always", "IfNotPresent", "imagePullPolicy");
     let same = entry(Some("a"), "IfNotPresent", "IfNotPresent", "imagePullPolicy");
     let record = json!([change, same, change]).to_string();
-    let request = update(&pod("a:1", "IfNotPresent"), &record, &pod("a:1", "Always"));
+    let request = reapply_request(&pod("a:1", "IfNotPresent"), &record, &pod("a:1", "Always"));
     let answer = validate(&request, &json!({}));
     assert_eq!(
-        answer.mutated().expect("restored")["spec"],
+        answer.mutated().expect("a restored object")["spec"],
         pod("a:1", "IfNotPresent")
     );
 }
 
 #[test]
-fn a_pinned_image_comes_back_and_an_image_that_is_new_is_examined() {
+fn a_pinned_image_comes_back_and_a_new_image_is_examined() {
     let pinned = format!("a:1@{}", common::digest(7));
     let record = json!([entry(Some("a"), "a:1", &pinned, "image")]).to_string();
     let stored = pod(&pinned, "IfNotPresent");
     let answer = validate(
-        &update(&stored, &record, &pod("a:1", "IfNotPresent")),
+        &reapply_request(&stored, &record, &pod("a:1", "IfNotPresent")),
         &json!({}),
     );
-    assert_eq!(answer.mutated().expect("restored")["spec"], stored);
+    assert_eq!(answer.mutated().expect("a restored object")["spec"], stored);
 
-    let request = update(&stored, &record, &pod("A:2", "IfNotPresent"));
+    let request = reapply_request(&stored, &record, &pod("A:2", "IfNotPresent"));
     let answer = validate(&request, &json!({}));
     assert!(!answer.accepted() && answer.message().contains("upper-case"));
 }
 
-/// Another webhook may put a container in front.
+/// Another webhook may insert a container before it.
 #[test]
-fn a_container_that_was_moved_is_found_by_its_name() {
+fn a_container_with_another_index_is_found_by_its_name() {
     let change = entry(Some("a"), "Always", "IfNotPresent", "imagePullPolicy");
     let with_sidecar = |policy: &str| {
         json!({"containers": [
@@ -164,14 +170,14 @@ fn a_container_that_was_moved_is_found_by_its_name() {
         ]})
     };
     let record = json!([change]).to_string();
-    let request = update(
+    let request = reapply_request(
         &with_sidecar("IfNotPresent"),
         &record,
         &with_sidecar("Always"),
     );
     let answer = validate(&request, &json!({}));
     assert_eq!(
-        answer.mutated().expect("restored")["spec"],
+        answer.mutated().expect("a restored object")["spec"],
         with_sidecar("IfNotPresent")
     );
 }

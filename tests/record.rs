@@ -1,13 +1,14 @@
-//! The record of changes on an object that already carries one, genuine or forged.
+//! The record: the annotation that lists the changes. An object may already have one, real or
+//! forged.
 
 mod common;
 
-use common::{pod_create, validate};
+use common::{pod_create, pod_with_weak_check, validate};
 use serde_json::{Value, json};
 
 const ANNOTATION: &str = "consistent-pull-policy/changes";
 
-/// The record after a repair of a Pod that came with this one.
+/// The record after the repair of a Pod that had this record before.
 fn record_after(earlier: &str) -> Vec<Value> {
     let mut request = pod_create(&json!({
         "initContainers": [{"name": "imagecheck-0", "image": "a:1", "imagePullPolicy": "Never"}],
@@ -18,10 +19,11 @@ fn record_after(earlier: &str) -> Vec<Value> {
     let object = answer.mutated().expect("a repair");
     let record = object["metadata"]["annotations"][ANNOTATION].as_str();
     serde_json::from_str(record.expect("a record")).unwrap_or_else(|error| {
-        panic!("{earlier:?} left what is no JSON: {error}: {record:?}");
+        panic!("{earlier:?} gave a record that is not JSON: {error}: {record:?}");
     })
 }
 
+/// The entry for the repair of this Pod.
 fn change() -> Value {
     json!({
         "path": "spec.initContainers[0].imagePullPolicy",
@@ -33,7 +35,7 @@ fn change() -> Value {
 }
 
 #[test]
-fn an_earlier_record_is_kept_behind_what_is_new() {
+fn an_earlier_record_stays_after_the_new_changes() {
     let policy = json!({"path": "p", "from": null, "to": "Always", "rule": "default"});
     let check = json!({"name": "imagecheck-1", "image": "b", "imagePullPolicy": "Always"});
     let added = json!({"path": "q", "from": null, "to": check, "rule": "missing-check"});
@@ -43,7 +45,7 @@ fn an_earlier_record_is_kept_behind_what_is_new() {
 }
 
 #[test]
-fn a_count_goes_on_counting_and_never_overflows() {
+fn counts_of_left_out_changes_are_added_without_overflow() {
     assert_eq!(
         record_after(r#"[{"more":7}]"#),
         [change(), json!({"more": 7})]
@@ -54,7 +56,7 @@ fn a_count_goes_on_counting_and_never_overflows() {
 }
 
 #[test]
-fn what_is_no_record_is_replaced() {
+fn an_annotation_that_is_no_record_is_replaced() {
     for forged in [
         "",
         "x",
@@ -82,11 +84,12 @@ fn what_is_no_record_is_replaced() {
     }
 }
 
-/// A Pod so large that its record doesn't fit is told so by the count; only where the annotations of
-/// others take the room, somebody can do something about it.
+/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations:
+/// only if other annotations take the room, a person can do something about it.
 #[test]
-fn a_record_that_is_long_by_itself_is_cut_in_silence() {
-    // The second is too long for the room that is left, the third isn't.
+fn a_record_that_is_too_long_is_cut_without_a_note() {
+    // The entry of the second container does not fit. The entry of the third would, but it is left
+    // out too.
     let names = ["a".repeat(16_000), "b".repeat(16_000), "c".to_owned()];
     let containers: Value = names
         .iter()
@@ -103,4 +106,56 @@ fn a_record_that_is_long_by_itself_is_cut_in_silence() {
     assert_eq!(record[0]["container"], *names[0]);
     assert_eq!(record[1], json!({"more": 2}));
     assert_eq!(answer.0["audit_annotations"]["record"], Value::Null);
+}
+
+/// The API server allows 256 KiB for all annotations of an object.
+#[test]
+fn the_record_is_cut_if_other_annotations_leave_too_little_room() {
+    let limit = 256 * 1024;
+    for (free, note) in [
+        (20_000, None),
+        (2_000, None),
+        (
+            250,
+            Some("shortened: the annotations would be larger than 262144 bytes"),
+        ),
+        (
+            50,
+            Some("left out: the annotations would be larger than 262144 bytes"),
+        ),
+    ] {
+        let mut request = pod_create(&pod_with_weak_check());
+        let size = limit - free - "other".len();
+        request["object"]["metadata"]["annotations"] = json!({"other": "\"".repeat(size)});
+        let answer = validate(&request, &json!({}));
+        let annotations = answer.mutated().expect("a repair")["metadata"]["annotations"].clone();
+        let total: usize = annotations
+            .as_object()
+            .expect("annotations")
+            .iter()
+            .map(|(key, value)| key.len() + value.as_str().expect("a text").len())
+            .sum();
+        assert!(total <= limit, "{free}: {total}");
+        assert_eq!(annotations.get(ANNOTATION).is_some(), free > 50);
+        assert_eq!(
+            answer.0["audit_annotations"]["record"].as_str(),
+            note,
+            "{free}"
+        );
+    }
+}
+
+#[test]
+fn new_changes_come_before_a_forged_record() {
+    let mut request = pod_create(&pod_with_weak_check());
+    let forged = json!({"path": "x".repeat(500), "from": null, "to": "y", "rule": "z"});
+    let forged = Value::from(vec![forged; 40]).to_string();
+    request["object"]["metadata"]["annotations"] = json!({ANNOTATION: forged});
+    let answer = validate(&request, &json!({}));
+    let record = answer.mutated().expect("a repair")["metadata"]["annotations"][ANNOTATION].clone();
+    let record = record.as_str().expect("a text");
+    assert!(record.len() <= 16 * 1024);
+    let record: Vec<Value> = serde_json::from_str(record).expect("JSON");
+    assert_eq!(record[..2], answer.audited("changes")[..]);
+    assert!(record.last().expect("a count")["more"].as_u64() > Some(0));
 }

@@ -1,77 +1,15 @@
-//! The registry rule: what is asked, how failures are told apart, and what becomes of them.
+//! The rule *registry*: which images are looked up, how often, and which of them are pinned.
 
 mod common;
 
-use common::{Table, captured, container, digest, pod_create, validate_with};
-use consistent_pull_policy::lookup::FailureClass as Failure;
+use common::{
+    FakeRegistry, captured, container, digest, image_update, pod_create, registry_with_answers,
+    unreachable_registry, validate, validate_with,
+};
 use serde_json::{Value, json};
 
-/// Texts as a Kubewarden 1.36 host gives them to the guest.
 #[test]
-fn failures_are_classified_by_the_stable_parts_of_the_hosts_text() {
-    let host = |text: &str| {
-        format!(
-            "Host error: Callback evaluation failure: Fail to interact with OCI registry: {text}\n\nCaused by:\n    {text}"
-        )
-    };
-    let envelope = |message: &str| {
-        host(&format!(
-            "Registry error: url https://r/v2/a/manifests/t, envelope: OCI API errors: [OCI API error: {message}]"
-        ))
-    };
-    let status = |code: u16, body: &str| {
-        host(&format!(
-            "Server error: url https://r/v2/a/manifests/t, code: {code}, message: {body}"
-        ))
-    };
-    let cases = [
-        (envelope("manifest unknown"), Failure::NotFound),
-        (envelope("repository name not known to registry"), Failure::NotFound),
-        (envelope("artifact team/denied:latest not found"), Failure::NotFound),
-        (envelope("The repository with name 'a' does not exist in the registry with id '1'"), Failure::NotFound),
-        (envelope("Tag t was deleted or has expired."), Failure::NotFound),
-        (envelope("requested access to the resource is denied"), Failure::Denied),
-        (envelope("authentication required"), Failure::Denied),
-        (envelope("You have reached your unauthenticated pull rate limit. https://www.docker.com/increase-rate-limit"), Failure::RateLimited),
-        (envelope("too many requests"), Failure::RateLimited),
-        (envelope("service unavailable"), Failure::Unreachable),
-        (envelope("something else"), Failure::Unknown),
-        (host("Not authorized: url https://r/v2/a/manifests/t"), Failure::Denied),
-        (status(401, ""), Failure::Denied),
-        (status(403, "<html>"), Failure::Denied),
-        (status(404, "<html>code: 500</html>"), Failure::NotFound),
-        (status(429, "slow down"), Failure::RateLimited),
-        (status(500, "internal"), Failure::Unreachable),
-        (status(503, "Not authorized: url"), Failure::Unreachable),
-        (status(418, "teapot"), Failure::Unknown),
-        (host("error sending request for url (https://127.0.0.1:5999/v2/a/manifests/t)"), Failure::Unreachable),
-        ("Host error: Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. The violation has been reported.".to_owned(), Failure::NotGranted),
-        ("Host error: Callback evaluation failure: invalid reference format".to_owned(), Failure::Unknown),
-        ("Host error: Cannot process Wasm guest request: callback channel not provided".to_owned(), Failure::Unknown),
-        (String::new(), Failure::Unknown),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(Failure::classify(&text), expected, "{text}");
-        // A replayed session keeps only the first line.
-        let first_line = text.lines().next().unwrap_or_default();
-        assert_eq!(Failure::classify(first_line), expected, "{first_line}");
-    }
-}
-
-const DOWN: &str = "error sending request for url (http://x/)";
-
-fn table(answers: &[(&str, Result<String, &str>)]) -> Table {
-    Table {
-        answers: answers
-            .iter()
-            .map(|(image, answer)| ((*image).to_owned(), answer.clone().map_err(str::to_owned)))
-            .collect(),
-        ..Table::default()
-    }
-}
-
-#[test]
-fn each_image_is_asked_for_once_those_of_containers_first() {
+fn each_image_is_looked_up_once_and_those_of_app_containers_first() {
     let pod = pod_create(&json!({
         "initContainers": [container("imagecheck-0", "b:1", "Always")],
         "containers": [
@@ -83,7 +21,7 @@ fn each_image_is_asked_for_once_those_of_containers_first() {
         ],
         "volumes": [{"name": "v", "image": {"reference": "ghcr.io/m/v:3", "pullPolicy": "Always"}}],
     }));
-    let mut registry = table(&[
+    let mut registry = registry_with_answers(&[
         ("docker.io/library/b:1", Ok(digest(1))),
         ("docker.io/library/a:latest", Ok(digest(2))),
         ("ghcr.io/m/v:3", Ok(digest(3))),
@@ -134,44 +72,11 @@ fn each_image_is_asked_for_once_those_of_containers_first() {
 }
 
 #[test]
-fn after_the_first_silence_a_registry_is_left_alone() {
-    let containers: Vec<Value> = (0..5)
-        .map(|n| {
-            container(
-                &format!("c{n}"),
-                &format!("dead.example.com/a{n}:1"),
-                "Always",
-            )
-        })
-        .chain([container("other", "ghcr.io/a:1", "Always")])
-        .collect();
-    let mut registry = table(&[
-        ("dead.example.com/a0:1", Err(DOWN)),
-        ("ghcr.io/a:1", Ok(digest(1))),
-    ]);
-    let answer = validate_with(
-        &pod_create(&json!({"containers": containers})),
-        &json!({"registry": {"lookup": "Verify"}}),
-        &mut registry,
-    );
-    assert_eq!(registry.asked, ["dead.example.com/a0:1", "ghcr.io/a:1"]);
-    assert!(answer.accepted());
-    assert_eq!(answer.warnings().len(), 5);
-    let lookups = answer.audited("lookups");
-    assert_eq!(lookups.len(), 5);
-    assert_eq!(
-        lookups[0],
-        json!({"image": "dead.example.com/a0:1", "failure": "unreachable", "asked": true, "action": "KeepTag"})
-    );
-    assert_eq!(lookups[4]["asked"], false);
-}
-
-#[test]
-fn lookups_end_at_the_limit_and_say_so() {
+fn lookups_stop_at_max_lookups_and_the_message_says_so() {
     let containers: Vec<Value> = (0..4)
         .map(|n| container(&format!("c{n}"), &format!("r{n}.example.com/a:1"), "Always"))
         .collect();
-    let mut registry = table(&[
+    let mut registry = registry_with_answers(&[
         ("r0.example.com/a:1", Ok(digest(0))),
         ("r1.example.com/a:1", Ok(digest(1))),
     ]);
@@ -192,66 +97,125 @@ fn lookups_end_at_the_limit_and_say_so() {
 }
 
 #[test]
-fn a_registry_is_asked_only_for_what_would_otherwise_be_accepted() {
+fn an_image_that_needs_no_lookup_does_not_count_against_max_lookups() {
+    let containers: Vec<Value> = (0..10)
+        .map(|number| {
+            let image = format!("a:{number}@{}", digest(number));
+            container(&format!("a-{number}"), &image, "IfNotPresent")
+        })
+        .collect();
+    let init = container("init", "b:1", "IfNotPresent");
+    let request = pod_create(&json!({"initContainers": [init], "containers": containers}));
+    let settings =
+        json!({"registry": {"lookup": "Pin", "onUnreachable": "Reject", "maxLookups": 1}});
+    let mut registry = registry_with_answers(&[("docker.io/library/b:1", Ok(digest(1)))]);
+    assert!(validate_with(&request, &settings, &mut registry).accepted());
+    assert_eq!(registry.asked, ["docker.io/library/b:1"]);
+}
+
+#[test]
+fn a_pod_with_an_invalid_image_gets_no_lookup() {
     let pod = pod_create(&json!({"containers": [
         container("good", "a:1", "Always"),
         container("bad", "NGINX", "Always"),
     ]}));
-    let mut registry = table(&[("docker.io/library/a:1", Ok(digest(1)))]);
+    let mut registry = registry_with_answers(&[("docker.io/library/a:1", Ok(digest(1)))]);
     let settings = json!({"registry": {"lookup": "Pin"}});
     assert!(!validate_with(&pod, &settings, &mut registry).accepted());
     assert!(registry.asked.is_empty());
 }
 
 #[test]
-fn without_the_capability_one_call_is_enough() {
-    let text = "Host error: Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. The violation has been reported.";
-    let mut registry = table(&[("docker.io/library/a:1", Err(text))]);
-    let pod = pod_create(&json!({"containers": [
-        container("a", "a:1", "Always"),
-        container("b", "ghcr.io/b:1", "Always"),
+fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
+    let with_digest = format!("b:latest@{}", digest(1));
+    let two = pod_create(&json!({"containers": [
+        {"name": "a", "image": "a:1", "imagePullPolicy": "IfNotPresent"},
+        {"name": "b", "image": with_digest, "imagePullPolicy": "Always"},
     ]}));
-    let settings = json!({"registry": {"lookup": "Verify", "onUnknown": "Reject"}});
-    let answer = validate_with(&pod, &settings, &mut registry);
-    assert_eq!(registry.asked, ["docker.io/library/a:1"]);
-    assert!(
-        answer
-            .message()
-            .contains("grant oci/v1/manifest_digest in hostCapabilities of its policy server"),
-        "{}",
-        answer.message()
-    );
-    let lookups = answer.audited("lookups");
-    assert_eq!(lookups[0]["failure"], "notGranted");
-    assert_eq!(lookups[0]["asked"], true);
-    assert_eq!(lookups[1]["failure"], "notGranted");
-    assert_eq!(lookups[1]["asked"], false);
+    for (pod, default, lookup) in [
+        // `Verify` changes no pull policy.
+        (
+            pod_create(&json!({"containers": [container("a", "a:1", "IfNotPresent")]})),
+            "Always",
+            "Verify",
+        ),
+        // `Pin` does, but not of an image that has a digest.
+        (two, "IfNotPresent", "Pin"),
+    ] {
+        let settings = json!({
+            "mode": "Reject",
+            "defaults": {"imagePullPolicy": default},
+            "registry": {"lookup": lookup, "onUnreachable": "KeepTag"},
+        });
+        let mut registry = FakeRegistry::default();
+        assert!(!validate_with(&pod, &settings, &mut registry).accepted());
+        assert!(registry.asked.is_empty(), "{:?}", registry.asked);
+    }
 }
 
 #[test]
-fn an_update_pins_only_what_changed_and_never_a_policy() {
+fn a_pod_gets_no_lookup_if_a_tag_in_place_of_its_stored_digest_rejects_it() {
+    let mut request = image_update(&format!("a:1@{}", digest(1)), "a:1");
+    let other = container("b", "b:1", "IfNotPresent");
+    for (key, image) in [("object", "b:1"), ("oldObject", "b:0")] {
+        let mut other = other.clone();
+        other["image"] = image.into();
+        let containers = request[key]["spec"]["containers"].as_array_mut();
+        containers.expect("a list").push(other);
+    }
+    let mut registry = unreachable_registry();
+    let settings = json!({"mode": "Reject", "registry": {"lookup": "Pin"}});
+    assert!(!validate_with(&request, &settings, &mut registry).accepted());
+    assert_eq!(registry.asked, [""; 0]);
+}
+
+#[test]
+fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
+    let images = [format!("a:1@{}", digest(1)), format!("a:2@{}", digest(1))];
+    let settings = json!({
+        "registry": {"lookup": "Verify", "platform": "Reject", "images": ["a:2"]},
+    });
+    for order in [[0, 1], [1, 0]] {
+        let containers = order.map(|index| {
+            let image = &images[index];
+            container(&format!("c{index}"), image, "Always")
+        });
+        let pod = pod_create(&json!({
+            "nodeSelector": {"kubernetes.io/arch": "arm64"},
+            "containers": containers,
+        }));
+        let mut registry = FakeRegistry::default();
+        validate_with(&pod, &settings, &mut registry);
+        let asked = format!("docker.io/library/a@{}", digest(1));
+        assert_eq!(registry.asked, [asked], "{order:?}");
+    }
+}
+
+#[test]
+fn an_update_pins_only_changed_images_and_changes_no_pull_policy() {
     let mut request = captured("pod-update-image");
     let settings = json!({"registry": {"lookup": "Pin"}});
-    let mut registry = table(&[("docker.io/library/nginx:1.27", Ok(digest(1)))]);
+    let mut registry = registry_with_answers(&[("docker.io/library/nginx:1.27", Ok(digest(1)))]);
     let answer = validate_with(&request, &settings, &mut registry);
     assert_eq!(registry.asked, ["docker.io/library/nginx:1.27"]);
     let mut expected = request["object"].clone();
     expected["spec"]["containers"][0]["image"] = json!(format!("nginx:1.27@{}", digest(1)));
     assert_eq!(answer.mutated(), Some(&expected));
 
-    // Applied again after the tag has moved: the container must not restart.
+    // The manifest is applied again after the tag has moved. The stored digest stays, because
+    // another one would restart the container.
     request["oldObject"]["spec"]["containers"][0]["image"] =
         json!(format!("nginx:1.27@{}", digest(1)));
-    let mut registry = table(&[("docker.io/library/nginx:1.27", Ok(digest(2)))]);
+    let mut registry = registry_with_answers(&[("docker.io/library/nginx:1.27", Ok(digest(2)))]);
     let answer = validate_with(&request, &settings, &mut registry);
     assert!(registry.asked.is_empty());
     assert_eq!(answer.mutated(), Some(&expected));
 }
 
 #[test]
-fn a_template_is_verified_and_never_pinned() {
+fn an_image_of_a_pod_template_is_looked_up_and_never_pinned() {
     let request = captured("deployment-create");
-    let mut registry = table(&[
+    let mut registry = registry_with_answers(&[
         ("docker.io/library/nginx:latest", Ok(digest(1))),
         (
             "docker.io/library/nginx:1.25",
@@ -267,155 +231,36 @@ fn a_template_is_verified_and_never_pinned() {
     );
 }
 
+/// Each reference with a digest is parsed once: this test takes much longer if each is parsed for
+/// each other one.
 #[test]
-fn what_a_node_has_serves_while_the_registry_is_away() {
-    let pod = pod_create(&json!({
-        "initContainers": [container("imagecheck-0", "ghcr.io/a:1", "Always")],
-        "containers": [
-            container("a", "ghcr.io/a:1", "Always"),
-            container("secret", "ghcr.io/secret/b:1", "Always"),
-        ],
-    }));
-    let mut registry = table(&[("ghcr.io/a:1", Err(DOWN))]);
-    let settings = json!({
-        "registry": {"lookup": "Pin", "onUnreachable": "UseCached"},
-        "images": {"requireAlways": ["ghcr.io/secret/*"]},
-        "imageChecks": {"coverage": "Off"},
-    });
-    let answer = validate_with(&pod, &settings, &mut registry);
-    let spec = &answer.mutated().expect("changed")["spec"];
-    assert_eq!(spec["initContainers"][0]["imagePullPolicy"], "IfNotPresent");
-    assert_eq!(
-        spec["containers"][0],
-        container("a", "ghcr.io/a:1", "IfNotPresent")
+fn a_pod_with_thousands_of_tags_of_one_digest_gets_no_lookup() {
+    let containers: Vec<Value> = (0..9000)
+        .map(|number| {
+            let image = format!("a:{}{number}@{}", "x".repeat(100), digest(1));
+            container(&format!("c{number}"), &image, "IfNotPresent")
+        })
+        .collect();
+    let settings = json!({"registry": {"lookup": "Pin"}});
+    let mut registry = FakeRegistry::default();
+    let answer = validate_with(
+        &pod_create(&json!({"containers": containers})),
+        &settings,
+        &mut registry,
     );
-    assert_eq!(
-        spec["containers"][1],
-        container("secret", "ghcr.io/secret/b:1", "Always")
-    );
-    assert_eq!(answer.warnings().len(), 2);
-    assert!(
-        answer.warnings()[1].ends_with("(Always kept: images.requireAlways)"),
-        "{:?}",
-        answer.warnings()
-    );
+    assert!(answer.accepted() && registry.asked.is_empty());
 }
 
-/// A check that never asks stays weak beside a container that an outage leaves with `IfNotPresent`.
 #[test]
-fn an_outage_leaves_no_check_weaker_than_its_container() {
-    for (before, after) in [
-        ("Never", "IfNotPresent"),
-        ("IfNotPresent", "IfNotPresent"),
-        ("Always", "IfNotPresent"),
-    ] {
-        let pod = pod_create(&json!({
-            "initContainers": [container("imagecheck-0", "ghcr.io/a:1", before)],
-            "containers": [container("a", "ghcr.io/a:1", "Always")],
-        }));
-        let settings = json!({"registry": {"lookup": "Verify", "onUnreachable": "UseCached"}});
-        let mut registry = table(&[("ghcr.io/a:1", Err(DOWN))]);
-        let answer = validate_with(&pod, &settings, &mut registry);
-        let spec = &answer.mutated().expect("changed")["spec"];
-        assert_eq!(
-            spec["containers"][0]["imagePullPolicy"], "IfNotPresent",
-            "{before}"
-        );
-        assert_eq!(
-            spec["initContainers"][0]["imagePullPolicy"], after,
-            "{before}"
-        );
-    }
-}
-
-/// A check that is pinned doesn't pull with `Always` any more, so it spares nobody a pull.
-#[test]
-fn what_is_pinned_leaves_no_default_for_the_next_look() {
-    let by_digest = format!("app@{}", digest(1));
-    let mut request = pod_create(&json!({
-        "initContainers": [{"name": "imagecheck-0", "image": "app:v2", "imagePullPolicy": "Always"}],
-        "containers": [{"name": "a", "image": by_digest, "imagePullPolicy": "IfNotPresent"}],
-    }));
-    let settings = json!({
-        "defaults": {"imagePullPolicy": "Never"},
-        "registry": {"lookup": "Pin", "images": ["*:v?"]},
-    });
-    let table = Table {
-        answers: [("docker.io/library/app:v2".to_owned(), Ok(digest(1)))].into(),
-        ..Table::default()
-    };
-    let first = validate_with(&request, &settings, &mut table.clone());
-    request["object"] = first.mutated().expect("a pin").clone();
-    let second = validate_with(&request, &settings, &mut table.clone());
-    assert_eq!(second.mutated(), None);
-}
-
-/// Without image checks nothing takes back what a default raises, and the pair is none any more.
-#[test]
-fn a_default_that_raises_a_container_leaves_nothing_for_the_next_look() {
-    let image = |tag: &str| format!("app:{tag}@{}", digest(1));
-    let mut request = pod_create(&json!({
-        "initContainers": [{"name": "setup", "image": image("latest"), "imagePullPolicy": "Always"}],
-        "containers": [{"name": "a", "image": image("v2"), "imagePullPolicy": "IfNotPresent"}],
-    }));
-    let settings = json!({
-        "defaults": {"imagePullPolicy": "Always"},
-        "registry": {"lookup": "Pin", "images": ["app:latest"]},
-    });
-    let first = validate_with(&request, &settings, &mut Table::default());
-    request["object"] = first.mutated().expect("a default").clone();
-    let second = validate_with(&request, &settings, &mut Table::default());
-    assert_eq!(second.mutated(), None);
-}
-
-/// Of two checks the first was raised, the other one has what `UseCached` may have left.
-#[test]
-fn the_copy_raises_again_what_its_default_would_lower() {
-    let request = pod_create(&json!({
-        "initContainers": [
-            {"name": "imagecheck-0", "image": "app", "imagePullPolicy": "Always"},
-            {"name": "imagecheck-1", "image": "app", "imagePullPolicy": "IfNotPresent"},
-        ],
-        "containers": [{"name": "a", "image": "app", "imagePullPolicy": "Always"}],
-    }));
-    let mut settings = json!({
-        "pullOnce": false,
-        "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
-        "registry": {"lookup": "Verify", "onUnknown": "UseCached"},
-    });
-    let mut table = Table {
-        answers: [("docker.io/library/app:latest".to_owned(), Ok(digest(1)))].into(),
-        ..Table::default()
-    };
-    let first = validate_with(&request, &settings, &mut table);
-    assert!(first.accepted() && first.mutated().is_none());
-    settings["mode"] = json!("Reject");
-    settings["registry"]["maxLookups"] = json!(0);
-    let copy = validate_with(&request, &settings, &mut Table::default());
-    assert!(copy.accepted(), "{}", copy.message());
-}
-
-/// The check is that of the container, as soon as a registry has said so: its forbidden default acts
-/// no more.
-#[test]
-fn a_default_that_is_forbidden_rejects_nothing_before_a_registry_was_asked() {
-    let check = format!("app:latest@{}", digest(1));
-    let mut request = pod_create(&json!({
-        "initContainers": [{"name": "imagecheck-0", "image": check, "imagePullPolicy": "Always"}],
-        "containers": [{"name": "a", "image": "app:v1", "imagePullPolicy": "Always"}],
-    }));
-    let mut settings = json!({
-        "defaults": {"imageCheckPullPolicy": "Never"},
-        "images": {"forbidNever": ["app:latest"]},
-        "registry": {"lookup": "Verify", "images": ["app:v1"]},
-    });
-    let mut table = Table {
-        answers: [("docker.io/library/app:v1".to_owned(), Ok(digest(1)))].into(),
-        ..Table::default()
-    };
-    let first = validate_with(&request, &settings, &mut table);
-    request["object"] = first.mutated().expect("pull-once").clone();
-    settings["mode"] = json!("Reject");
-    let second = validate_with(&request, &settings, &mut table);
-    assert!(second.accepted(), "{}", second.message());
+fn the_annotation_lookups_is_sorted_by_image() {
+    let spec =
+        json!({"containers": [container("z", "z:1", "Always"), container("a", "a:1", "Always")]});
+    let settings = json!({"registry": {"lookup": "Verify", "onUnknown": "KeepTag"}});
+    let answer = validate(&pod_create(&spec), &settings);
+    let images: Vec<Value> = answer
+        .audited("lookups")
+        .iter()
+        .map(|l| l["image"].clone())
+        .collect();
+    assert_eq!(images, ["docker.io/library/a:1", "docker.io/library/z:1"]);
 }

@@ -1,4 +1,4 @@
-//! Pods that wait for an image, as the audit scanner sends them.
+//! The rule *stuck-pull*: Pods that wait for an image. The audit scanner sends such Pods.
 
 mod common;
 
@@ -6,14 +6,14 @@ use common::{captured, pod_create, validate};
 use serde_json::{Value, json};
 
 #[test]
-fn a_stuck_pod_is_told_with_what_made_it_hang() {
+fn a_waiting_container_is_found_with_the_check_that_passed() {
     let request = captured("audit-pod-stuck-after-check");
     let answer = validate(&request, &json!({"mode": "Reject"}));
     assert!(!answer.accepted());
-    let told = "container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff since \
+    let start = "container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff since \
                 2026-11-21T09:06:17Z) although imagecheck-0 passed with IfNotPresent: the registry \
                 no longer has it or can't be reached; set imagecheck-0 to Always";
-    assert!(answer.message().starts_with(told), "{}", answer.message());
+    assert!(answer.message().starts_with(start), "{}", answer.message());
     let finding = &answer.audited("findings");
     let finding = finding
         .iter()
@@ -33,7 +33,7 @@ fn a_stuck_pod_is_told_with_what_made_it_hang() {
 }
 
 #[test]
-fn who_repairs_looks_at_no_status_and_who_runs_is_not_told() {
+fn there_is_no_finding_in_fix_and_none_for_a_running_pod() {
     let stuck = captured("audit-pod-stuck-after-check");
     let answer = validate(&stuck, &json!({}));
     assert!(
@@ -52,8 +52,8 @@ fn who_repairs_looks_at_no_status_and_who_runs_is_not_told() {
     }
 }
 
-/// The status of the captured Pod, edited.
-fn stuck(edit: impl Fn(&mut Value)) -> common::Answer {
+/// The answer to the captured Pod after a change of its object.
+fn stuck_pod_with(edit: impl Fn(&mut Value)) -> common::Answer {
     let mut request = captured("audit-pod-stuck-after-check");
     edit(&mut request["object"]);
     validate(
@@ -63,8 +63,8 @@ fn stuck(edit: impl Fn(&mut Value)) -> common::Answer {
 }
 
 #[test]
-fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
-    for (reason, way_out) in [
+fn each_reason_has_its_advice_and_no_message_of_the_kubelet_is_repeated() {
+    for (reason, advice) in [
         ("ErrImagePull", "correct its image, or see to its registry"),
         (
             "ErrImageNeverPull",
@@ -75,8 +75,8 @@ fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
         ("ImageInspectError", "see to its node"),
         ("InvalidImageName", "correct its image"),
     ] {
-        let answer = stuck(|object| {
-            // The check waits itself.
+        let answer = stuck_pod_with(|object| {
+            // The check itself waits.
             object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
             object["status"]["containerStatuses"][1]["state"] =
                 json!({"waiting": {"reason": "PodInitializing"}});
@@ -86,11 +86,11 @@ fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
         assert_eq!(
             answer.message(),
             format!(
-                "imagecheck-0 waits for 127.0.0.1:5000/my-app:v1 with IfNotPresent ({reason} since 2026-11-21T09:06:20Z): {way_out}"
+                "imagecheck-0 waits for 127.0.0.1:5000/my-app:v1 with IfNotPresent ({reason} since 2026-11-21T09:06:20Z): {advice}"
             )
         );
     }
-    let running = stuck(|object| {
+    let running = stuck_pod_with(|object| {
         object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
         object["status"]["containerStatuses"][1]["state"] =
             json!({"waiting": {"reason": "CrashLoopBackOff"}});
@@ -99,14 +99,14 @@ fn each_reason_has_its_way_out_and_no_word_of_the_kubelet() {
 }
 
 #[test]
-fn a_status_of_another_shape_says_nothing() {
+fn a_malformed_status_gives_no_finding() {
     for status in [
         json!(7),
         json!([]),
         json!({"containerStatuses": {}}),
         json!({"containerStatuses": [7, {}]}),
     ] {
-        let answer = stuck(|object| {
+        let answer = stuck_pod_with(|object| {
             object["spec"]["containers"][1]["imagePullPolicy"] = json!("IfNotPresent");
             object["status"] = status.clone();
         });
@@ -114,11 +114,11 @@ fn a_status_of_another_shape_says_nothing() {
     }
 }
 
-/// An init container has passed when it ended well, a volume as soon as the first who mounts it has
-/// started: the node pulls it before.
+/// An init container has passed if it ended without an error. A check volume has passed if the
+/// first container that mounts it has started, because the node pulls the volume before that.
 #[test]
-fn what_has_passed() {
-    let status = |state: &Value| {
+fn a_check_has_passed_if_its_image_was_pulled() {
+    let status_with = |state: &Value| {
         json!({
             "initContainerStatuses": [{"name": "first", "state": state}],
             "containerStatuses": [
@@ -154,15 +154,15 @@ fn what_has_passed() {
             (&by_volume, volume_passed),
         ] {
             let mut request = pod_create(spec);
-            request["object"]["status"] = status(&state);
+            request["object"]["status"] = status_with(&state);
             let settings = json!({"mode": "Reject", "imageChecks": {"coverage": "Off", "namePrefixes": ["first"]}});
             let answer = validate(&request, &settings);
             assert!(!answer.accepted());
-            let told = answer.message();
+            let message = answer.message();
             assert_eq!(
-                told.contains("passed with Always"),
+                message.contains("passed with Always"),
                 passed,
-                "{state}: {told}"
+                "{state}: {message}"
             );
         }
     }

@@ -1,14 +1,14 @@
-//! A weak check that can't be raised; the rest of the rule is in the end-to-end tests.
+//! The rule *weak-check*: a check that pulls more weakly than its container is raised.
 
 mod common;
 
-use common::{pod_create, validate};
+use common::{digest, pod_create, validate};
 use serde_json::json;
 
-/// With a digest two tags are one image, and a pattern can name one of them.
+/// Two tags with one digest are the same image, but a pattern can name only one of the tags.
 #[test]
-fn a_check_that_may_not_be_raised_says_so() {
-    let digest = common::digest(1);
+fn a_check_that_forbid_always_names_is_not_raised() {
+    let digest = digest(1);
     let pod = pod_create(&json!({
         "initContainers": [
             {"name": "imagecheck-0", "image": format!("a:1@{digest}"), "imagePullPolicy": "Always"},
@@ -26,10 +26,10 @@ fn a_check_that_may_not_be_raised_says_so() {
     );
 }
 
-/// What is raised for containers that write the image as their checks do may be strong enough for
-/// those that write it otherwise: one check more would be pulled for nothing.
+/// `imagecheck-1` is raised for `a`, which writes the image like this check. It is then strong
+/// enough for `b` too, so `imagecheck-0` is not raised.
 #[test]
-fn a_check_that_is_raised_for_its_own_spelling_serves_the_others() {
+fn one_raised_check_serves_containers_of_every_spelling() {
     let pod = pod_create(&json!({
         "initContainers": [
             {"name": "imagecheck-0", "image": "library/a:1", "imagePullPolicy": "IfNotPresent"},

@@ -1,22 +1,25 @@
-# Registries for the end-to-end tests, on free ports of the loopback, and what lookups have to be.
+# Registries for the end-to-end tests, on free ports of the loopback, and checks of lookups.
 #
-# `start_registry` starts Debian's docker-registry, `start_faulty_registry` one that fails on demand
-# (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a network. Whatever a file
-# starts in setup_file, `stop_servers` stops in its teardown_file.
+# `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
+# fails on demand (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a
+# network. A file starts servers in setup_file, and stops all of them with `stop_servers` in
+# teardown_file.
 #
-# `consult` is `evaluate` for requests that lead to lookups. It records each host call and checks
-# that nothing of a host's raw errors reaches anybody.
+# `consult` is `evaluate` for requests that lead to lookups. It records each host call, and checks
+# that no raw error of a host is in an answer.
 
-# Everything speaks to the loopback directly, and hosts know no credentials but a test's own.
+# All programs connect to the loopback without a proxy, and hosts have no credentials but those of a
+# test.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
-# The hosts put their own stack into errors then, and the policy has to cope with it.
+# With this variable a host puts its backtrace into errors, and this policy has to classify such
+# errors too.
 export RUST_BACKTRACE=1
 
 # ---- servers --------------------------------------------------------------------------------
 
-# start NAME COMMAND...: in the background, until `stop NAME`, or until the process of bats that
-# started it is gone, however it ended.
+# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the process of
+# bats that started it has ended.
 start() {
   local server=$BATS_FILE_TMPDIR/servers/$1
   mkdir -p "${server%/*}"
@@ -28,7 +31,7 @@ start() {
   ) >"$server.log" 2>&1 </dev/null 3>&- &
 }
 
-# stop NAME: returns when nothing answers there any more.
+# stop NAME: stops the server, and returns when its port is closed.
 stop() {
   local server=$BATS_FILE_TMPDIR/servers/$1
   [[ -e $server.pid ]] || return 0
@@ -45,7 +48,7 @@ stop_servers() {
   done
 }
 
-# port_of NAME SED-EXPRESSION: waits for the line of its log that has the port.
+# port_of NAME SED-EXPRESSION: waits for the line of the server's log that has the port.
 port_of() {
   local try port log=$BATS_FILE_TMPDIR/servers/$1.log
   for ((try = 0; try < 250; try++)); do
@@ -60,10 +63,10 @@ port_of() {
   echo "$port"
 }
 
-# Whether what listens at HOST:PORT says that it is a registry.
+# Whether a registry listens at HOST:PORT.
 is_registry() {
   local status
-  # In a shell of its own: one that goes down meanwhile kills who writes to it.
+  # In a subshell: if the server stops meanwhile, the write would end the test.
   status=$(
     exec 9<>"/dev/tcp/${1%:*}/${1#*:}" || exit
     printf 'GET /v2/ HTTP/1.0\r\n\r\n' >&9
@@ -73,7 +76,7 @@ is_registry() {
   [[ $status == 200 || $status == 401 ]]
 }
 
-# start_registry NAME [USER PASSWORD]: docker-registry. Prints its address.
+# start_registry NAME [USER PASSWORD]: starts docker-registry, and prints its address.
 start_registry() {
   local dir=$BATS_FILE_TMPDIR/$1 port
   mkdir -p "$dir"
@@ -89,13 +92,13 @@ YAML
     htpasswd -Bbn -C 4 "$2" "$3" >"$dir/htpasswd"
     printf '%s\n' auth: '  htpasswd:' '    realm: test' "    path: $dir/htpasswd" >>"$dir/config.yml"
   fi
-  # Its settings can come from the environment too: it gets none.
+  # It would read settings from the environment too, so it gets an empty one.
   start "$1" env -i PATH="$PATH" docker-registry serve "$dir/config.yml"
   port=$(port_of "$1" 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p') &&
     started "$1" "127.0.0.1:$port"
 }
 
-# start_faulty_registry: prints its address. `requests` tells what it was asked.
+# start_faulty_registry: starts it, and prints its address. `requests` counts its lookups.
 start_faulty_registry() {
   local port
   start faulty "$XTASK" faulty-registry
@@ -103,12 +106,12 @@ start_faulty_registry() {
     started faulty "127.0.0.1:$port"
 }
 
-# How many lookups the faulty registry had: each begins with one HEAD.
+# requests: the number of lookups at the faulty registry. Each lookup begins with one HEAD.
 requests() {
   grep -c '^HEAD ' "$BATS_FILE_TMPDIR/servers/faulty.log" || true
 }
 
-# started NAME ADDRESS: hosts may speak HTTP to it. Prints the address.
+# started NAME ADDRESS: lets hosts use the registry without TLS. Prints the address.
 started() {
   local sources=$BATS_FILE_TMPDIR/sources.yml
   is_registry "$2" || return 1
@@ -146,7 +149,7 @@ image() {
     jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
-# publish IMAGE CONTENT [PLATFORM...]: pushes an image; more than one platform make an index.
+# publish IMAGE CONTENT [PLATFORM...]: pushes an image. With more than one platform it is an index.
 publish() {
   local dir root architectures=("${@:3}")
   dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
@@ -164,7 +167,7 @@ publish() {
     ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
 }
 
-# digest_of IMAGE: what skopeo says, in both of its ways.
+# digest_of IMAGE: the digest from skopeo, which has to give the same one in two ways.
 digest_of() {
   local inspect=(skopeo inspect --tls-verify=false ${CREDENTIALS:+--creds "$CREDENTIALS"}) digest raw
   digest=$("${inspect[@]}" --no-tags --format '{{.Digest}}' "docker://$1")
@@ -175,7 +178,7 @@ digest_of() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# Why there is no digest, and the way out: what every message and warning of a class says.
+# The text of every message and warning of a class: the reason and the correction.
 declare -gA told=(
   [notFound]='does not exist in its registry: correct its tag or repository'
   [denied]='is not for the policy to see: give the PolicyServer a pull secret'
@@ -187,12 +190,12 @@ declare -gA told=(
   [notGranted]="can't be looked up: grant oci/v1/manifest_digest in hostCapabilities of its policy server"
 )
 
-# The host's flags; a test may set others.
+# The flags of the host. A test may set others.
 host_flags=()
-# A recorded session to answer from, instead of the registries.
+# A recorded session that replaces the registries.
 replay=
 
-# ask REQUEST SETTINGS ANSWER: also keeps the host calls.
+# ask REQUEST SETTINGS ANSWER: replaces that of lib.bash, and also records the host calls.
 ask() {
   local calls=(--record-host-capabilities-interactions "$3.session")
   [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
@@ -201,20 +204,21 @@ ask() {
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 
-# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: settings, without the braces around them.
+# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: prints settings. The arguments have no braces around
+# them.
 lookup=Pin
 with() {
   echo "{\"registry\":{\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
 }
 pin=$(with '')
 
-# The images of a recorded session, a line each.
+# The images of a recorded session, one on each line.
 images_of() {
   sed -n 's/^    image: //p' "$1"
 }
 
 # consult [SETTINGS]: sends the request. Sets what `evaluate` sets, and `lookups` (JSON) and `asked`
-# (the images that were looked up, a line each).
+# (the images that were looked up, one on each line).
 consult() {
   local answer=$BATS_TEST_TMPDIR/answer.json raw
   rm -f "$answer".*session
@@ -230,13 +234,13 @@ consult() {
   [[ -z $raw ]] || fail "something of the host's own text is in the answer: $raw"
 }
 
-# asked_for [IMAGE...]: exactly these were looked up, in this order.
+# asked_for [IMAGE...]: exactly these images were looked up, in this order.
 asked_for() {
   local IFS=$'\n'
   same lookups "$*" "$asked"
 }
 
-# failed [IMAGE FAILURE ASKED ACTION]...: exactly these lookups are in the audit annotation.
+# failed [IMAGE FAILURE ASKED ACTION]...: the audit annotation has exactly these lookups.
 failed() {
   local expected=()
   while (($# > 0)); do
@@ -246,13 +250,13 @@ failed() {
   same 'failed lookups' "$(printf '%s\n' "${expected[@]}" | sort)" "$(sed 's/^\[//; s/\]$//; s/},{/}\n{/g' <<<"$lookups" | sort)"
 }
 
-# Accepted as it came; what was told is another question.
+# Accepted unchanged, with any warnings.
 kept() {
   [[ $allowed == true && -z $patch ]] || fail "not kept"
 }
 
-# told_of [IMAGE TEXT]...: exactly these warnings, in which the images may be cut in the middle. Those
-# of lookups come last, sorted by image.
+# told_of [IMAGE TEXT]...: there are exactly these warnings. The images may be cut in the middle.
+# Warnings about lookups come last, sorted by image.
 told_of() {
   local line lines=() first=() sorted=()
   while (($# > 0)); do

@@ -1,4 +1,5 @@
-//! A pattern and a text, a line each: the policy's globs against the specification's.
+//! Globs: this policy and the specification agree whether a pattern matches a text. The input has
+//! one line for each of the two.
 #![no_main]
 
 use consistent_pull_policy::pattern::ContainerPattern;
@@ -9,7 +10,8 @@ fuzz_target!(|data: &str| {
     let Some((pattern, text)) = data.split_once('\n') else {
         return;
     };
-    // `?` is a byte to one and a character to the other; names have no others than ASCII.
+    // `?` matches one byte in this policy and one character in the specification. Names are ASCII,
+    // so both are the same there.
     if !data.is_ascii() || pattern.len() > 100 {
         return;
     }

@@ -1,4 +1,4 @@
-//! Any text as a host's error: it has a class, and never reaches anybody.
+//! Errors of a host: any text has a class, and no part of it is in the answer.
 #![no_main]
 
 use consistent_pull_policy::evaluate;
@@ -8,9 +8,10 @@ use oci_spec::image::Platform;
 
 const SECRET: &str = "s3cr3t-value";
 
-struct Says<'t>(&'t str);
+/// Registries for which each lookup fails with this text.
+struct FailsWith<'t>(&'t str);
 
-impl Registries for Says<'_> {
+impl Registries for FailsWith<'_> {
     fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
         Err(format!("{SECRET}{}{SECRET}", self.0))
     }
@@ -26,7 +27,7 @@ fuzz_target!(|text: &str| {
             "operation": "CREATE", "userInfo": {},
             "object": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
         "settings": {"registry": {"lookup": "Pin", "onUnknown": "Reject"}}}"#;
-    let answer = evaluate::validate(payload, &mut Says(text)).expect("an answer");
+    let answer = evaluate::validate(payload, &mut FailsWith(text)).expect("an answer");
     let answer = String::from_utf8(answer).expect("the answer is text");
     assert!(!answer.contains(SECRET), "{answer}");
 });

@@ -1,4 +1,5 @@
-//! Any text as an image: the policy's parser against the specification's regular expression.
+//! Image references: the parser of this policy and the regular expression of the specification
+//! agree about any text.
 #![no_main]
 
 use consistent_pull_policy::image::Reference;

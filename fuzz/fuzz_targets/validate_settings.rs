@@ -1,4 +1,5 @@
-//! Any bytes as settings: a verdict, with a message where they are not valid, and `validate` agrees.
+//! The operation `validate_settings`: any bytes are valid settings, or the answer has a message.
+//! Valid settings can be read by `validate`.
 #![no_main]
 
 use consistent_pull_policy::evaluate;

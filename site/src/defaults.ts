@@ -1,18 +1,18 @@
 /**
- * The defaults that the API server fills in before any webhook sees an object: `imagePullPolicy` of
- * containers, `pullPolicy` of image volumes. Observed on kube-apiserver 1.36: `""` and `null` count
- * as not set, and what can't be parsed gets `IfNotPresent`.
+ * The server defaults: the API server fills in `imagePullPolicy` of containers and `pullPolicy` of
+ * image volumes before any webhook sees the object. As observed on kube-apiserver 1.36, `""` and
+ * `null` count as not set, and an image that can't be parsed gets `IfNotPresent`.
  */
 
 import { parseReference } from "./image.ts";
 import { isObject, type JsonObject } from "./json.ts";
 
-/** A policy that was filled in. */
+/** A pull policy that was filled in. */
 export type Default = { list: string; name: string; policy: PullPolicy };
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
-/** What the API server fills in for an image. */
+/** The server default for an image. */
 export function defaultPolicy(image: string): PullPolicy {
   const reference = parseReference(image);
   if (!reference) return "IfNotPresent";
@@ -20,7 +20,7 @@ export function defaultPolicy(image: string): PullPolicy {
   return tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-/** A Pod spec with its defaults filled in; the one that came in stays as it is. */
+/** A copy of the Pod spec with the server defaults. */
 export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: Default[] } {
   const defaults: Default[] = [];
   const fill = (list: string, name: unknown, holder: JsonObject, image: string, key: string) => {

@@ -2,7 +2,7 @@
 
 export type Child = Node | string | undefined | false;
 
-/** The element with an id that is in index.html. */
+/** The element of index.html with this id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (!element) throw new Error(`there is no element ${id}`);
@@ -21,7 +21,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Makes an element of a drawing. */
+/** Makes an SVG element. */
 export function svg(
   tag: string,
   attributes: Record<string, string | number | undefined> = {},
@@ -44,16 +44,16 @@ function append(element: Element, children: Child[]) {
   for (const child of children) if (child !== undefined && child !== false) element.append(child);
 }
 
-/** Offers a text as a file. */
+/** Starts the download of a text as a file. */
 export function save(name: string, type: string, text: string) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: url, download: name });
   link.click();
-  // The download has begun by then; the text needn't stay in memory.
+  // The download has started by then, so the text is no longer needed in memory.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Puts a text into the clipboard, if the browser lets the page. */
+/** Copies a text to the clipboard, if the browser allows it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -30,7 +30,7 @@ import { tags } from "@lezer/highlight";
 import { placeAt, type Schema, suggestions } from "./settings.ts";
 import type { Problem } from "./yaml.ts";
 
-// The colours are the page's, which know of dark and light.
+// The colours are variables of the page, which differ in dark and light mode.
 const colours = syntaxHighlighting(
   HighlightStyle.define([
     { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--key)" },
@@ -74,7 +74,7 @@ const look = EditorView.theme({
     background: "var(--line)",
     color: "var(--quiet)",
     fontFamily: "var(--sans)",
-    // Its own signs are in few fonts.
+    // The default signs exist in few fonts.
     "&:before, &:after": { content: "'⋯'" },
   },
 });
@@ -89,24 +89,24 @@ const common: Extension[] = [
 
 export type Editor = {
   text(): string;
-  /** Replaces the whole text, as one step that can be taken back. */
+  /** Replaces the whole text in one step of the undo history. */
   replace(text: string): void;
-  /** Shows problems at their places. */
+  /** Marks the problems in the text. */
   show(problems: Problem[]): void;
   goTo(offset: number): void;
 };
 
 /**
- * An editor. Tab moves the focus on, as everywhere in a page.
+ * An editor. The Tab key moves the focus, as in the rest of the page.
  *
- * @param tooLong is asked before a text is pasted, and takes over if it answers `true`
+ * @param tooLong is called before a text is pasted; if it returns `true`, it handles the text
  */
 export function editor(
   parent: HTMLElement,
   options: {
     label: string;
     text: string;
-    /** What stands there while there is nothing. */
+    /** The text of an empty editor. */
     hint: string;
     schema?: Schema;
     changed: () => void;
@@ -159,7 +159,7 @@ export function editor(
       const diagnostics = problems.map(({ message, from, to }) => ({
         message,
         severity: "error" as const,
-        // What is missing at the end is shown at the last character.
+        // A problem at the end of the text is marked at the last character.
         from: Math.max(Math.min(from, length - 1), 0),
         to: Math.min(to, length),
       }));
@@ -190,7 +190,7 @@ function completions(schema: Schema) {
   };
 }
 
-/** Shows what changed between two texts. */
+/** Shows the changes between two texts. */
 export function changedView(parent: HTMLElement, label: string, before: string, after: string) {
   const old = parent.querySelector<HTMLElement>(".cm-editor");
   if (old) EditorView.findFromDOM(old)?.destroy();
@@ -213,7 +213,7 @@ export function changedView(parent: HTMLElement, label: string, before: string, 
         unifiedMergeView({
           original: before,
           mergeControls: false,
-          // The standard limit gives up early, and shows a whole Pod as replaced.
+          // With the default limit, the search ends early and shows a whole Pod as replaced.
           diffConfig: { scanLimit: 20_000, timeout: 500 },
           collapseUnchanged: { margin: 3, minSize: 6 },
         }),

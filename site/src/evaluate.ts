@@ -1,11 +1,11 @@
-/** The policy's two operations, as a policy server calls them. */
+/** The two operations of this policy, as policy-server calls them. */
 
 import { call, GuestError, type HostCall } from "./host.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { AdmissionRequest } from "./objects.ts";
 import { type Exchange, registryHost, type Table } from "./registry.ts";
 
-/** The policy's answer to a request. */
+/** The answer of this policy to a request. */
 export type Answer = {
   accepted: boolean;
   message?: string;
@@ -17,14 +17,14 @@ export type Answer = {
 
 export type Evaluation = {
   answer: Answer;
-  /** What the policy asked of the registry, in its order. */
+  /** The host calls of this policy to registries, in their order. */
   asked: Exchange[];
 };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Evaluates a request; registries answer as the table says. */
+/** Evaluates a request. The answers of registries come from the table. */
 export function evaluate(
   module: WebAssembly.Module,
   request: AdmissionRequest,
@@ -35,7 +35,7 @@ export function evaluate(
   return { answer: answerOf(module, request, settings, registryHost(table, asked)), asked };
 }
 
-/** Evaluates a request on a host of one's own. */
+/** Evaluates a request with the given host. */
 export function answerOf(
   module: WebAssembly.Module,
   request: AdmissionRequest,
@@ -45,18 +45,18 @@ export function answerOf(
   const payload = encoder.encode(JSON.stringify({ request, settings }));
   try {
     const bytes = call(module, "validate", payload, hostCall);
-    // The policy SDK writes null for what an answer doesn't have.
+    // The policy SDK writes null for fields that an answer doesn't have.
     const fields = Object.entries(JSON.parse(decoder.decode(bytes)) as object);
     return Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
   } catch (error) {
     if (!(error instanceof GuestError)) throw error;
-    // In policy-server's words.
+    // policy-server uses these words.
     const message = `internal server error: Guest call failure: ${error.message}`;
     return { accepted: false, message, code: 500 };
   }
 }
 
-/** Whether the policy can work with its settings, and if not, all that is wrong with them. */
+/** Whether the settings are valid, and all problems if they are not. */
 export function validateSettings(
   module: WebAssembly.Module,
   settings: JsonObject,

@@ -1,4 +1,4 @@
-/** The examples to choose from: those of the repository. */
+/** The examples of the repository, which a person can choose in the page. */
 
 import { imageName } from "./image.ts";
 import { at, isObject, type Json } from "./json.ts";
@@ -47,7 +47,7 @@ function group(
   return { label, examples };
 }
 
-/** A request as YAML, without the lists of who manages which field, which say nothing here. */
+/** A request as YAML, without `managedFields`, which are long and not needed here. */
 function readable(json: string): string {
   const value = JSON.parse(json) as Json;
   const request = isObject(value) && isObject(value["request"]) ? value["request"] : value;
@@ -96,7 +96,7 @@ const otherReviews = Object.fromEntries(
   Object.entries(reviews).filter(([path]) => !AGENT_STACK_FILE.test(path)),
 );
 
-/** What comes in. The first is the one that the page begins with. */
+/** Objects and requests. The first is the one that the page starts with. */
 export const OBJECTS: Group[] = [
   agentStack(),
   group("Manifests", own, (text) => text),
@@ -104,13 +104,13 @@ export const OBJECTS: Group[] = [
   group("Reviews captured from an API server", otherReviews, readable),
 ];
 
-/** Settings. The first are empty. */
+/** Settings. The first ones are empty. */
 export const SETTINGS: Group[] = [
   { label: "Nothing set", examples: [{ label: "empty", text: "" }] },
   group("For a purpose", settings, (text) => text),
 ];
 
-/** The example that the page begins with, and its settings. */
+/** The page starts with this example and its settings. */
 export const FIRST: (Example & { settings: string }) | undefined = OBJECTS[0]?.examples
   .slice(0, 1)
   .map((example) => ({ ...example, settings: settingsFor("agent-stack-k8s") }))[0];

@@ -1,6 +1,6 @@
 /** Files that a person opens. */
 
-/** A file's text. PowerShell's `>` writes UTF-16; everything else is UTF-8. */
+/** The text of a file. It is UTF-16 if PowerShell's `>` has written it, and UTF-8 otherwise. */
 export async function textOf(file: Blob): Promise<string> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const [first, second] = bytes;

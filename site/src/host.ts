@@ -1,11 +1,11 @@
 /**
- * A waPC host: what a policy server does with the module, in the browser.
+ * A waPC host in the browser. It calls the module as policy-server does.
  *
- * The module is compiled once and every call gets a fresh instance, so that nothing is remembered
- * from one request to the next, as in policy-server. Protocol: wapc-guest 1.2.
+ * The module is compiled once, and every call gets a fresh instance, as in policy-server. So no
+ * state is left from one request to the next. The protocol is that of wapc-guest 1.2.
  */
 
-/** Answers a host call. What it throws goes to the guest as an error, with the error's message. */
+/** Answers a host call. If it throws an error, the guest gets the message of this error. */
 export type HostCall = (
   binding: string,
   namespace: string,
@@ -30,7 +30,7 @@ const decoder = new TextDecoder();
 /**
  * Calls an operation of the guest.
  *
- * @throws {GuestError} in the guest's own words where it has any.
+ * @throws {GuestError} with the guest's own message, if there is one.
  */
 export function call(
   module: WebAssembly.Module,
@@ -45,12 +45,12 @@ export function call(
   let hostError = new Uint8Array();
   let exports: Exports | undefined;
 
-  // The memory's buffer is another one after it has grown: it is looked up at every access.
+  // Growing the memory replaces its buffer, so the buffer is read at every access.
   const memory = () => {
     if (!exports) throw new GuestError("the module called its host before it was started");
     return exports.memory.buffer;
   };
-  // Pointers are unsigned; JavaScript gets them as signed numbers.
+  // Pointers are unsigned, but JavaScript gets signed numbers.
   const read = (pointer: number, length: number) =>
     new Uint8Array(memory(), pointer >>> 0, length >>> 0).slice();
   const text = (pointer: number, length: number) => decoder.decode(read(pointer, length));

@@ -1,4 +1,4 @@
-/** JSON and YAML values, and careful ways into them. */
+/** JSON and YAML values, and safe access to their parts. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value behind keys and indexes, `undefined` where the way ends early. */
+/** The value at a path of keys and indexes; `undefined` if there is none. */
 export function at(value: Json | undefined, ...path: (string | number)[]): Json | undefined {
   let here: Json | undefined = value;
   for (const key of path) {
@@ -17,21 +17,22 @@ export function at(value: Json | undefined, ...path: (string | number)[]): Json 
   return here;
 }
 
-/** The text behind keys and indexes; `undefined` where there is none, or an empty one. */
+/** The text at a path of keys and indexes; `undefined` if it is missing or empty. */
 export function textAt(value: Json | undefined, ...path: (string | number)[]): string | undefined {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** The list behind keys and indexes, empty where there is none. */
+/** The list at a path of keys and indexes; empty if there is none. */
 export function listAt(value: Json | undefined, ...path: (string | number)[]): Json[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found : [];
 }
 
 /**
- * A value with its keys in another's order, new ones last. Elements of lists are told by their names,
- * as Kubernetes merges lists, else by their places.
+ * A value with its keys in the order of another value. New keys come last. Elements of lists
+ * correspond if they have the same name, as in Kubernetes' merge of lists. Without names they
+ * correspond by their index.
  */
 export function inOrderOf(value: Json, other: Json | undefined): Json {
   if (Array.isArray(value)) {

@@ -1,13 +1,14 @@
 /**
- * Links that carry what a person has typed, in the URL's fragment, which browsers don't send.
+ * Links that contain the typed texts. They are in the fragment of the URL, which browsers don't
+ * send.
  *
- * `#1=` and then JSON, compressed (deflate-raw) and written in base64url.
+ * A fragment is `#1=` and JSON, compressed (deflate-raw) and encoded in base64url.
  */
 
 import type { Table } from "./registry.ts";
 import type { Choices } from "./start-view.ts";
 
-/** What a person has typed and chosen. Links of the first release have no `start`. */
+/** The texts that a person has typed, and the choices. Links of the first release have no `start`. */
 export type Typed = { object: string; settings: string; registry: Table; start?: Choices };
 
 const VERSION = "1=";
@@ -30,9 +31,9 @@ export async function toFragment(typed: Typed): Promise<string> {
 }
 
 /**
- * What a fragment carries; `undefined` if it is no link of ours.
+ * The content of a fragment; `undefined` if the page has not made this fragment.
  *
- * @throws if it is one, but damaged.
+ * @throws if the page has made the fragment, but it is damaged.
  */
 export async function fromFragment(fragment: string): Promise<Typed | undefined> {
   const text = fragment.replace(/^#/, "");

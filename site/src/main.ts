@@ -1,4 +1,4 @@
-/** The page: what is typed goes to the policy, and its answer onto the page. */
+/** The page: it sends the typed texts to this policy, and shows the answer. */
 
 import schema from "virtual:settings-schema";
 import { podRequest, type WorkloadPod } from "./controller.ts";
@@ -25,7 +25,7 @@ import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 
 /** How long a person may pause while typing, in milliseconds. */
 const PAUSE = 150;
-/** A text longer than this is a list for the plan, not for the editor. */
+/** A longer text does not go into the editor: it becomes a plan. */
 const LONG = 500_000;
 
 const runner = new Runner();
@@ -37,10 +37,10 @@ type Shown = { item: Item; evaluation: Evaluation };
 let shown: Shown | undefined;
 /** The Pod that is made from this object, if it is a workload. */
 let shownPod: Shown | undefined;
-/** The list that is planned: what stands in the editor, or what was opened. */
+/** The list that is planned: the text of the editor, or files that were opened. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
-/** Counts the rounds: whoever comes back late has been overtaken. */
+/** Counts the evaluations, so that a late result of an earlier one is ignored. */
 let round = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -90,7 +90,7 @@ const planView = new PlanView(byId("plan"), {
   },
 });
 
-/** Shows problems at their lines, and below the editor for those who can't see marks in a margin. */
+/** Marks problems at their lines, and lists them below the editor for people who can't see the marks. */
 function showProblems(id: "object" | "settings", target: typeof objectEditor, problems: Problem[]) {
   target.show(problems);
   const text = target.text();
@@ -107,7 +107,7 @@ function showProblems(id: "object" | "settings", target: typeof objectEditor, pr
   );
 }
 
-/** Reads what is typed and shows what comes of it. */
+/** Reads the typed texts and shows the result. */
 async function update() {
   const mine = ++round;
   const typed = readSettings(settingsEditor.text());
@@ -130,7 +130,7 @@ async function update() {
   showProblems("settings", settingsEditor, problems);
 
   const text = objectEditor.text();
-  // The editor's own list is read anew each time; one that was opened stays until it is closed.
+  // A list in the editor is read again each time. A list from files stays until it is closed.
   const { documents, problems: broken } = list ? { documents: [], problems: [] } : parseAny(text);
   const read: Read = { items: [], others: [], problems: [] };
   for (const { value } of documents) readValue(value, read);
@@ -168,7 +168,7 @@ async function update() {
   }
 }
 
-/** What was done to the object before the policy sees it, and what it is not asked about. */
+/** Notes about the request: defaults that were filled in, and objects that this policy does not get. */
 function note(read: Read): string {
   const filled = read.items.reduce((sum, item) => sum + item.defaults.length, 0);
   const parts: string[] = [];
@@ -185,7 +185,7 @@ function note(read: Read): string {
   return parts.join(" ");
 }
 
-/** No answer: only a verdict. */
+/** Shows a verdict without an answer. */
 function nothing(words: Verdict, about: string) {
   shown = undefined;
   shownPod = undefined;
@@ -260,14 +260,14 @@ function showPod(made: WorkloadPod | undefined) {
 function showStart() {
   const drawn = shownPod ?? shown;
   const before = drawn && podSpec(drawn.item.request["object"]);
-  // A Pod that exists has started already.
+  // An existing Pod has already started.
   const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
   if (!drawn || !before || !starts) return start.show(undefined);
   const { answer } = drawn.evaluation;
   start.show({ before, after: podSpec(answer.mutated_object), rejected: !answer.accepted });
 }
 
-/** The object that comes out, its keys in the order of the object that came in. */
+/** The object of the answer, with its keys in the order of the request. */
 function changedObject(one: Shown | undefined): string | undefined {
   const mutated = one?.evaluation.answer.mutated_object;
   return mutated === undefined
@@ -319,7 +319,7 @@ async function choose(index: number) {
   await show(mine, item);
 }
 
-/** Plans what was opened, dropped or pasted; a single small file goes into the editor. */
+/** Plans files that were opened, dropped or pasted. A single small file goes into the editor. */
 function open(inputs: Input[]) {
   if (inputs.length === 0) return;
   const [only] = inputs;
@@ -337,7 +337,7 @@ function open(inputs: Input[]) {
   void update();
 }
 
-/** The files with objects in them. */
+/** The files that can contain objects. */
 function manifests(files: Iterable<File>): Input[] {
   return [...files]
     .filter((file) => /\.(?:ya?ml|json)$/i.test(file.name))
@@ -365,7 +365,7 @@ function fill(
     const example = value === "" ? undefined : examples[Number(value)];
     if (!example) return;
     chosen(example);
-    // The editor forgets the example with each change, this one included.
+    // Each change of the editor resets the chosen example, and this change too.
     select.value = value;
   });
   const index = examples.findIndex(({ text }) => text === first);
@@ -432,13 +432,13 @@ function listen() {
   });
   byId("copy-link").addEventListener("click", async () => {
     const fragment = await toFragment({
-      // Of a list that was opened, the object that is looked at.
+      // For a list from files, the link has the shown object.
       object: list && shown ? review(shown.item) : objectEditor.text(),
       settings: settingsEditor.text(),
       registry: registry.table,
       start: start.choices,
     });
-    // The address is the link from now on, so it is there even if it can't be copied.
+    // The address of the page becomes the link, in case it can't be copied.
     history.replaceState(null, "", `#${fragment}`);
     const size = `${Math.ceil(location.href.length / 1000)} kB`;
     tell((await copy(location.href)) ? `Copied (${size})` : `It is in the address bar (${size})`);
@@ -450,7 +450,7 @@ function listen() {
   window.addEventListener("hashchange", () => void follow());
 }
 
-/** Takes over what the address carries, if it carries anything. */
+/** Fills the editors from the address of the page, if it is a link. */
 async function follow(): Promise<void> {
   try {
     const typed = await fromFragment(location.hash);
@@ -475,14 +475,14 @@ async function tellModule() {
   );
 }
 
-/** The policy for scripts: what `cargo xtask run` does, in this page. */
+/** This policy for scripts: the same as `cargo xtask run`, in this page. */
 const forScripts = {
   /** Reads objects or reviews as the page does. */
   read: (text: string) => parseAny(text).documents.flatMap(({ value }) => readValue(value).items),
   validateSettings: async (settings: JsonObject) => validateSettings(await compiled, settings),
   evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
     evaluate(await compiled, item.request, settings, table),
-  /** The answer to a request on a host of one's own. */
+  /** The answer to a request with the given host. */
   answerOf: async (item: Item, settings: JsonObject, host: HostCall) =>
     answerOf(await compiled, item.request, settings, host),
 };

@@ -1,4 +1,4 @@
-/** Shows an answer: the verdict, what was told, and the table of places. */
+/** Shows an answer: the verdict, the message, the warnings, and the table of containers and volumes. */
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
@@ -8,7 +8,7 @@ import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
-/** The verdict in its colour, and what it is about. One that stays is not announced again. */
+/** Shows the verdict in its colour, and its object. An unchanged verdict is not announced again. */
 export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
   if (target.textContent === `${words} ${about}`) return;
   target.replaceChildren(
@@ -22,7 +22,7 @@ export function showVerdict(target: HTMLElement, { words, style }: Verdict, abou
   );
 }
 
-/** Message and warnings, in the policy's words. */
+/** Shows the message and the warnings of this policy. */
 export function showTold(target: HTMLElement, { answer }: Evaluation) {
   target.replaceChildren();
   if (answer.message) {
@@ -36,7 +36,7 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
   }
 }
 
-/** The table that `make run` prints. */
+/** Shows the same table as `make run`. */
 export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
   const found = rows(item, answer);
   if (found.length === 0) {
@@ -94,7 +94,7 @@ function placeRow(row: Row): HTMLElement {
       { scope: "row" },
       row.label,
       row.state === "new" && h("span", { class: "tag" }, "new"),
-      // Where a column of its own is too wide.
+      // On a narrow page there is no separate column.
       h("span", { class: "below" }, ...image(row)),
     ),
     h("td", { title: row.image }, ...image(row)),
@@ -118,8 +118,8 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
 }
 
 /**
- * The audit annotations of each answer, each a list as a table would be too much: JSON, indented.
- * With two answers, each has its object as heading. Returns whether there is any annotation.
+ * Shows the audit annotations of each answer as indented JSON. With two answers, each has its object
+ * as heading. Returns whether there is any annotation.
  */
 export function showAudit(
   target: HTMLElement,
@@ -144,7 +144,7 @@ function annotation(key: string, json: string): HTMLElement {
     count = Array.isArray(value) ? value.length : 1;
     text = JSON.stringify(value, null, 2);
   } catch {
-    // Shown as it is.
+    // A text that is no JSON is shown unchanged.
   }
   return h(
     "details",

@@ -1,4 +1,4 @@
-/** The table of a plan: counts, filters, order, downloads. */
+/** The table of a plan, with counts, filters, sorting and downloads. */
 
 import { h, save } from "./dom.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "./plan.ts";
 import type { Progress } from "./worker.ts";
 
-/** So many rows are shown at a time: a table of thousands would stop the browser. */
+/** The number of rows on one page of the table. Thousands of rows would block the browser. */
 const PAGE = 100;
 
 const STYLES: Record<Outcome, string> = {
@@ -68,7 +68,7 @@ export class PlanView {
       button.addEventListener("click", act);
       return button;
     };
-    // What is saved is what is shown: filtered, and in this order.
+    // The file has the shown rows: filtered, and in this order.
     this.#saving = [
       saving("Save CSV", () => save("plan.csv", "text/csv", csv(select(this.#rows, this.#view)))),
       saving("Save JSON", () =>
@@ -108,7 +108,7 @@ export class PlanView {
     }
   }
 
-  /** Begins anew. `closable` unless the list is what stands in the editor. */
+  /** Starts a new plan. It is `closable` unless its list is in the editor. */
   begin(name: string, closable: boolean) {
     this.#rows = [];
     this.#numbers.clear();
@@ -126,7 +126,7 @@ export class PlanView {
     this.#show();
   }
 
-  /** Takes what has come so far. */
+  /** Shows the results so far. */
   progress({ rows, others, problems, part }: Progress) {
     for (const row of rows) {
       this.#numbers.set(row, this.#rows.length);
@@ -139,7 +139,7 @@ export class PlanView {
     this.#show();
   }
 
-  /** Says how it ended. */
+  /** Shows the end of the plan. */
   end(how: "done" | "cancelled" | string) {
     this.#bar.hidden = this.#cancel.hidden = true;
     for (const button of this.#saving) button.disabled = false;
@@ -148,13 +148,13 @@ export class PlanView {
     this.#status.textContent = this.#summary() + words;
   }
 
-  /** The row that is looked at. */
+  /** The row whose object is shown below. */
   set chosen(index: number | undefined) {
     this.#chosen = index;
     this.#showRows();
   }
 
-  /** The number of the row that is shown first. */
+  /** The number of the first shown row. */
   get first(): number | undefined {
     const [row] = select(this.#rows, this.#view);
     return row && this.#numbers.get(row);
@@ -187,7 +187,7 @@ export class PlanView {
         act();
         this.#limit = PAGE;
         this.#show();
-        // The chips are new ones.
+        // The filter buttons were replaced by new ones.
         this.#chips.querySelector<HTMLElement>(`[data-label="${label}"]`)?.focus();
       });
       button.dataset["label"] = label;

@@ -1,5 +1,5 @@
 /**
- * The plan: what the policy would do to each object of a list.
+ * The plan: the result of this policy for each object of a list.
  *
  * Its columns are kind, namespace, name, outcome, rules, reason.
  */
@@ -10,7 +10,7 @@ import { changesOf, rulesOf } from "./report.ts";
 
 export type Outcome = "rejected" | "changed" | "warned" | "allowed";
 
-/** The outcomes, the gravest first. */
+/** The outcomes, the most severe one first. */
 export const OUTCOMES: Outcome[] = ["rejected", "changed", "warned", "allowed"];
 
 export type PlanRow = {
@@ -18,9 +18,9 @@ export type PlanRow = {
   namespace: string;
   name: string;
   outcome: Outcome;
-  /** The rules that found or changed something, in alphabetical order. */
+  /** The rules with a finding or a change, in alphabetical order. */
   rules: string[];
-  /** The message of a rejection; else the warnings; else what was changed. */
+  /** The message of a rejection, or the warnings, or else the changes. */
   reason: string;
 };
 
@@ -58,7 +58,7 @@ export function cell(row: PlanRow, column: Column): string {
   return column === "rules" ? row.rules.join(", ") : row[column];
 }
 
-/** How many rows have each rule, and each outcome; the most frequent first. */
+/** The number of rows for each rule and each outcome, the most frequent one first. */
 export function counts(rows: PlanRow[]) {
   const outcomes = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
   const rules = new Map<string, number>();
@@ -80,7 +80,7 @@ export type View = {
   descending: boolean;
 };
 
-/** The rows that a person wants to see, in the order wanted; equal ones as they came. */
+/** The rows that match the filter, sorted. Equal rows keep their order. */
 export function select(rows: PlanRow[], view: View): PlanRow[] {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter(
@@ -100,7 +100,7 @@ export function select(rows: PlanRow[], view: View): PlanRow[] {
   });
 }
 
-/** RFC 4180. */
+/** A list of rows as CSV (RFC 4180). */
 export function csv(rows: PlanRow[]): string {
   const quote = (text: string) =>
     /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -110,7 +110,7 @@ export function csv(rows: PlanRow[]): string {
   );
 }
 
-/** A list of rows in JSON. */
+/** A list of rows as JSON. */
 export function planJson(rows: PlanRow[]): string {
   return `${JSON.stringify(rows, null, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-/** The policy as the page uses it: its module, and a worker that runs it. */
+/** This policy in the page: its module, and a worker that runs the module. */
 
 import base64 from "virtual:policy-module";
 import type { Evaluation } from "./evaluate.ts";
@@ -8,19 +8,19 @@ import type { Table } from "./registry.ts";
 import type { Input, Message, Progress, Task } from "./worker.ts";
 import PolicyWorker from "./worker.ts?worker&inline";
 
-/** The module's bytes, as they were built. */
+/** The bytes of the built module. */
 export const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 
-/** policy-server's limit for an evaluation, in milliseconds. */
+/** The time limit of policy-server for an evaluation, in milliseconds. */
 const LIMIT = 2000;
 
-/** Compiled once. */
+/** The module, compiled once. */
 export const compiled: Promise<WebAssembly.Module> = WebAssembly.compile(bytes);
 
-/** The task was ended before it had a result. */
+/** The task was cancelled before it had a result. */
 export class Ended extends Error {}
 
-/** A worker with the module in it, made when it is first needed. */
+/** A worker with the module. It starts with the first task. */
 export class Runner {
   #worker: Worker | undefined;
   #next = 0;
@@ -33,7 +33,7 @@ export class Runner {
     }
   >();
 
-  /** Judges settings. */
+  /** Validates settings. */
   settings(settings: JsonObject) {
     return this.#ask<{ valid: boolean; message?: string }>({ task: "settings", settings }, LIMIT);
   }
@@ -53,7 +53,7 @@ export class Runner {
     return this.#ask<void>({ task: "plan", inputs, settings, table }, undefined, progress);
   }
 
-  /** An object of the last list; `undefined` if the plan was ended. */
+  /** An object of the last list; `undefined` if the plan was cancelled. */
   async item(index: number): Promise<Item | undefined> {
     if (!this.#worker) return undefined;
     try {
@@ -64,7 +64,7 @@ export class Runner {
     }
   }
 
-  /** Ends whatever runs. */
+  /** Cancels the running task. */
   end(reason = new Ended("ended")) {
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -80,7 +80,7 @@ export class Runner {
         this.#worker = new PolicyWorker();
         this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
         this.#worker.onerror = (event) => this.end(new Error(event.message));
-        // Who asks next hears what went wrong; a start that is ended concerns nobody.
+        // The next task reports this error. A cancelled start needs no report.
         this.#send({ task: "start", module }).catch(() => undefined);
       }
     }
@@ -88,7 +88,7 @@ export class Runner {
     if (limit === undefined) return answer;
     const timer = setTimeout(() => {
       this.end(
-        // In policy-server's words.
+        // policy-server uses these words.
         new Error("Policy execution interrupted because it exceeded the allowed execution time"),
       );
     }, limit);

@@ -1,4 +1,4 @@
-/** The table in which a person says what the registry answers. */
+/** The table in which a person sets the answers of registries. */
 
 import { h } from "./dom.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type Table,
 } from "./registry.ts";
 
-/** The rows: what was asked for, and what a person has changed. */
+/** The rows: one for each image that was looked up, and for each that a person has changed. */
 export class RegistryView {
   table: Table = {};
   readonly #place: HTMLElement;
@@ -23,10 +23,10 @@ export class RegistryView {
     this.#changed = changed;
   }
 
-  /** Shows a row for each image that was asked for. Those that were changed stay. */
+  /** Shows a row for each image that was looked up. Changed rows stay. */
   show(asked: string[]) {
     const images = [...new Set([...asked, ...Object.keys(this.table)])].sort();
-    // The rows stay while somebody types in them.
+    // The rows stay while a person types in them.
     if (images.join("\n") === this.#shown) return;
     this.#shown = images.join("\n");
     this.#place.replaceChildren(...images.map((image) => this.#row(image)));

@@ -1,26 +1,26 @@
 /**
- * The host's capabilities that concern registries, answered from a table that a person fills in.
+ * The host capabilities for registries. A person fills in a table with the answers.
  *
- * The texts of the errors are those of Kubewarden 1.36, as a policy hears them: it has nothing else
- * to tell a denied lookup from an unreachable registry.
+ * The texts of the errors are those that a policy gets from Kubewarden 1.36. Only by these texts it
+ * can tell a denied lookup from an unreachable registry.
  */
 
 import type { HostCall } from "./host.ts";
 import { parseReference } from "./image.ts";
 
-/** What the registry is to answer when it is asked for an image. */
+/** The answer of the registry for an image. */
 export type Answer = "digest" | "notFound" | "denied" | "rateLimited" | "unreachable";
 
 /** A row of the table. */
 export type Entry = {
   answer: Answer;
-  /** `sha256:<64 hex>`; one is made up where it is empty. */
+  /** `sha256:<64 hex>`. If it is empty, the page invents a digest. */
   digest: string;
   /** `linux/amd64, linux/arm64`: the platforms in the image's index. Empty: it is no index. */
   platforms: string;
 };
 
-/** By the image as the policy asks for it, normalised. */
+/** The rows, by the normalised image that this policy looks up. */
 export type Table = Record<string, Entry>;
 
 export const ANSWERS: Record<Answer, string> = {
@@ -36,11 +36,11 @@ export const DEFAULT_ENTRY: Entry = { answer: "digest", digest: "", platforms: "
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A digest that only looks like one, the same for an image each time. */
+/** An invented digest. The same image always gets the same one. */
 export function madeUpDigest(image: string): string {
   let hex = "";
   for (let part = 0; part < 8; part++) {
-    // FNV-1a, with another start for each part.
+    // FNV-1a, with a different start value for each part.
     let hash = 0x811c9dc5 ^ (part * 0x9e3779b1);
     for (const byte of encoder.encode(image)) hash = Math.imul(hash ^ byte, 0x01000193);
     hash ^= hash >>> 15;
@@ -49,7 +49,7 @@ export function madeUpDigest(image: string): string {
   return `sha256:${hex}`;
 }
 
-/** Why `text` can't be a digest, if it can't. */
+/** The reason why `text` is no digest; `undefined` if it is one. */
 export function digestProblem(text: string): string | undefined {
   return text === "" || /^sha256:[0-9a-f]{64}$/.test(text)
     ? undefined
@@ -67,7 +67,7 @@ export function platforms(text: string): { os: string; architecture: string }[] 
     });
 }
 
-/** The error of a lookup, in the host's words. */
+/** The error text of the host for a failed lookup. */
 export function errorText(image: string, answer: Exclude<Answer, "digest">): string {
   const reference = parseReference(image);
   const registry = reference?.registry === "docker.io" ? "index.docker.io" : reference?.registry;
@@ -84,12 +84,12 @@ export function errorText(image: string, answer: Exclude<Answer, "digest">): str
   return `Fail to interact with OCI registry: ${texts[answer]}`;
 }
 
-/** A host call that concerned a registry: what was asked for, and the answer or the error. */
+/** A host call to a registry: the image, and the answer or the error. */
 export type Exchange = { operation: string; image: string; answer?: string; error?: string };
 
 /**
- * A host that answers from the table, and notes what it was asked. What the table doesn't have gets
- * a digest.
+ * A host that answers from the table and records the calls. An image that is not in the table gets
+ * an invented digest.
  */
 export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const entryOf = (image: string): Entry =>
@@ -104,7 +104,7 @@ export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const lookup: Record<string, (image: string) => unknown> = {
     "v1/manifest_digest": (image) => ({ digest: parseReference(image)?.digest ?? digestOf(image) }),
     "v1/oci_manifest": (image) => {
-      // Asked for by the digest that was given for a tag, or by the reference itself.
+      // The manifest is requested by the digest of an earlier answer, or by the reference itself.
       const reference = parseReference(image);
       const tagged = asked.find(
         (other) =>
@@ -135,7 +135,7 @@ export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   };
 }
 
-/** An image's manifest: an index where there are platforms, else that of one image. */
+/** The manifest of an image: an index if there are platforms, else that of a single image. */
 function manifest(image: string, list: string) {
   const index = platforms(list);
   const descriptor = (kind: string, of: string) => ({

@@ -1,10 +1,10 @@
-/** What a person reads of an answer: the verdict, and the table that `make run` prints. */
+/** The readable form of an answer: the verdict, and the same table as from `make run`. */
 
 import type { Answer } from "./evaluate.ts";
 import { at, isObject, type Json, listAt, textAt } from "./json.ts";
 import { type Item, podSpec } from "./objects.ts";
 
-/** A place where an image stands. */
+/** A container or an image volume. */
 export type Place = {
   list: "volumes" | "initContainers" | "containers" | "ephemeralContainers";
   name: string;
@@ -65,7 +65,7 @@ function annotation<T>(answer: Answer, key: string): T[] {
 export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
 export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
 
-/** What a rule has found or done, for those who don't know the rules. docs/rules.md has them all. */
+/** The finding or the change of each rule in one line. docs/rules.md explains the rules. */
 export const RULES: Record<string, string> = {
   "invalid-image": "no node can pull an image by this name",
   "stuck-pull": "the Pod waits for its image right now",
@@ -79,7 +79,7 @@ export const RULES: Record<string, string> = {
   "replace-check": "an image volume takes the place of a check that a controller made",
 };
 
-/** The rules that found or changed something, in alphabetical order. */
+/** The rules with a finding or a change, in alphabetical order. */
 export function rulesOf(answer: Answer): string[] {
   const entries = [...changesOf(answer), ...findingsOf(answer)];
   return [...new Set(entries.map((entry) => entry.rule))].sort();
@@ -101,11 +101,11 @@ export function verdict(answer: Answer): Verdict {
 export type Row = {
   label: string;
   image: string;
-  /** What the image was, if it is another now. */
+  /** The earlier image, if it was changed. */
   imageBefore: string | undefined;
   before: string | undefined;
   after: string | undefined;
-  /** The API server filled the policy in. */
+  /** The pull policy is a server default. */
   defaulted: boolean;
   state: "same" | "changed" | "new" | "removed";
   why: string;
@@ -118,10 +118,10 @@ const PREFIX = {
   ephemeralContainers: "ephemeral ",
 };
 
-/** The list that a path such as `spec.initContainers[2].image` leads into. */
+/** The list in a path such as `spec.initContainers[2].image`. */
 const listOf = (path: string) => LISTS.find((list) => path.includes(`.${list}[`));
 
-/** The rows, in the order in which the images are pulled; what was removed comes last. */
+/** The rows, in the order in which the images are pulled. Removed checks come last. */
 export function rows(item: Item, answer: Answer): Row[] {
   const object = item.request["object"];
   const before = places(object);
@@ -137,7 +137,7 @@ export function rows(item: Item, answer: Answer): Row[] {
       "from" in entry ? (textAt(entry.from, "name") ?? textAt(entry.to, "name")) : undefined;
     const name = entry.container ?? inside;
     if (name !== undefined) return name === place.name;
-    // An answer without names: the place's number, in the list that goes out.
+    // Without a name in the answer, the index in the changed list counts.
     const index = Number(/\[(\d+)\]/.exec(entry.path)?.[1] ?? Number.NaN);
     return (
       listAt(podSpec(answer.mutated_object ?? object), place.list)
@@ -152,9 +152,9 @@ export function rows(item: Item, answer: Answer): Row[] {
     for (const change of changed) words.add(change.rule);
     for (const finding of findings) {
       if (!concerns(finding, place)) continue;
-      // What was changed needs no finding beside it.
+      // A change needs no finding beside it.
       if (changed.some((change) => change.rule === finding.rule)) continue;
-      // Only a pull policy says anything in a table of pull policies.
+      // The table has pull policies only, so other findings are left out.
       const expected = String(finding.expected);
       words.add(
         /^(?:Always|IfNotPresent|Never)$/.test(expected)
@@ -165,7 +165,7 @@ export function rows(item: Item, answer: Answer): Row[] {
     return [...words].join(", ");
   };
 
-  // What an UPDATE puts back to what is stored is neither a finding nor recorded.
+  // A stored value that comes back at an UPDATE is neither a finding nor a recorded change.
   const silent = item.operation === "UPDATE" ? "re-apply" : "";
 
   const table: Row[] = after.map((place) => {

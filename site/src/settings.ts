@@ -1,10 +1,10 @@
-/** The settings while they are typed: completions from their schema, problems at their lines. */
+/** The settings editor: completions from the schema, and problems at their lines. */
 
 import { type Document, isMap, isPair, isScalar, isSeq, type Node, type Pair } from "yaml";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type Problem, parseDocuments } from "./yaml.ts";
 
-/** A JSON Schema (2020-12), as far as it is used here. */
+/** The parts of JSON Schema (2020-12) that are used here. */
 export type Schema = {
   $ref?: string;
   $defs?: Record<string, Schema>;
@@ -23,7 +23,7 @@ export type Schema = {
 };
 
 export type Settings = {
-  /** The settings as a policy server gets them, if the text is well-formed. */
+  /** The settings as policy-server gets them, if the text is well-formed. */
   value: JsonObject | undefined;
   document: Document.Parsed | undefined;
   problems: Problem[];
@@ -47,7 +47,7 @@ export function readSettings(text: string): Settings {
   return { value: isObject(value) && !second ? value : undefined, document, problems };
 }
 
-/** The path at the start of one of the policy's sentences: `registry.overrides[0].images must…`. */
+/** The path at the start of a sentence of this policy: `registry.overrides[0].images must…`. */
 function pathOf(sentence: string): (string | number)[] {
   const [path = ""] = /^[^\s:]+/.exec(sentence) ?? [];
   return [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) =>
@@ -55,9 +55,9 @@ function pathOf(sentence: string): (string | number)[] {
   );
 }
 
-/** Puts each of the policy's sentences at the value that it is about, or as near as the text goes. */
+/** The position of each sentence of this policy: its value, or the nearest part of the text. */
 export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
-  // A sentence starts with a path; anything else after `; ` belongs to the one before.
+  // A sentence starts with a path. Any other text after `; ` belongs to the sentence before it.
   const sentences: string[] = [];
   for (const part of message.split("; ")) {
     const last = sentences.length - 1;
@@ -94,7 +94,7 @@ function range(node: Node | null | undefined): [number, number] | undefined {
   return node?.range ? [node.range[0], node.range[1]] : undefined;
 }
 
-/** All that a schema says, references followed and alternatives put together. */
+/** The schema, its references and its alternatives in one list. */
 function alternatives(schema: Schema | undefined, root: Schema): Schema[] {
   if (!schema) return [];
   const found: Schema[] = [schema];
@@ -107,7 +107,7 @@ function alternatives(schema: Schema | undefined, root: Schema): Schema[] {
   return found;
 }
 
-/** The schema of what stands under a path of keys; indexes of lists are numbers. */
+/** The schema of the value at a path of keys. Indexes of lists are numbers. */
 export function schemaAt(root: Schema, path: (string | number)[]): Schema | undefined {
   let here: Schema | undefined = root;
   for (const key of path) {
@@ -128,15 +128,15 @@ export function schemaAt(root: Schema, path: (string | number)[]): Schema | unde
 
 export type Suggestion = {
   label: string;
-  /** What is written: a value, or a key with what its value begins with. */
+  /** The text to insert: a value, or a key with the start of its value. */
   insert: string;
-  /** The value stands in the next line, so much further in than the key; `- ` begins a list. */
+  /** The start of the next line: the value is indented by this, and `- ` starts a list. */
   below?: "" | "- ";
   detail: string;
   info: string;
 };
 
-/** What can be written where the cursor is. `indent` is that of the line. */
+/** The position of the cursor for completions. `indent` is that of the line. */
 export type Place =
   | { what: "key"; path: (string | number)[]; taken: string[] }
   | { what: "value"; path: (string | number)[] };
@@ -192,7 +192,7 @@ function values(schema: Schema | undefined, root: Schema): Suggestion[] {
     const listed = part.enum ?? (part.const === undefined ? [] : [part.const]);
     for (const value of types.includes("boolean") && listed.length === 0 ? [true, false] : listed) {
       if (value === null) continue;
-      // YAML 1.1, which kubectl reads, takes some bare words for booleans.
+      // kubectl reads YAML 1.1, in which some bare words are booleans.
       const text =
         typeof value === "string" && /^(?:off|on|yes|no|true|false)$/i.test(value)
           ? JSON.stringify(value)
@@ -204,8 +204,8 @@ function values(schema: Schema | undefined, root: Schema): Suggestion[] {
 }
 
 /**
- * Where the cursor is, told by the lines above and their indentation, so that it works in a text
- * that is not YAML yet. `undefined` in a comment, a quoted text or flow style.
+ * The position of the cursor, computed from the lines above and their indentation. So it works in a
+ * text that is not yet YAML. `undefined` in a comment, a quoted text or flow style.
  */
 export function placeAt(text: string, offset: number): Place | undefined {
   const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
@@ -215,7 +215,7 @@ export function placeAt(text: string, offset: number): Place | undefined {
   let indent = line.search(/\S|$/);
   const lines = text.slice(0, start).split("\n");
   lines.pop();
-  // `- key` is one step further in than its dash, and the dash is a step of the path.
+  // `- key` is indented one step more than its dash, and the dash is a step of the path.
   const dash = /^(\s*)(-\s+|-$)/.exec(line);
   const parents = (from: number, limit: number, inclusive: boolean) => {
     let depth = limit;
@@ -235,7 +235,7 @@ export function placeAt(text: string, offset: number): Place | undefined {
       if (key[2] && column < depth) {
         path.unshift(0);
         depth = column;
-        // A list may stand at the indentation of its key.
+        // A list may have the indentation of its key.
         orEqual = true;
       }
       if (depth === 0 && !orEqual) break;
@@ -268,7 +268,7 @@ function siblings(text: string, start: number, indent: number): string[] {
       const [, space = "", dash = "", key] =
         /^(\s*)(-\s+)?(?:([A-Za-z_][\w.-]*)\s*:)?/.exec(line) ?? [];
       const column = space.length + dash.length;
-      // A dash further out begins another element of the list.
+      // A dash with less indentation starts another element of the list.
       const begins = dash !== "" && space.length < indent;
       if (column < indent || (begins && step > 0)) break;
       if (column === indent && key) keys.push(key);

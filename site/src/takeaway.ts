@@ -1,10 +1,10 @@
-/** What a person takes away: the policy's resource, and the same run for `kwctl`. */
+/** The texts to copy: the resource of this policy, and the command for `kwctl`. */
 
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 import type { Item } from "./objects.ts";
 import { toYaml } from "./yaml.ts";
 
-/** What the module says of itself. */
+/** The metadata of the module. */
 export type Metadata = { version: string; uri: string; title: string; rules: JsonObject[] };
 
 /** Reads the section that `kwctl annotate` writes. */
@@ -24,12 +24,12 @@ export function metadataOf(module: WebAssembly.Module): Metadata {
 
 const moduleUri = (metadata: Metadata) => `registry://${metadata.uri}:v${metadata.version}`;
 
-/** The resources that only have pod templates. */
+/** The resources with a pod template. */
 function isTemplate(resource: Json): boolean {
   return typeof resource === "string" && !resource.startsWith("pods");
 }
 
-/** Whether the policy asks registries under these settings. */
+/** Whether this policy makes lookups with these settings. */
 export function asksRegistries(settings: JsonObject): boolean {
   const looksUp = (holder: Json | undefined) => {
     const lookup = textAt(holder, "lookup");
@@ -61,7 +61,8 @@ export function policyYaml(metadata: Metadata, settings: JsonObject): string {
     metadata: { name: metadata.title },
     spec: {
       module: moduleUri(metadata),
-      // What the API server waits, and what the policy may take: 2 seconds are short for a registry.
+      // The time limits of the API server and of this policy. The default of 2 seconds is short for
+      // a registry.
       ...(asksRegistries(settings) ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
       mutating,
       namespaceSelector: {
@@ -81,13 +82,13 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The file name of a request that is saved. */
+/** The file name of a saved request. */
 export function requestFile(item: Item): string {
   const name = item.name.replaceAll(/[^A-Za-z0-9.-]/g, "").replace(/[.-]+$/, "");
   return `${name || item.kind.toLowerCase().replaceAll("/", "-")}-request.json`;
 }
 
-/** The line that does the same on a laptop. */
+/** The command for the same request on a laptop. */
 export function kwctlLine(metadata: Metadata, item: Item, settings: JsonObject): string {
   return [
     "kwctl run",

@@ -1,4 +1,4 @@
-/** Runs the policy beside the page, so that neither a long list nor a slow request stops typing. */
+/** Runs this policy in a worker, so that the page reacts during a long list or a slow request. */
 
 import { evaluate, validateSettings } from "./evaluate.ts";
 import { textOf } from "./files.ts";
@@ -8,7 +8,7 @@ import { type PlanRow, planRow } from "./plan.ts";
 import type { Table } from "./registry.ts";
 import { lineOf, parseAny } from "./yaml.ts";
 
-/** A file of a list, or a text that was pasted. */
+/** A file of a list, or a pasted text. */
 export type Input = { name: string; content: File | string };
 
 export type Task =
@@ -18,13 +18,13 @@ export type Task =
   | { task: "plan"; inputs: Input[]; settings: JsonObject; table: Table }
   | { task: "item"; index: number };
 
-/** What a plan sends while it goes on. */
+/** The progress of a plan. */
 export type Progress = {
   rows: PlanRow[];
   /** Objects that no rule of the policy names. */
   others: number;
   problems: string[];
-  /** Of the whole, from 0 to 1. */
+  /** The finished part, from 0 to 1. */
   part: number;
 };
 
@@ -35,8 +35,8 @@ export type Message =
 
 let module: WebAssembly.Module | undefined;
 /**
- * The objects of the last plan, as text: each instance of the module makes the browser collect its
- * garbage, and going through thousands of parsed objects each time would take ten times as long.
+ * The objects of the last plan, as text. Each instance of the module makes the browser collect its
+ * garbage. With thousands of parsed objects this would take ten times as long.
  */
 let kept: string[] = [];
 
@@ -71,12 +71,12 @@ async function run(id: number, task: Task): Promise<unknown> {
   }
 }
 
-/** The request that an object was planned as. */
+/** The request for an object of the plan. */
 function item(text: string | undefined): Item | undefined {
   return text === undefined ? undefined : readValue(JSON.parse(text)).items[0];
 }
 
-/** How often the page hears of a plan, in milliseconds. */
+/** The time between two reports of a plan, in milliseconds. */
 const INTERVAL = 200;
 
 async function plan(

@@ -1,4 +1,4 @@
-/** YAML as kubectl reads it, with positions. */
+/** YAML as kubectl reads it, with the positions of values. */
 
 import {
   type Document,
@@ -10,21 +10,21 @@ import {
 } from "yaml";
 import type { Json } from "./json.ts";
 
-/** What is wrong with a text, and where: offsets in UTF-16 units. */
+/** A problem of a text, with its position: offsets in UTF-16 units. */
 export type Problem = { message: string; from: number; to: number };
 
 /** A document of a YAML stream. */
 export type Parsed = { value: Json; document: Document.Parsed | undefined };
 
-// kubectl's parser takes YAML 1.1's words for booleans (a bare `Off` is false), but not its numbers
-// with base 60, which would make a number of `22:22`.
+// As in kubectl's parser, the words of YAML 1.1 are booleans (a bare `Off` is false). Its numbers
+// with base 60 are not read: `22:22` is no number.
 const booleans: ScalarTag = {
   tag: "tag:yaml.org,2002:bool",
   identify: (value) => typeof value === "boolean",
   default: true,
   test: /^(?:true|True|TRUE|yes|Yes|YES|on|On|ON|false|False|FALSE|no|No|NO|off|Off|OFF)$/,
   resolve: (text) => /^(?:t|y|on)/i.test(text),
-  // Back as it was written, unless it has changed.
+  // A value is written as in the source, unless it has changed.
   stringify: ({ source, value }) =>
     source && /^(?:t|y|on)/i.test(source) === value ? source : String(value),
 };
@@ -56,7 +56,7 @@ export function parseDocuments(text: string): { documents: Parsed[]; problems: P
     try {
       documents.push({ value: document.toJS() as Json, document: document as Document.Parsed });
     } catch (error) {
-      // An alias that points nowhere, or aliases without end.
+      // An alias without a target, or aliases that grow without end.
       const [from, , to] = document.range ?? [0, 0, 1];
       problems.push({ message: (error as Error).message, from, to });
     }
@@ -64,7 +64,7 @@ export function parseDocuments(text: string): { documents: Parsed[]; problems: P
   return { documents, problems };
 }
 
-/** Reads JSON or a stream of YAML documents, JSON without positions but fast. */
+/** Reads JSON or a stream of YAML documents. JSON is read fast, but without positions. */
 export function parseAny(text: string): { documents: Parsed[]; problems: Problem[] } {
   if (/^\s*[{[]/.test(text)) {
     try {
@@ -73,13 +73,13 @@ export function parseAny(text: string): { documents: Parsed[]; problems: Problem
         problems: [],
       };
     } catch {
-      // Flow style of YAML, or broken: the other parser says where.
+      // It is YAML in flow style, or malformed: the YAML parser gives the position.
     }
   }
   return parseDocuments(text);
 }
 
-/** A value as YAML. Words that YAML 1.1 takes for booleans get quotes. */
+/** A value as YAML. Words that are booleans in YAML 1.1 get quotes. */
 export function toYaml(value: Json): string {
   return stringify(value, {
     lineWidth: 0,
@@ -89,7 +89,7 @@ export function toYaml(value: Json): string {
   });
 }
 
-/** The number of the line that an offset is in, counted from 1. */
+/** The number of the line at an offset, counted from 1. */
 export function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }

@@ -1,4 +1,4 @@
-/** Small waPC guests, assembled by hand, that do what the policy's module never should. */
+/** Small waPC guests with behaviour that the module of this policy must never have. */
 
 const text = (value: string) => [...new TextEncoder().encode(value)];
 const name = (value: string) => [text(value).length, ...text(value)];
@@ -9,8 +9,8 @@ const section = (id: number, content: number[]) => {
 const I32 = 0x7f;
 
 /**
- * A guest that gives `answer` to every operation; or, if its name is 8 bytes long as that of
- * `validate` is, loops for ever, traps, or reports `error`.
+ * A guest that gives `answer` to every operation. If the name of the operation has 8 bytes, as
+ * `validate` has, the guest can also loop for ever, trap, or report `error`.
  */
 export function guest(does: {
   answer: string;

@@ -1,11 +1,11 @@
-//! CEL expressions, evaluated as the API server does it: with an admission request's variables.
+//! CEL expressions with the variables of an admission request, as in the API server.
 
 use std::sync::Arc;
 
 use cel::{Context, Env, Program};
 use serde_json::Value;
 
-/// An expression, compiled once for any number of requests.
+/// A compiled expression.
 #[allow(unreachable_pub)]
 pub struct Expression {
     env: Arc<Env>,
@@ -14,7 +14,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles a text; one that is no CEL fails the test.
+    /// Compiles a text. The test fails if the text is not valid CEL.
     #[allow(unreachable_pub)]
     pub fn new(env: &Arc<Env>, text: &str) -> Self {
         Self {
@@ -26,8 +26,8 @@ impl Expression {
         }
     }
 
-    /// Evaluates it with `object`, `oldObject` and `request`. An error fails the test: the API server
-    /// would reject the request for it.
+    /// Evaluates the expression with `object`, `oldObject` and `request`. The test fails at an
+    /// error, because the API server would reject the request.
     #[allow(unreachable_pub)]
     pub fn evaluate(&self, request: &Value) -> cel::Value {
         let mut context = Context::with_env(Arc::clone(&self.env));

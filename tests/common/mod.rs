@@ -1,5 +1,9 @@
-//! What the tests share: requests, a registry that answers from a table, and answers, read.
+//! Helpers that the tests share: admission requests, a registry with fixed answers, and the answers
+//! of this policy.
+// Each file of tests uses some of the helpers.
 #![allow(dead_code, unreachable_pub)]
+
+pub mod image_volumes;
 
 use std::collections::BTreeMap;
 
@@ -8,27 +12,30 @@ use consistent_pull_policy::lookup::Registries;
 use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
-/// A digest that differs for each number.
+/// A digest; each number has another one.
 pub fn digest(number: usize) -> String {
     format!("sha256:{number:064x}")
 }
 
-/// A registry that answers from a table, and remembers what it was asked.
+/// All registries, with fixed answers. It keeps the images that it is asked about.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct FakeRegistry {
+    /// The digest of an image, or the host's text for a failed lookup, by the image's full name.
     pub answers: BTreeMap<String, Result<String, String>>,
-    /// The platforms of indexes, by `repository@digest`.
+    /// The platforms of indexes, by `repository@digest`. `None` stands for an image without an
+    /// index.
     pub platforms: BTreeMap<String, Result<Option<Vec<Platform>>, String>>,
+    /// The images of all calls, in their order.
     pub asked: Vec<String>,
 }
 
-impl Registries for Table {
+impl Registries for FakeRegistry {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         self.asked.push(image.to_owned());
         self.answers
             .get(image)
             .cloned()
-            .unwrap_or_else(|| Err("no such image in the table".to_owned()))
+            .unwrap_or_else(|| Err("the fake registry has no such image".to_owned()))
     }
 
     fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String> {
@@ -37,7 +44,27 @@ impl Registries for Table {
     }
 }
 
-/// The admission request of a Pod that is created.
+/// A registry with a digest, or the host's text for a failed lookup, for each of these images.
+pub fn registry_with_answers(answers: &[(&str, Result<String, &str>)]) -> FakeRegistry {
+    FakeRegistry {
+        answers: answers
+            .iter()
+            .map(|(image, answer)| ((*image).to_owned(), answer.clone().map_err(str::to_owned)))
+            .collect(),
+        ..FakeRegistry::default()
+    }
+}
+
+/// A registry that is unreachable for the images `a:1` and `b:1`.
+pub fn unreachable_registry() -> FakeRegistry {
+    let unavailable = Err("Server error: url x, code: 503");
+    registry_with_answers(&[
+        ("docker.io/library/a:1", unavailable.clone()),
+        ("docker.io/library/b:1", unavailable),
+    ])
+}
+
+/// The CREATE request of a Pod.
 pub fn pod_create(spec: &Value) -> Value {
     json!({
         "uid": "1",
@@ -53,7 +80,26 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
-/// The request of a Deployment with this template.
+/// The UPDATE request of a Pod with one container: its image in the stored object and in the
+/// request.
+pub fn image_update(stored: &str, requested: &str) -> Value {
+    let container = container("a", requested, "IfNotPresent");
+    let mut request = pod_create(&json!({"containers": [container]}));
+    request["operation"] = "UPDATE".into();
+    request["oldObject"] = request["object"].clone();
+    request["oldObject"]["spec"]["containers"][0]["image"] = stored.into();
+    request
+}
+
+/// The spec of a Pod whose image check pulls more weakly than the container that it guards.
+pub fn pod_with_weak_check() -> Value {
+    json!({
+        "initContainers": [container("imagecheck-0", "a:1", "IfNotPresent")],
+        "containers": [container("a", "a:1", "Always")],
+    })
+}
+
+/// The CREATE request of a Deployment with this spec in its pod template.
 pub fn deployment(spec: &Value) -> Value {
     let mut request = pod_create(spec);
     request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
@@ -69,12 +115,12 @@ pub fn deployment(spec: &Value) -> Value {
     request
 }
 
-/// A container with a policy.
-pub fn container(name: &str, image: &str, policy: &str) -> Value {
-    json!({"name": name, "image": image, "imagePullPolicy": policy})
+/// A container with a pull policy.
+pub fn container(name: &str, image: &str, pull_policy: &str) -> Value {
+    json!({"name": name, "image": image, "imagePullPolicy": pull_policy})
 }
 
-/// An answer of the policy.
+/// The answer of this policy to an admission request, as JSON.
 #[derive(Debug)]
 pub struct Answer(pub Value);
 
@@ -87,6 +133,7 @@ impl Answer {
         self.0["message"].as_str().unwrap_or_default()
     }
 
+    /// The changed object, if this policy changed the object.
     pub fn mutated(&self) -> Option<&Value> {
         self.0
             .get("mutated_object")
@@ -100,7 +147,8 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// An audit annotation, which is a list in JSON.
+    /// The entries of an audit annotation that is a list in JSON. An annotation that is missing has
+    /// none.
     pub fn audited(&self, key: &str) -> Vec<Value> {
         match self.0["audit_annotations"][key].as_str() {
             Some(text) => serde_json::from_str(text).expect("an audit annotation is JSON"),
@@ -109,19 +157,46 @@ impl Answer {
     }
 }
 
-pub fn validate_with(request: &Value, settings: &Value, registry: &mut Table) -> Answer {
+/// The answer to a request under these settings, with these answers of registries.
+pub fn validate_with(request: &Value, settings: &Value, registry: &mut FakeRegistry) -> Answer {
     let payload = json!({"request": request, "settings": settings}).to_string();
+    answer_to_payload(&payload, registry)
+}
+
+/// The answer to the payload of a host, which has the request and the settings.
+pub fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
     let answer = evaluate::validate(payload.as_bytes(), registry).expect("an answer");
     Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| {
         panic!("{error}: {}", String::from_utf8_lossy(&answer));
     }))
 }
 
-pub fn validate(request: &Value, settings: &Value) -> Answer {
-    validate_with(request, settings, &mut Table::default())
+/// A payload whose object has exactly this text as its Pod spec. It doesn't record the changes.
+pub fn payload_with_pod_spec(spec: &str) -> String {
+    format!(
+        r#"{{"request":{{"kind":{{"group":"","kind":"Pod"}},"operation":"CREATE","object":{{"spec":{spec}}}}},"settings":{{"recordChanges":false}}}}"#
+    )
 }
 
-/// The problems of settings; none when they are valid.
+/// The text of a Pod spec whose image check pulls more weakly than the container that it guards.
+/// The closing brace is missing, so that a test can add fields.
+pub const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
+    "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
+
+/// The settings of the copy: the same ones, with `mode: Reject` and `registry.maxLookups: 0`.
+pub fn copy_settings(settings: &Value) -> Value {
+    let mut copy = settings.clone();
+    copy["mode"] = json!("Reject");
+    copy["registry"]["maxLookups"] = json!(0);
+    copy
+}
+
+/// The answer to a request under these settings. No registry has any image.
+pub fn validate(request: &Value, settings: &Value) -> Answer {
+    validate_with(request, settings, &mut FakeRegistry::default())
+}
+
+/// The message about wrong settings; `None` if the settings are valid.
 pub fn settings_problems(settings: &Value) -> Option<String> {
     let answer = evaluate::validate_settings(settings.to_string().as_bytes());
     let answer = answer.expect("an answer");
@@ -132,7 +207,8 @@ pub fn settings_problems(settings: &Value) -> Option<String> {
     }
 }
 
-/// A captured `AdmissionReview`'s request.
+/// The request of an `AdmissionReview` that a real API server has sent, by its file in
+/// `test_data/reviews`.
 pub fn captured(name: &str) -> Value {
     let path = format!(
         "{}/test_data/reviews/{name}.json",
@@ -143,13 +219,13 @@ pub fn captured(name: &str) -> Value {
     review["request"].take()
 }
 
-/// The lists of a Pod spec in which images stand, with the keys of image and policy.
-pub fn places(spec: &Value) -> Vec<(&'static str, usize, &Value)> {
-    let mut places = Vec::new();
+/// All containers of a Pod spec, with their list and their index in it.
+pub fn containers_of(spec: &Value) -> Vec<(&'static str, usize, &Value)> {
+    let mut containers = Vec::new();
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         for (index, container) in spec[list].as_array().into_iter().flatten().enumerate() {
-            places.push((list, index, container));
+            containers.push((list, index, container));
         }
     }
-    places
+    containers
 }

@@ -1,6 +1,6 @@
 //! Pods, settings and registries in which everything meets everything else.
 
-use crate::common::{Table, digest};
+use crate::common::{FakeRegistry, digest};
 use consistent_pull_policy::image::Reference;
 use consistent_pull_policy::pull_policy::PullPolicy;
 use oci_spec::image::{Arch, Os, Platform, PlatformBuilder};
@@ -452,7 +452,7 @@ fn failure() -> impl Strategy<Value = String> {
 
 /// Registries that answer for some images and fail for others, or are down altogether. What a tag
 /// stands for is there by its digest, too.
-pub(crate) fn registries() -> impl Strategy<Value = Table> {
+pub(crate) fn registries() -> impl Strategy<Value = FakeRegistry> {
     let answer = || {
         prop_oneof![
             6 => (0..3_usize).prop_map(|number| Ok(digest(number))),
@@ -482,7 +482,7 @@ pub(crate) fn registries() -> impl Strategy<Value = Table> {
             let refuses = |capability: &str| {
                 format!("Policy has not been granted access to the '{capability}' host capability.")
             };
-            let mut table = Table::default();
+            let mut table = FakeRegistry::default();
             for (tag, answer) in TAGS.into_iter().zip(answers) {
                 table.answers.insert(tag.to_owned(), answer);
             }

@@ -1,8 +1,8 @@
 //! What must always hold, for any Pod and any settings.
 //!
-//! The seed is fixed, so that a commit fails for what it changed. `PROPTEST_CASES=1000000` runs that
-//! many cases of each property, others each time unless `PROPTEST_RNG_SEED` names a seed; then a
-//! profile that optimises is worth its time: `cargo test --release --test properties`.
+//! The seed is fixed, so that a commit fails for what it changed. `PROPTEST_CASES=1000000` runs
+//! that many cases of each property, others each time unless `PROPTEST_RNG_SEED` names a seed; then
+//! a profile that optimises is worth its time: `cargo test --release --test properties`.
 //!
 //! What is promised is promised for equal answers of the registries, and for images that were all
 //! asked for; see [`promised::depends_on_the_order`].
@@ -13,7 +13,9 @@ mod generate;
 mod promised;
 mod restated;
 
-use common::{Table, deployment, digest, pod_create, settings_problems, validate, validate_with};
+use common::{
+    FakeRegistry, deployment, digest, pod_create, settings_problems, validate, validate_with,
+};
 use consistent_pull_policy::image::Reference;
 use generate::{ANNOTATIONS_MAX, ON, RECORD};
 use generate::{any_shape, metadata, pod_spec, registries, settings};
@@ -434,7 +436,7 @@ proptest! {
         let stored_spec = stored.pointer(path).expect("a Pod spec");
         let applied = applied_again(&spec, stored_spec);
         let request = update(&request, stored, path, applied);
-        let answer = validate_with(&request, &later, &mut Table::default());
+        let answer = validate_with(&request, &later, &mut FakeRegistry::default());
         prop_assert!(answer.accepted(), "{}", answer.message());
         let object = answer.mutated().unwrap_or(&request["object"]);
         prop_assert_eq!(object, stored);
@@ -445,9 +447,9 @@ proptest! {
     /// nothing that differs can matter: (1) no image is looked up; (2) an override for all images
     /// says what `registry` said; (3) both allow enough lookups; (4) every lookup gives a digest
     /// that no other image has, and none is to be written down (a default `Never` doesn't reach
-    /// what is looked up; who has to mount a volume that the containers carry, for it to be a check,
-    /// depends on whether its repository is). And (5) who is accepted where a failed lookup rejects is accepted where
-    /// it keeps the tag.
+    /// what is looked up; who has to mount a volume that the containers carry, for it to be a
+    /// check, depends on whether its repository is). And (5) who is accepted where a failed lookup
+    /// rejects is accepted where it keeps the tag.
     #[test]
     fn settings_that_differ_in_registry_only(
         spec in pod_spec(),
@@ -458,7 +460,7 @@ proptest! {
         let settings = in_mode(&settings, mode);
         prop_assume!(settings_problems(&settings).is_none());
         let request = pod_create(&spec);
-        let answers = |settings: &Value, table: &Table| {
+        let answers = |settings: &Value, table: &FakeRegistry| {
             let mut table = table.clone();
             let answer = validate_with(&request, settings, &mut table);
             (answer.0, table.asked)

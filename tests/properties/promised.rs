@@ -1,23 +1,27 @@
 //! What is promised of every answer, as checks that any property can make.
 
-use consistent_pull_policy::lookup::FailureClass as Failure;
+use consistent_pull_policy::lookup::FailureClass;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::common::{self, Answer, Table, settings_problems, validate_with};
+use crate::common::{self, Answer, FakeRegistry, settings_problems, validate_with};
 use crate::{by_name, in_mode, list};
 
 /// The failure that a lookup would have met, had it been made.
-fn would_fail(image: &str, registry: &Table, asks_for_platforms: bool) -> Option<&'static str> {
+fn would_fail(
+    image: &str,
+    registry: &FakeRegistry,
+    asks_for_platforms: bool,
+) -> Option<&'static str> {
     let digest = match registry.answers.get(image) {
         Some(Ok(digest)) if digest.starts_with("sha256:") => digest,
         Some(Ok(_)) | None => return Some("unknown"),
-        Some(Err(text)) => return Some(Failure::classify(text).id()),
+        Some(Err(text)) => return Some(FailureClass::classify(text).id()),
     };
     let repository = image.split(['@', ':']).next().unwrap_or_default();
     let platforms = registry.platforms.get(&format!("{repository}@{digest}"));
     match platforms {
-        Some(Err(text)) if asks_for_platforms => Some(Failure::classify(text).id()),
+        Some(Err(text)) if asks_for_platforms => Some(FailureClass::classify(text).id()),
         _ => None,
     }
 }
@@ -25,7 +29,12 @@ fn would_fail(image: &str, registry: &Table, asks_for_platforms: bool) -> Option
 /// Whether an image was not asked for, because another one of its registry got no answer, and
 /// would have got one. Which images that are depends on their order, which a repair may change, so
 /// nothing is promised then but what the copy does.
-fn depends_on_the_order(answer: &Answer, settings: &Value, spec: &Value, registry: &Table) -> bool {
+fn depends_on_the_order(
+    answer: &Answer,
+    settings: &Value,
+    spec: &Value,
+    registry: &FakeRegistry,
+) -> bool {
     let platform = &settings["registry"]["platform"];
     let asks_for_platforms =
         !platform.is_null() && platform != "Off" && !spec["nodeSelector"].is_null();
@@ -150,7 +159,10 @@ pub(crate) fn is_valid(spec: &Value) -> Result<(), TestCaseError> {
         names.dedup();
         names.len() == count
     };
-    let containers: Vec<&Value> = common::places(spec).into_iter().map(|(.., c)| c).collect();
+    let containers: Vec<&Value> = common::containers_of(spec)
+        .into_iter()
+        .map(|(.., c)| c)
+        .collect();
     prop_assert!(differ(containers.iter().map(|c| &c["name"]).collect()));
     prop_assert!(differ(
         list(spec, "volumes").iter().map(|v| &v["name"]).collect()
@@ -193,7 +205,7 @@ pub(crate) fn the_copy_accepts(request: &Value, settings: &Value) -> Result<(), 
     let mut copy = in_mode(settings, "Reject");
     copy["registry"]["maxLookups"] = json!(0);
     prop_assert_eq!(settings_problems(&copy), None);
-    let mut nobody = Table::default();
+    let mut nobody = FakeRegistry::default();
     let copied = validate_with(request, &copy, &mut nobody);
     prop_assert!(copied.accepted(), "the copy: {}", copied.message());
     prop_assert_eq!(copied.mutated(), None);
@@ -216,7 +228,7 @@ pub(crate) fn needs_nothing_more(
     answer: &Answer,
     spec: &Value,
     settings: &Value,
-    registry: &Table,
+    registry: &FakeRegistry,
 ) -> Result<(), TestCaseError> {
     let request = &come_out(request, answer);
     the_copy_accepts(request, settings)?;

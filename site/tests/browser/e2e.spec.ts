@@ -1,7 +1,7 @@
 /**
- * What the end-to-end tests asked the embedded host, asked of the page: each request with its settings
- * and what the host's capabilities answered has to get the same answer. `make e2e-tests` writes it
- * down.
+ * The requests of the end-to-end tests, sent to the page: with the same settings and the same
+ * answers of host calls, the page has to give the same answer as the embedded host. `make
+ * e2e-tests` writes these requests down.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -33,12 +33,12 @@ type Result = {
 
 const folder =
   process.env["TRANSCRIPTS"] ?? new URL("../../../target/transcripts", import.meta.url).pathname;
-/** So many go to the page at a time. */
+/** The number of requests that go to the page together. */
 const BATCH = 100;
 
 const files = existsSync(folder) ? readdirSync(folder).sort() : [];
 
-test("every file of end-to-end tests that asks the policy is here", () => {
+test("every end-to-end test file with requests has a file of requests", () => {
   const tests = new URL("../../../e2e-tests/", import.meta.url);
   const asking = readdirSync(tests)
     .filter((name) => name.endsWith(".bats"))
@@ -60,7 +60,7 @@ for (const file of files) {
       .map((line) => JSON.parse(line) as Transcript);
     for (let start = 0; start < all.length; start += BATCH) {
       const batch = all.slice(start, start + BATCH);
-      // As text: what goes to the page as an object loses what JSON's numbers and keys can be.
+      // Sent as text, because an object would lose large numbers and duplicate keys of the JSON.
       const got = await playground.page.evaluate(async (json) => {
         const policy = window.consistentPullPolicy;
         const results: Result[] = [];
@@ -91,7 +91,7 @@ for (const file of files) {
       }, JSON.stringify(batch));
       for (const [index, result] of (JSON.parse(got) as Result[]).entries()) {
         const { request, settings, calls, refused, response } = batch[index] as Transcript;
-        // Another module than that of the last `make e2e-tests` gives other answers, too.
+        // The answers also differ if the module has changed since the last `make e2e-tests`.
         const about = `${JSON.stringify(settings)} ${request.slice(0, 2000)}`;
         expect(result.refused, about).toBe(refused);
         expect(result.calls, about).toEqual(

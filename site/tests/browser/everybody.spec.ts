@@ -4,7 +4,7 @@ import { expect, test } from "./page.ts";
 
 const schemes = ["light", "dark"] as const;
 
-test.describe("axe finds nothing", () => {
+test.describe("axe finds no accessibility problem", () => {
   for (const colorScheme of schemes) {
     for (const width of [1280, 360]) {
       test(`${colorScheme}, ${width} wide`, async ({ playground }) => {
@@ -70,7 +70,7 @@ test.describe("axe finds nothing", () => {
   }
 });
 
-test("everything can be reached and done with the keyboard", async ({ playground }) => {
+test("all functions of the page work with the keyboard", async ({ playground }) => {
   const { page } = playground;
   const reached = new Set<string>();
   const focused = () =>
@@ -110,7 +110,7 @@ test("everything can be reached and done with the keyboard", async ({ playground
   ]) {
     expect([...reached], id).toContain(id);
   }
-  // Tab leaves the editor, so typing in it is no trap.
+  // Tab leaves the editor, so the focus is not trapped in it.
   await page.locator("#settings .cm-content").focus();
   await page.keyboard.type("mode: Warn");
   await page.keyboard.press("Tab");
@@ -118,14 +118,14 @@ test("everything can be reached and done with the keyboard", async ({ playground
   await expect(playground.verdict).toHaveText("allowed, with warnings");
 });
 
-test("nothing is asked for after the page is there, nor can it be", async ({
+test("the page makes no request after it has loaded, and can make none", async ({
   playground,
   context,
 }) => {
   const { page } = playground;
   const requests: string[] = [];
   context.on("request", (request) => {
-    // What is made in the page itself goes over no wire.
+    // URLs of blobs and data are made in the page and need no network.
     if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
   });
   await playground.choose("settings", "pin-digests");
@@ -139,7 +139,7 @@ test("nothing is asked for after the page is there, nor can it be", async ({
   expect(await page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
 });
 
-test("the page's policy forbids every connection", async ({ page }) => {
+test("the Content-Security-Policy of the page forbids every connection", async ({ page }) => {
   await page.goto("./");
   await page.locator("html[data-ready]").waitFor();
   const tries = await page.evaluate(async () => {
@@ -168,7 +168,7 @@ test("the page's policy forbids every connection", async ({ page }) => {
         opened.onerror = reject;
       }),
     );
-    // A worker of the page's own kind is no way out either.
+    // A worker of the page can't connect either.
     const url = URL.createObjectURL(
       new Blob([
         `fetch(${JSON.stringify(location.href)}).then(() => postMessage("sent"), () => postMessage("blocked"))`,
@@ -189,7 +189,7 @@ test("the page's policy forbids every connection", async ({ page }) => {
   });
 });
 
-test("the first load is small, beside the module", async ({ playground, page }) => {
+test("the first load without the module is small", async ({ playground, page }) => {
   const dist = new URL("../../dist/", import.meta.url);
   const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -201,7 +201,7 @@ test("the first load is small, beside the module", async ({ playground, page }) 
       .reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);
   expect(size(/policy-module/)).toBeGreaterThan(0);
   expect(size(/./, /policy-module/)).toBeLessThan(500_000);
-  // The module is the one that was built, byte for byte.
+  // The module in the page has the same bytes as the built one.
   const { createHash } = await import("node:crypto");
   const built = readFileSync(
     process.env["POLICY_MODULE"] ?? new URL("../../../annotated-policy.wasm", import.meta.url),

@@ -1,6 +1,6 @@
 /**
- * The page's host against the embedded one of `cargo xtask run`: every captured review with all
- * example settings has to get the same answer from both.
+ * Compares the host in the page with the embedded host of `cargo xtask run`: every captured review
+ * with all example settings has to get the same answer from both.
  */
 
 import { execFile } from "node:child_process";
@@ -57,7 +57,8 @@ async function embedded(
   asked: Exchange[],
 ): Promise<Response> {
   mkdirSync(directory, { recursive: true });
-  // The request alone: not every host reads the audit scanner's reviews, which have no kind.
+  // Only the request is sent, because the audit scanner's reviews have no kind and not every host
+  // reads them.
   const { request, ...bare } = JSON.parse(review);
   writeFileSync(`${directory}/review.json`, JSON.stringify(request ?? bare));
   writeFileSync(`${directory}/session.yml`, session(asked));
@@ -82,7 +83,7 @@ for (const { name, value } of settings) {
     const { page } = playground;
     const tables: Table[] = [{}];
     if (asksRegistries(value)) {
-      // Each way in which lookups fail, for every image that is looked up.
+      // Each class of failure, for every image that is looked up.
       const evaluations = await page.evaluate(
         async ({ texts, json }) => {
           const policy = window.consistentPullPolicy;
@@ -126,7 +127,7 @@ for (const { name, value } of settings) {
   });
 }
 
-test("both hosts refuse the same settings, in the same words", async ({ playground }, info) => {
+test("both hosts refuse the same settings with the same message", async ({ playground }, info) => {
   const { page } = playground;
   const wrong: JsonObject[] = [
     { mode: "fix" },

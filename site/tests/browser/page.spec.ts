@@ -183,7 +183,9 @@ test("a small Pod shows which pull policies the API server fills in", async ({ p
   );
 });
 
-test("the drawing shows where it hangs, and that it no longer does", async ({ playground }) => {
+test("the drawing shows the container that hangs, and the start after the repair", async ({
+  playground,
+}) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   const ends = page.locator("figcaption");
@@ -206,7 +208,7 @@ test("the drawing shows where it hangs, and that it no longer does", async ({ pl
   await page.locator("#scenario").selectOption("lost");
   await expect(ends).toContainText([before, "Every container starts."]);
 
-  // A Pod that exists has started.
+  // An existing Pod has started.
   await playground.choose("object", "pod-update-image");
   await expect(playground.about).toContainText("UPDATE");
   await expect(page.locator("#start")).toBeHidden();
@@ -233,7 +235,9 @@ test("every example gives an answer", async ({ playground }) => {
   }
 });
 
-test("a broken YAML is told at its line, and mended", async ({ playground }) => {
+test("a YAML error is shown at its line, and disappears after the correction", async ({
+  playground,
+}) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   await playground.type("object", "apiVersion: v1\nkind: Pod\nspec: [1\n");
@@ -260,7 +264,9 @@ test("a broken YAML is told at its line, and mended", async ({ playground }) => 
   await expect(playground.problems("object")).toHaveCount(0);
 });
 
-test("wrong settings are told at their lines, in the policy's words", async ({ playground }) => {
+test("settings errors are shown at their lines, with the sentences of this policy", async ({
+  playground,
+}) => {
   const { page } = playground;
   await playground.type("settings", "mode: fix\nregistry:\n  maxLookups: 1000\npullonce: true\n");
   await expect(playground.verdict).toHaveText("settings refused");
@@ -289,7 +295,7 @@ test("settings are completed while they are typed", async ({ playground }) => {
   await page.locator("#settings .cm-content").click();
   await page.keyboard.type("mo");
   const selected = page.locator(".cm-tooltip-autocomplete [aria-selected]");
-  // The editor takes no Enter that comes faster than a person could have read the list.
+  // The editor ignores an Enter that comes faster than a person can read the list.
   const enter = async () => {
     await page.waitForTimeout(200);
     await page.keyboard.press("Enter");
@@ -303,7 +309,7 @@ test("settings are completed while they are typed", async ({ playground }) => {
   await enter();
   await expect.poll(() => playground.text("settings")).toBe("mode: Reject");
 
-  // A map goes on in the next line, further in.
+  // A map continues in the next line, with more indentation.
   await page.keyboard.press("Enter");
   await page.keyboard.type("imagec");
   await expect(selected).toContainText("imageChecks");
@@ -321,7 +327,7 @@ test("settings are completed while they are typed", async ({ playground }) => {
   await expect(page.locator("#drawings")).toContainText("It is rejected");
 });
 
-test("the table of answers shows what an outage does", async ({ playground }) => {
+test("the table of answers shows the effect of an outage", async ({ playground }) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   await expect(page.locator("#registry")).toBeHidden();
@@ -352,7 +358,9 @@ test("the table of answers shows what an outage does", async ({ playground }) =>
   }
 });
 
-test("platforms are held against what the Pod asks for", async ({ playground }) => {
+test("the platforms of an image are compared with those that the Pod asks for", async ({
+  playground,
+}) => {
   const { page } = playground;
   await playground.type(
     "object",
@@ -365,7 +373,7 @@ test("platforms are held against what the Pod asks for", async ({ playground }) 
   await expect(page.locator("#told")).toContainText("arm64");
   await image.getByLabel("platforms").fill("linux/amd64, linux/arm64");
   await expect(playground.verdict).toHaveText("allowed, unchanged");
-  // An override spares the image all that.
+  // With an override the image is not looked up.
   await image.getByLabel("platforms").fill("linux/amd64");
   await expect(playground.verdict).toHaveText("rejected (400)");
   await playground.type(
@@ -391,7 +399,7 @@ test("checks that are image volumes are in the table and in the drawing", async 
     page.getByRole("img", { name: /^After: volume imagecheck-0 .* waits;.* never starts/ }),
   ).toBeVisible();
 
-  // Those that a controller made become volumes.
+  // The checks of a controller become volumes.
   await playground.choose("object", "ci-job");
   const pod = (await playground.text("object")).replace(
     /^metadata:\n/m,
@@ -404,7 +412,9 @@ test("checks that are image volumes are in the table and in the drawing", async 
   await expect(page.locator(".places")).toContainText("replace-check");
 });
 
-test("a Pod that waits for its image is found as an audit finds it", async ({ playground }) => {
+test("a Pod that waits for its image gives the same finding as in an audit", async ({
+  playground,
+}) => {
   const { page } = playground;
   await playground.choose("object", "audit-pod-stuck-after-check");
   await playground.choose("settings", "audit");
@@ -413,7 +423,7 @@ test("a Pod that waits for its image is found as an audit finds it", async ({ pl
   await expect(page.locator(".places")).toContainText("stuck-pull");
 });
 
-test("several documents make a plan, and a row of it the details", async ({ playground }) => {
+test("several documents become a plan, and a row shows the details", async ({ playground }) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   await playground.choose("object", "several-documents");
@@ -487,7 +497,7 @@ test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ pla
   const json = await saved("Save JSON");
   expect(JSON.parse(json.text).map((row: { name: string }) => row.name)).toEqual(await names());
 
-  // The link of a row has its request.
+  // The link of a row contains the request of this row.
   const chosen = (await names())[0] ?? "";
   await plan.getByRole("button", { name: chosen, exact: true }).click();
   await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
@@ -503,7 +513,7 @@ test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ pla
   await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
 });
 
-test("10,000 Pods are planned beside the page, which stays usable", async ({ playground }) => {
+test("10,000 Pods are planned in the worker, and the page stays usable", async ({ playground }) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   await page.locator("#files").setInputFiles({
@@ -519,7 +529,8 @@ test("10,000 Pods are planned beside the page, which stays usable", async ({ pla
   await expect(plan.getByRole("button", { name: "rejected" })).toHaveText("1,000 rejected");
   await expect(plan.getByRole("button", { name: "changed" })).toHaveText("5,000 changed");
   await expect(plan.getByRole("button", { name: "allowed" })).toHaveText("4,000 allowed");
-  // job-42, job-420 to job-429, and job-4200 to job-4299: of 111 as many as a page has.
+  // job-42, job-420 to job-429, and job-4200 to job-4299 are 111 rows. The page shows a part of
+  // them.
   await expect(plan.locator("tbody tr")).toHaveCount(100);
   await expect(plan.locator("tbody tr").first()).toContainText("job-42");
 });
@@ -537,12 +548,12 @@ test("a plan can be cancelled", async ({ playground }) => {
   await plan.getByRole("button", { name: "Cancel" }).click();
   await expect(plan).toContainText("Cancelled: this is not all");
   await expect(plan.getByRole("progressbar")).toBeHidden();
-  // The page goes on.
+  // The page still works.
   await plan.getByRole("button", { name: "Close" }).click();
   await expect(playground.about).toContainText("Pod ci-job");
 });
 
-test("what is pasted and too long for an editor becomes a plan", async ({ playground }) => {
+test("a pasted text that is too long for the editor becomes a plan", async ({ playground }) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   await page.locator("#object .cm-content").evaluate((element, text) => {
@@ -556,7 +567,7 @@ test("what is pasted and too long for an editor becomes a plan", async ({ playgr
   expect(await playground.text("object")).toContain("ci-job");
 });
 
-test("a folder is planned file by file, and a single small file is edited", async ({
+test("the files of a folder are planned, and a single small file goes into the editor", async ({
   playground,
 }, info) => {
   const { page } = playground;
@@ -576,7 +587,7 @@ test("a folder is planned file by file, and a single small file is edited", asyn
   await expect(page.locator("#plan")).toBeHidden();
 });
 
-test("a link brings everything back", async ({ playground, context }) => {
+test("a link restores all texts", async ({ playground, context }) => {
   const { page } = playground;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await playground.type(
@@ -604,14 +615,14 @@ test("a link brings everything back", async ({ playground, context }) => {
   await expect(playground.image("a:1")).toHaveAttribute("aria-pressed", "true");
   await expect(page.locator("#scenario")).toHaveValue("lost");
 
-  // A link that is opened in the same page counts too, and a damaged one says so.
+  // A link that is opened in the same page works too, and a damaged link gives an error.
   await page.evaluate(() => {
     location.hash = "#1=AAAA";
   });
   await expect(page.locator("#module")).toContainText("the link is damaged");
 });
 
-test("what is taken away is what was shown", async ({ playground }) => {
+test("the copied and saved texts are those of the page", async ({ playground }) => {
   const { page } = playground;
   await playground.chooseSmallExample();
   const policy = async () => parse((await page.locator("#policy").textContent()) ?? "");
@@ -649,13 +660,13 @@ test("what is taken away is what was shown", async ({ playground }) => {
   expect(request.object.spec.initContainers[0].imagePullPolicy).toBe("IfNotPresent");
 });
 
-test("a policy that never ends is ended after policy-server's time, and the page goes on", async ({
+test("a policy that never ends is stopped after the time limit of policy-server, and the page still works", async ({
   page,
 }) => {
   const endless = Buffer.from(guest({ loop: true, answer: '{"valid":true}' })).toString("base64");
   await page.route(/policy-module/, async (route) => {
     const response = await route.fetch();
-    // The same script, with another module in it.
+    // The same script with another module.
     const body = (await response.text()).replace(/(["'`])[A-Za-z0-9+/=]{1000,}\1/, `"${endless}"`);
     expect(body.length).toBeLessThan(2000);
     await route.fulfill({ response, body });

@@ -4,7 +4,7 @@ import { test as base, expect, type Page } from "@playwright/test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The page as a person uses it. */
+/** The page, with the actions of a person. */
 export class Playground {
   constructor(readonly page: Page) {}
 
@@ -30,7 +30,7 @@ export class Playground {
     await this.page.locator(`#${editor} .cm-content`).fill(text);
   }
 
-  /** The whole text of an editor, what is scrolled away included. */
+  /** The whole text of an editor, also the part that is not visible. */
   async text(editor: "object" | "settings") {
     return this.page.locator(`#${editor} .cm-content`).innerText();
   }
@@ -65,7 +65,7 @@ export class Playground {
       );
   }
 
-  /** What axe finds. */
+  /** The accessibility problems that axe finds. */
   async violations(): Promise<string[]> {
     await this.page.evaluate(axe);
     return this.page.evaluate(async () => {
@@ -78,7 +78,7 @@ export class Playground {
   }
 }
 
-/** A page in which nothing may go wrong unseen, and which is opened on its first example. */
+/** The page with its first example. A test fails at any error in the page. */
 export const test = base.extend<{ playground: Playground }>({
   playground: async ({ page }, use) => {
     const wrong: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * Pictures for the docs and the README. Only `make pictures` writes them, as other fonts make others
- * of them; with each goes the SHA-256 of what it shows, so that one that has grown old is noticed.
+ * Pictures for the docs and the README. Only `make pictures` writes them, because they differ with
+ * the installed fonts. The SHA-256 of the shown texts is stored for each picture. So a test notices
+ * an outdated picture.
  */
 
 import { createHash } from "node:crypto";
@@ -12,7 +13,7 @@ const pictures = new URL("../../../docs/pictures/", import.meta.url);
 const list = new URL("shown.json", pictures);
 const style = readFileSync(new URL("../../src/style.css", import.meta.url), "utf8");
 
-/** Takes a picture, or makes sure that the one that is there still shows what the page does. */
+/** Takes a picture, or checks that the texts of the page are still those of the stored picture. */
 async function picture(name: string, page: Page, target: Page | Locator = page) {
   const texts = await page
     .locator(
@@ -26,7 +27,7 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
     .digest("hex");
   const known = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : {};
   if (process.env["PICTURES"]) {
-    // Of every build another one.
+    // The checksum of the module differs in every build.
     await page.locator("#module").evaluate((element) => element.replaceChildren());
     await target.screenshot({ path: new URL(`${name}.png`, pictures).pathname });
     writeFileSync(list, `${JSON.stringify({ ...known, [name]: shown }, null, 2)}\n`);

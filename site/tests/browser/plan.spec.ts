@@ -1,4 +1,4 @@
-/** The page's plan against that of `cargo xtask plan`. */
+/** Compares the plan of the page with that of `cargo xtask plan`. */
 
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

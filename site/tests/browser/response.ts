@@ -1,4 +1,4 @@
-/** What the embedded host prints. */
+/** The output of the embedded host. */
 
 import { applyPatch } from "rfc6902";
 import type { Answer } from "../../src/evaluate.ts";
@@ -13,7 +13,7 @@ export type Response = {
   auditAnnotations?: Record<string, string> | null;
 };
 
-/** What the embedded host's answer means, in the module's own words. */
+/** The answer of the module, read from the output of the embedded host. */
 export function asAnswer(response: Response, object: Json | undefined): Answer {
   const answer: Answer = { accepted: response.allowed };
   if (response.status?.message !== undefined) answer.message = response.status.message;

@@ -44,7 +44,7 @@ describe("the API server's default", () => {
     expect(defaultPolicy(image)).toBe(policy);
   });
 
-  test("is filled in wherever a policy is not set, and nowhere else", () => {
+  test("is filled in only where a pull policy is not set", () => {
     const spec = {
       initContainers: [{ name: "a", image: "x:1", imagePullPolicy: "" }],
       containers: [

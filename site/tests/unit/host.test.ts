@@ -24,24 +24,24 @@ describe("a guest", () => {
     expect(run({ answer: "yes" })).toBe("yes");
   });
 
-  test("that reports an error is quoted", () => {
+  test("that reports an error gets its message shown", () => {
     expect(() => run({ answer: "yes", error: "no: ä" })).toThrow(/^no: ä$/);
     expect(run({ answer: "yes", error: "no" }, "validate_settings")).toBe("yes");
   });
 
-  test("that traps is an error, and the next call a new start", () => {
+  test("that traps gives an error, and the next call gets a fresh instance", () => {
     expect(() => run({ answer: "yes", trap: true })).toThrow("unreachable");
     expect(run({ answer: "yes", trap: true }, "validate_settings")).toBe("yes");
   });
 
-  test("may write null for what its answer doesn't have", () => {
+  test("may write null for a field that its answer doesn't have", () => {
     const module = new WebAssembly.Module(
       guest({ answer: '{"accepted":true,"mutated_object":null,"code":null}' }),
     );
     expect(evaluate(module, {}, {}, {}).answer).toEqual({ accepted: true });
   });
 
-  test("that fails is a rejection in policy-server's words", () => {
+  test("that fails gives a rejection with the words of policy-server", () => {
     const module = new WebAssembly.Module(guest({ answer: "", error: "oh no" }));
     const { answer } = evaluate(module, {}, {}, {});
     expect(answer).toEqual({
@@ -52,14 +52,14 @@ describe("a guest", () => {
   });
 });
 
-describe("the policy's module", () => {
-  test("imports nothing but waPC", () => {
+describe("the module of this policy", () => {
+  test("imports only waPC's functions", () => {
     expect(WebAssembly.Module.imports(policy).filter((entry) => entry.module !== "wapc")).toEqual(
       [],
     );
   });
 
-  test("says what it is", () => {
+  test("has its metadata", () => {
     const { title, version, uri, rules } = metadataOf(policy);
     expect(title).toBe("consistent-pull-policy");
     expect(version).toMatch(/^\d+\.\d+\.\d+/);
@@ -67,14 +67,14 @@ describe("the policy's module", () => {
     expect(rules.length).toBeGreaterThan(3);
   });
 
-  test("speaks the protocol, and has no other operation", () => {
+  test("has the operations of the protocol and no other", () => {
     expect(decode(call(policy, "protocol_version", payload(null), noHost))).toBe('"v1"');
     expect(() => call(policy, "nope", payload(null), noHost)).toThrow(
       "No handler registered for function nope",
     );
   });
 
-  test("judges settings", () => {
+  test("validates settings", () => {
     expect(validateSettings(policy, { mode: "Warn" }).valid).toBe(true);
     expect(validateSettings(policy, { mode: "warn" })).toMatchObject({
       valid: false,
@@ -82,7 +82,7 @@ describe("the policy's module", () => {
     });
   });
 
-  test("remembers nothing, and may be asked for large objects", () => {
+  test("keeps no state between calls, and accepts large objects", () => {
     const containers = Array.from({ length: 3000 }, (_, n) => ({
       name: `c${n}`,
       image: `a${n}:v1`,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { at, inOrderOf, textAt } from "../../src/json.ts";
 
-test("keys take the order of what came in, new ones last", () => {
+test("keys get the order of another value, and new keys come last", () => {
   const before = {
     kind: "Pod",
     apiVersion: "v1",
@@ -33,7 +33,7 @@ test("keys take the order of what came in, new ones last", () => {
   );
 });
 
-test("ways into values end where they end", () => {
+test("a path that does not exist gives no value", () => {
   expect(at({ a: [{ b: 1 }] }, "a", 0, "b")).toBe(1);
   expect(at({ a: 1 }, "a", "b")).toBeUndefined();
   expect(at({}, "toString")).toBeUndefined();

@@ -8,7 +8,7 @@ const typed = {
   start: { registry: "lost" as const, copies: false, missing: ["docker.io/library/a:1"] },
 };
 
-test("a link brings back what was typed, and is short", async () => {
+test("a link restores the typed texts, and is short", async () => {
   const fragment = await toFragment(typed);
   expect(fragment).toMatch(/^1=[\w-]+$/);
   expect(fragment.length).toBeLessThan(typed.object.length / 2);
@@ -20,7 +20,7 @@ test("a link of the first release, which has no choices for the drawing, is read
   expect(await fromFragment(await toFragment(old))).toEqual(old);
 });
 
-test("other fragments are none of ours", async () => {
+test("a fragment of another page is no link", async () => {
   expect(await fromFragment("")).toBeUndefined();
   expect(await fromFragment("#settings")).toBeUndefined();
 });
@@ -29,7 +29,7 @@ test.each(["#1=", "#1=!!!", "#1=abcd"])("a damaged link says so: %s", async (fra
   await expect(fromFragment(fragment)).rejects.toThrow("the link is damaged");
 });
 
-test("a link that was cut says so", async () => {
+test("a damaged link gives an error", async () => {
   const fragment = await toFragment(typed);
   await expect(fromFragment(fragment.slice(0, -20))).rejects.toThrow("the link is damaged");
 });

@@ -20,7 +20,7 @@ const row = (more: Partial<PlanRow>): PlanRow => ({
   ...more,
 });
 
-test("a row tells the outcome, the rules and the reason", () => {
+test("a row has the outcome, the rules and the reason", () => {
   const changes = JSON.stringify([
     {
       path: "spec.containers[0].imagePullPolicy",
@@ -84,7 +84,7 @@ test("rows are filtered and sorted", () => {
   expect(rows.map(({ name }) => name)).toEqual(["b", "a", "c"]);
 });
 
-test("CSV quotes what needs it", () => {
+test("CSV has quotes only where they are needed", () => {
   expect(csv(rows).split("\r\n")).toEqual([
     "kind,namespace,name,outcome,rules,reason",
     'Pod,n,b,changed,"weak-check, pull-once",',

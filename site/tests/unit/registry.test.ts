@@ -19,7 +19,7 @@ const ask = (table: Table, operation: string, image: string, asked?: Exchange[])
 const image = "registry.example.com/team/app:v1.2.3";
 const entry = { answer: "digest" as const, digest: "", platforms: "" };
 
-describe("errors are those that were recorded", () => {
+describe("errors have the recorded texts of a host", () => {
   test.each([
     ["denied", "denied"],
     ["not-found", "notFound"],
@@ -36,7 +36,7 @@ describe("errors are those that were recorded", () => {
   });
 });
 
-test("what the table doesn't have gets a digest, the same each time and another for each image", () => {
+test("an image that is not in the table gets an invented digest, which is always the same", () => {
   expect(madeUpDigest(image)).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(madeUpDigest(image)).toBe(madeUpDigest(image));
   expect(madeUpDigest(image)).not.toBe(madeUpDigest(`${image}0`));
@@ -48,7 +48,7 @@ test("what the table doesn't have gets a digest, the same each time and another 
   expect(asked.map((exchange) => exchange.image)).toEqual([image, "toString:1"]);
 });
 
-test("a digest that was typed is given, and the manifest behind it has the platforms", () => {
+test("a typed digest is the answer, and its manifest has the typed platforms", () => {
   const digest = `sha256:${"ab".repeat(32)}`;
   const table: Table = {
     [image]: { answer: "digest", digest, platforms: "linux/amd64, linux/arm64/v8" },
@@ -65,7 +65,7 @@ test("a digest that was typed is given, and the manifest behind it has the platf
   expect(single.config.digest).toMatch(/^sha256:/);
 });
 
-test("other calls get the host's refusals", () => {
+test("other host calls are refused", () => {
   const call =
     (...target: [string, string, string]) =>
     () =>

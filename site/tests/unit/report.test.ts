@@ -4,7 +4,7 @@ import { RULES } from "../../src/report.ts";
 
 const text = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
-test("every rule of the policy has its sentence, and its chapter", () => {
+test("every rule has a line in the page and a section in the docs", () => {
   const ids = [...text("src/rules/cause.rs").matchAll(/Self::\w+ => "([a-z-]+)"/g)].map(
     ([, id]) => id,
   );

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { placeAt, type Schema, suggestions } from "../../src/settings.ts";
 
-// The page's own, which `make site-build` has the policy's crate write.
+// `make site-build` writes this schema with the crate of this policy.
 const schema = JSON.parse(
   readFileSync(new URL("../../generated/settings.schema.json", import.meta.url), "utf8"),
 ) as Schema;

@@ -40,7 +40,7 @@ const schema: Schema = {
   },
 };
 
-/** The labels that are suggested where `|` stands. */
+/** The labels of the suggestions at `|`. */
 function offered(text: string): string[] {
   const offset = text.indexOf("|");
   const place = placeAt(text.replace("|", ""), offset);
@@ -73,7 +73,7 @@ describe("completion", () => {
     expect(offered(text)).toEqual(labels);
   });
 
-  test("tells what a key and a value mean, in a paragraph", () => {
+  test("explains a key and a value in a paragraph", () => {
     const [mode] = suggestions(schema, { what: "key", path: [], taken: [] });
     expect(mode).toMatchObject({
       info: "What happens to a finding. Default: Fix.",
@@ -84,20 +84,20 @@ describe("completion", () => {
     expect(fix?.info).toBe("Repairs.");
   });
 
-  test("begins maps and lists in the next line", () => {
+  test("starts maps and lists in the next line", () => {
     const [, , registry] = suggestions(schema, { what: "key", path: [], taken: [] });
     expect(registry).toMatchObject({ insert: "registry:", below: "" });
     const overrides = suggestions(schema, { what: "key", path: ["registry"], taken: ["lookup"] });
     expect(overrides).toMatchObject([{ insert: "overrides:", below: "- ", info: "" }]);
   });
 
-  test("finds nothing under a path that isn't there", () => {
+  test("has no suggestion for a path that doesn't exist", () => {
     expect(schemaAt(schema, ["registry", "toString"])).toBeUndefined();
   });
 });
 
-describe("the policy's sentences", () => {
-  /** The texts at which the sentences are put. */
+describe("the sentences of this policy", () => {
+  /** The parts of the text that the sentences are about. */
   const places = (text: string, message: string) =>
     locate(message, readSettings(text).document).map(({ from, to }) => text.slice(from, to));
 

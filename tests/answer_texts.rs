@@ -1,35 +1,46 @@
-//! What people read: the sentence of each rule, and the warning after its repair.
+//! The texts that people read: the sentence of each finding, the warning about each repair, and the
+//! largest number of both in one answer.
 
 mod common;
 
-use common::{Answer, Table, container, digest, pod_create, validate, validate_with};
+use common::{
+    Answer, container, digest, pod_create, registry_with_answers, validate, validate_with,
+};
 use serde_json::{Value, json};
 
-/// A Pod of one container, whose image has this policy.
+/// The CREATE request of a Pod with one container.
 fn pod(image: &str, policy: &str) -> Value {
     pod_create(&json!({"containers": [container("app", image, policy)]}))
 }
 
-/// A Pod of a check and a container.
-fn checked(check: [&str; 2], app: [&str; 2]) -> Value {
-    let of = |name, [image, policy]: [&str; 2]| container(name, image, policy);
+/// The CREATE request of a Pod with one image check and one container; each is given as image and
+/// pull policy.
+fn pod_with_check(check: [&str; 2], app: [&str; 2]) -> Value {
+    let of = |name, [image, pull_policy]: [&str; 2]| container(name, image, pull_policy);
     pod_create(&json!({
         "initContainers": [of("imagecheck-0", check)],
         "containers": [of("app", app)],
     }))
 }
 
-/// The answer in a mode.
+/// The answer to the request if `mode` has this value.
 fn in_mode(pod: &Value, settings: &Value, mode: &str) -> Answer {
     let mut settings = settings.clone();
     settings["mode"] = mode.into();
     validate(pod, &settings)
 }
 
-/// Each rule in `Reject`, and what is said after the repair in `Fix`; nothing where a change is only
-/// recorded.
+/// Containers `c0`, `c1` and so on, all with this image and `Never`.
+fn numbered_containers(count: usize, image: &str) -> Value {
+    (0..count)
+        .map(|number| container(&format!("c{number}"), image, "Never"))
+        .collect()
+}
+
+/// The sentence is the same in `Reject` and `Warn`. In `Fix` the repair gets a warning, or none if
+/// the change is only recorded.
 #[test]
-fn rules_that_repair() {
+fn a_repair_has_a_sentence_and_a_warning() {
     let template =
         json!({"coverage": "Fix", "everyPod": true, "template": {"command": ["/bin/true"]}});
     let cases = [
@@ -40,7 +51,7 @@ fn rules_that_repair() {
             None,
         ),
         (
-            checked(["a", "Always"], ["a", "Never"]),
+            pod_with_check(["a", "Always"], ["a", "Never"]),
             json!({"defaults": {"imageCheckPullPolicy": "IfNotPresent"}}),
             "imagecheck-0 pulls a with Always, which nobody chose: set imagecheck-0 to IfNotPresent (defaults.imageCheckPullPolicy)",
             None,
@@ -64,7 +75,7 @@ fn rules_that_repair() {
             Some("app now pulls a:1 with IfNotPresent instead of Never (images.forbidNever)"),
         ),
         (
-            checked(["a:1", "Never"], ["a:1", "Always"]),
+            pod_with_check(["a:1", "Never"], ["a:1", "Always"]),
             json!({}),
             "imagecheck-0 pulls a:1 with Never but app pulls it with Always: set imagecheck-0 to Always",
             Some("imagecheck-0 now pulls a:1 with Always instead of Never, as app needs"),
@@ -86,13 +97,12 @@ fn rules_that_repair() {
     }
 }
 
-/// What nobody can repair rejects in `Fix` as well.
 #[test]
-fn rules_that_cannot_repair() {
+fn a_finding_without_a_repair_has_the_same_sentence_in_fix_and_reject() {
     let same = digest(1);
-    let mut running = pod("a:2", "IfNotPresent");
-    running["oldObject"] = pod("a:1", "IfNotPresent")["object"].take();
-    running["operation"] = "UPDATE".into();
+    let mut update = pod("a:2", "IfNotPresent");
+    update["oldObject"] = pod("a:1", "IfNotPresent")["object"].take();
+    update["operation"] = "UPDATE".into();
     let cases = [
         (
             pod("NGINX", "Always"),
@@ -105,17 +115,17 @@ fn rules_that_cannot_repair() {
             "app pulls a:1, but images.requireAlways has a and images.forbidAlways has a:1: take one out of the policy's settings".to_owned(),
         ),
         (
-            running,
+            update,
             json!({"images": {"requireAlways": ["a"]}}),
             "app pulls a:2 with IfNotPresent but images.requireAlways has a: a running Pod's policy can't change, recreate it with Always".to_owned(),
         ),
         (
-            checked([&format!("a:1@{same}"), "Never"], [&format!("a:2@{same}"), "Always"]),
+            pod_with_check([&format!("a:1@{same}"), "Never"], [&format!("a:2@{same}"), "Always"]),
             json!({"images": {"forbidAlways": ["a:1"]}}),
             format!("imagecheck-0 may not pull a:1@{same} with Always (images.forbidAlways), but app does: set app to IfNotPresent"),
         ),
         (
-            checked(["docker.io/library/a:1", "Always"], ["a:1", "Always"]),
+            pod_with_check(["docker.io/library/a:1", "Always"], ["a:1", "Always"]),
             json!({"imageChecks": {"coverage": "Reject"}}),
             "app has no check of its own, a:1 is checked as docker.io/library/a:1: a node asks the registry again for another spelling, write both alike or add a check with Always".to_owned(),
         ),
@@ -132,48 +142,45 @@ fn rules_that_cannot_repair() {
     }
 }
 
-/// What a registry's answer means, in the modes that tell and after the repair.
 #[test]
-fn registries() {
+fn a_registry_answer_has_a_sentence_and_a_warning() {
     let digest = digest(1);
-    let asks_for = |policy: &str, registry: Value, mode: &str, answer: Result<&str, &str>| {
-        let pod = pod("a:1", policy);
-        let mut table = Table::default();
-        let answer = answer.map(str::to_owned).map_err(str::to_owned);
-        table.answers.insert("docker.io/library/a:1".into(), answer);
+    let answer_to_pod = |policy: &str, registry: Value, mode: &str, answer: Result<&str, &str>| {
+        let answer = answer.map(str::to_owned);
+        let mut registries = registry_with_answers(&[("docker.io/library/a:1", answer)]);
         let settings =
             json!({"mode": mode, "registry": registry, "imageChecks": {"coverage": "Off"}});
-        validate_with(&pod, &settings, &mut table)
+        validate_with(&pod("a:1", policy), &settings, &mut registries)
     };
-    let asks = |registry, mode, answer| asks_for("Always", registry, mode, answer);
-    let pin = asks(json!({"lookup": "Pin"}), "Reject", Ok(&digest));
+    let answer_to_always = |registry, mode, answer| answer_to_pod("Always", registry, mode, answer);
+    let pin = answer_to_always(json!({"lookup": "Pin"}), "Reject", Ok(&digest));
     assert_eq!(
         pin.message(),
         format!("app pulls a:1 by its tag: set its image to a:1@{digest} with IfNotPresent")
     );
-    let away = Err("Server error: url x, code: 503");
-    let gone = "docker.io/library/a:1 has a registry that gives no answer: try again later";
-    let cached = json!({"lookup": "Verify", "onUnreachable": "UseCached"});
+    let unreachable = Err("Server error: url x, code: 503");
+    let start = "docker.io/library/a:1 has a registry that gives no answer: try again later";
+    let use_cached = json!({"lookup": "Verify", "onUnreachable": "UseCached"});
     assert_eq!(
-        asks(cached.clone(), "Reject", away).message(),
+        answer_to_always(use_cached.clone(), "Reject", unreachable).message(),
         "app pulls a:1 with Always but its registry gives no digest: set app to IfNotPresent"
     );
-    let rejects = json!({"lookup": "Verify", "onUnreachable": "Reject"});
+    let reject = json!({"lookup": "Verify", "onUnreachable": "Reject"});
     assert_eq!(
-        asks(rejects, "Fix", away).message(),
+        answer_to_always(reject, "Fix", unreachable).message(),
         "app's image a:1 has a registry that gives no answer: try again later"
     );
-    let keeps = json!({"lookup": "Verify"});
+    let keep_tag = json!({"lookup": "Verify"});
     for (registry, policy, mode, end) in [
-        (&cached, "Always", "Fix", " (cached copy allowed)"),
-        (&cached, "Always", "Warn", ""),
-        (&cached, "IfNotPresent", "Fix", " (kept as it is)"),
-        (&cached, "IfNotPresent", "Warn", " (kept as it is)"),
-        (&keeps, "Always", "Fix", " (kept as it is)"),
-        (&keeps, "Always", "Warn", " (kept as it is)"),
+        (&use_cached, "Always", "Fix", " (cached copy allowed)"),
+        (&use_cached, "Always", "Warn", ""),
+        (&use_cached, "IfNotPresent", "Fix", " (kept as it is)"),
+        (&use_cached, "IfNotPresent", "Warn", " (kept as it is)"),
+        (&keep_tag, "Always", "Fix", " (kept as it is)"),
+        (&keep_tag, "Always", "Warn", " (kept as it is)"),
     ] {
-        let answer = asks_for(policy, registry.clone(), mode, away);
-        let warning = format!("{gone}{end}");
+        let answer = answer_to_pod(policy, registry.clone(), mode, unreachable);
+        let warning = format!("{start}{end}");
         assert!(
             answer.warnings().contains(&&*warning),
             "{mode}: {:?}",
@@ -182,27 +189,37 @@ fn registries() {
     }
 }
 
-/// A registry is asked only where its answer can make a difference.
 #[test]
-fn nobody_is_asked_for_a_pod_that_is_rejected_anyway() {
-    let with_digest = format!("b:latest@{}", digest(1));
-    let two = pod_create(&json!({"containers": [
-        {"name": "a", "image": "a:1", "imagePullPolicy": "IfNotPresent"},
-        {"name": "b", "image": with_digest, "imagePullPolicy": "Always"},
-    ]}));
-    for (pod, default, lookup) in [
-        // No answer changes a policy.
-        (pod("a:1", "IfNotPresent"), "Always", "Verify"),
-        // A pin does, but an image with a digest needs none.
-        (two, "IfNotPresent", "Pin"),
+fn a_message_has_at_most_twenty_findings_and_counts_the_rest() {
+    let twentieth = "c19 has no valid image in spec.containers[19].image: \"Bad\" can't be pulled, \
+                    its repository has upper-case letters";
+    for (count, last) in [
+        (20, twentieth),
+        (21, "and 1 more finding"),
+        (23, "and 3 more findings"),
     ] {
-        let settings = json!({
-            "mode": "Reject",
-            "defaults": {"imagePullPolicy": default},
-            "registry": {"lookup": lookup, "onUnreachable": "KeepTag"},
-        });
-        let mut table = Table::default();
-        assert!(!validate_with(&pod, &settings, &mut table).accepted());
-        assert!(table.asked.is_empty(), "{:?}", table.asked);
+        let pod = pod_create(&json!({"containers": numbered_containers(count, "Bad")}));
+        let answer = validate(&pod, &json!({}));
+        let sentences: Vec<&str> = answer.message().split("; ").collect();
+        assert_eq!(sentences.len(), count.min(21), "{count}");
+        assert_eq!(sentences.last(), Some(&last));
+        assert_eq!(answer.audited("findings").len(), count);
+    }
+}
+
+#[test]
+fn an_answer_has_at_most_ten_warnings_and_the_last_counts_the_rest() {
+    let settings = json!({"mode": "Warn", "images": {"forbidNever": ["*"]}});
+    for (count, end) in [
+        (10, "c9 pulls a:1 with Never"),
+        (11, "and 2 more warnings"),
+        (12, "and 3 more warnings"),
+        (15, "and 6 more warnings"),
+    ] {
+        let pod = pod_create(&json!({"containers": numbered_containers(count, "a:1")}));
+        let answer = validate(&pod, &settings);
+        assert_eq!(answer.warnings().len(), 10, "{count}");
+        let last = answer.warnings()[9];
+        assert!(last.starts_with(end), "{count}: {last}");
     }
 }

@@ -1,8 +1,9 @@
-//! The platforms that an image has, against those that its Pod asks for.
+//! The setting `registry.platform`: compares the platforms of an image with those that its Pod asks
+//! for.
 
 mod common;
 
-use common::{Table, digest, pod_create, validate_with};
+use common::{FakeRegistry, digest, pod_create, validate_with};
 use oci_spec::image::{Arch, Os, Platform, PlatformBuilder};
 use serde_json::{Value, json};
 
@@ -17,16 +18,17 @@ fn platform(os: &str, architecture: &str, variant: Option<&str>) -> Platform {
     .expect("a platform")
 }
 
-fn table(platforms: Option<Vec<Platform>>) -> Table {
+/// A registry in which the image `a:1` has these platforms.
+fn registry_with_platforms(platforms: Option<Vec<Platform>>) -> FakeRegistry {
     let image = format!("docker.io/library/a@{}", digest(1));
-    Table {
+    FakeRegistry {
         answers: [
             ("docker.io/library/a:1".to_owned(), Ok(digest(1))),
             (image.clone(), Ok(digest(1))),
         ]
         .into(),
         platforms: [(image, Ok(platforms))].into(),
-        ..Table::default()
+        ..FakeRegistry::default()
     }
 }
 
@@ -41,25 +43,25 @@ fn term(key: &str, operator: &str, values: &[&str]) -> Value {
 
 const ARCH: &str = "kubernetes.io/arch";
 
-/// What is said of a Pod whose image has amd64 and arm/v7 for Linux.
-fn told(fields: &Value, image: &str) -> (String, Vec<String>) {
+/// The message and the calls for a Pod with these fields. Its image has amd64 and arm/v7 for Linux.
+fn message_and_calls(fields: &Value, image: &str) -> (String, Vec<String>) {
     let mut spec =
         json!({"containers": [{"name": "app", "image": image, "imagePullPolicy": "IfNotPresent"}]});
     for (key, value) in fields.as_object().expect("fields") {
         spec[key] = value.clone();
     }
-    let mut table = table(Some(vec![
+    let mut registry = registry_with_platforms(Some(vec![
         platform("linux", "amd64", None),
         platform("linux", "arm", Some("v7")),
         platform("unknown", "unknown", None),
     ]));
     let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
-    let answer = validate_with(&pod_create(&spec), &settings, &mut table);
-    (answer.message().to_owned(), table.asked)
+    let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
+    (answer.message().to_owned(), registry.asked)
 }
 
 #[test]
-fn an_image_has_what_its_pod_asks_for_or_it_is_told() {
+fn an_image_that_lacks_the_platform_of_its_pod_is_found() {
     let lacks = |wanted: &str, field: &str| {
         format!(
             "app's image a:1 has linux/amd64, linux/arm/v7 only, but the Pod asks for {wanted}: build it for {wanted} or change {field}"
@@ -88,7 +90,7 @@ fn an_image_has_what_its_pod_asks_for_or_it_is_told() {
             json!({"nodeSelector": {ARCH: "arm64"}, "os": {"name": "linux"}}),
             lacks("linux/arm64", "spec.nodeSelector"),
         ),
-        // Each platform that the terms let it start on has to exist.
+        // The terms are alternatives. Each platform that they allow has to exist.
         (
             json!({"affinity": affinity(&[term(ARCH, "In", &["amd64", "arm"])])}),
             String::new(),
@@ -101,12 +103,12 @@ fn an_image_has_what_its_pod_asks_for_or_it_is_told() {
             json!({"affinity": affinity(&[term(ARCH, "In", &["amd64"]), term(ARCH, "In", &["riscv64"])])}),
             lacks("riscv64", "spec.affinity"),
         ),
-        // Both have to hold.
+        // The node selector and the affinity have to hold both, so s390x is not asked for.
         (
             json!({"nodeSelector": {ARCH: "amd64"}, "affinity": affinity(&[term(ARCH, "In", &["amd64", "s390x"])])}),
             String::new(),
         ),
-        // Only In counts, and what is no such thing asks for nothing.
+        // Only `In` counts. Other keys and malformed fields ask for no platform.
         (
             json!({"affinity": affinity(&[term(ARCH, "NotIn", &["amd64"])])}),
             String::new(),
@@ -118,25 +120,35 @@ fn an_image_has_what_its_pod_asks_for_or_it_is_told() {
         (json!({"affinity": 7, "nodeSelector": []}), String::new()),
     ];
     for (fields, expected) in cases {
-        assert_eq!(told(&fields, "a:1").0, expected, "{fields}");
+        assert_eq!(message_and_calls(&fields, "a:1").0, expected, "{fields}");
     }
 }
 
 #[test]
-fn a_lookup_is_two_calls_and_a_digest_is_looked_up_too() {
+fn a_lookup_makes_two_calls_and_digests_are_looked_up_too() {
     let by_digest = format!("docker.io/library/a@{}", digest(1));
     let arm64 = json!({"nodeSelector": {ARCH: "arm64"}});
-    assert_eq!(told(&arm64, "a:1").1, ["docker.io/library/a:1", &by_digest]);
-    let (message, asked) = told(&arm64, &format!("a@{}", digest(1)));
+    assert_eq!(
+        message_and_calls(&arm64, "a:1").1,
+        ["docker.io/library/a:1", &by_digest]
+    );
+    let (message, asked) = message_and_calls(&arm64, &format!("a@{}", digest(1)));
     assert!(message.contains("linux/amd64"), "{message}");
     assert_eq!(asked, [&*by_digest, &*by_digest]);
-    // A Pod that asks for nothing asks nobody.
-    assert_eq!(told(&json!({}), "a:1").1, ["docker.io/library/a:1"]);
-    assert!(told(&json!({}), &format!("a@{}", digest(1))).1.is_empty());
+    // A Pod that asks for no platform needs no second call, and none for a digest.
+    assert_eq!(
+        message_and_calls(&json!({}), "a:1").1,
+        ["docker.io/library/a:1"]
+    );
+    assert!(
+        message_and_calls(&json!({}), &format!("a@{}", digest(1)))
+            .1
+            .is_empty()
+    );
 }
 
 #[test]
-fn it_warns_in_every_mode_and_pins_the_index() {
+fn warn_gives_a_warning_in_every_mode_and_the_index_is_pinned() {
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
@@ -144,7 +156,7 @@ fn it_warns_in_every_mode_and_pins_the_index() {
     for mode in ["Fix", "Reject", "Warn"] {
         let lookup = if mode == "Fix" { "Pin" } else { "Verify" };
         let settings = json!({"mode": mode, "registry": {"lookup": lookup, "platform": "Warn"}});
-        let mut registry = table(Some(vec![platform("linux", "amd64", None)]));
+        let mut registry = registry_with_platforms(Some(vec![platform("linux", "amd64", None)]));
         let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
         assert!(answer.accepted(), "{mode}");
         assert_eq!(
@@ -163,23 +175,27 @@ fn it_warns_in_every_mode_and_pins_the_index() {
 }
 
 #[test]
-fn an_image_without_an_index_has_nothing_to_say() {
+fn an_image_without_an_index_gives_no_finding() {
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
     });
     let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
-    let answer = validate_with(&pod_create(&spec), &settings, &mut table(None));
+    let answer = validate_with(
+        &pod_create(&spec),
+        &settings,
+        &mut registry_with_platforms(None),
+    );
     assert!(answer.accepted() && answer.warnings().is_empty());
 }
 
 #[test]
-fn a_host_that_refuses_manifests_says_which_capability() {
+fn a_host_that_refuses_manifests_gives_a_warning_that_names_the_capability() {
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
     });
-    let mut registry = table(None);
+    let mut registry = registry_with_platforms(None);
     let refused = "Host error: Policy has not been granted access to the 'oci/v1/oci_manifest' host capability.";
     for answer in registry.platforms.values_mut() {
         *answer = Err(refused.to_owned());
@@ -190,20 +206,20 @@ fn a_host_that_refuses_manifests_says_which_capability() {
     assert!(answer.warnings()[0].contains("oci/v1/oci_manifest"));
 }
 
-/// What is looked up for the platform alone: with `Warn` its failure rejects nobody.
+/// An image with a digest is looked up for its platforms only.
 #[test]
-fn a_failure_of_a_warning_rejects_nobody() {
+fn a_failed_lookup_for_a_warning_never_rejects() {
     let digest = digest(1);
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": format!("a@{digest}"), "imagePullPolicy": "IfNotPresent"}],
     });
-    let manifest = |platforms: &str| json!({"registry": {"lookup": "Verify", "platform": platforms, "onUnknown": "Reject"}});
+    let settings = |platform: &str| json!({"registry": {"lookup": "Verify", "platform": platform, "onUnknown": "Reject"}});
     for (platform, accepted) in [("Warn", true), ("Reject", false)] {
         let answer = validate_with(
             &pod_create(&spec),
-            &manifest(platform),
-            &mut Table::default(),
+            &settings(platform),
+            &mut FakeRegistry::default(),
         );
         assert_eq!(answer.accepted(), accepted, "{platform}");
         assert_eq!(
@@ -213,9 +229,9 @@ fn a_failure_of_a_warning_rejects_nobody() {
     }
 }
 
-/// What is unknown in one part only is a platform, and not the Pod's.
+/// An attestation has `unknown` as its operating system and as its architecture.
 #[test]
-fn only_attestations_are_left_out() {
+fn only_attestations_do_not_count_as_platforms() {
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
@@ -226,7 +242,7 @@ fn only_attestations_are_left_out() {
         ("linux", "unknown", false),
         ("unknown", "amd64", false),
     ] {
-        let mut registry = table(Some(vec![platform(os, architecture, None)]));
+        let mut registry = registry_with_platforms(Some(vec![platform(os, architecture, None)]));
         let answer = validate_with(&pod_create(&spec), &settings, &mut registry);
         assert_eq!(answer.accepted(), accepted, "{os}/{architecture}");
     }

@@ -1,17 +1,19 @@
-//! What an UPDATE of a Pod examines: what is new in it.
+//! An UPDATE of a Pod: only its new containers and changed images are examined.
 
 mod common;
 
 use common::{pod_create, validate};
 use serde_json::{Value, json};
 
-fn update(list: &str, stored: &Value, brought: &Value, sub_resource: &str) -> Value {
+/// An UPDATE of a Pod whose list `list` has the item `stored` before and the item `requested`
+/// after.
+fn pod_update(list: &str, stored: &Value, requested: &Value, sub_resource: &str) -> Value {
     let spec = |item: &Value| {
         let mut spec = json!({"containers": [{"name": "app", "image": "app:1"}]});
         spec[list] = json!([item]);
         pod_create(&spec)
     };
-    let mut request = spec(brought);
+    let mut request = spec(requested);
     request["oldObject"] = spec(stored)["object"].take();
     request["operation"] = "UPDATE".into();
     request["subResource"] = sub_resource.into();
@@ -19,7 +21,7 @@ fn update(list: &str, stored: &Value, brought: &Value, sub_resource: &str) -> Va
 }
 
 #[test]
-fn only_what_is_new_is_examined() {
+fn only_new_containers_and_changed_images_are_examined() {
     let container =
         |name: &str, image: &str| json!({"name": name, "image": image, "imagePullPolicy": "Never"});
     let stored = container("c", "a:1");
@@ -27,7 +29,7 @@ fn only_what_is_new_is_examined() {
     let (other_image, other_name) = (container("c", "a:2"), container("d", "a:2"));
     let no_image = container("d", "");
     let ephemeral = ("ephemeralContainers", "ephemeralcontainers");
-    for ((list, sub_resource), brought, examined) in [
+    for ((list, sub_resource), requested, examined) in [
         (("containers", ""), &same, false),
         (("containers", ""), &other_image, true),
         (("containers", ""), &other_name, true),
@@ -37,11 +39,11 @@ fn only_what_is_new_is_examined() {
         (("containers", "ephemeralcontainers"), &other_image, false),
         (("containers", "resize"), &other_image, false),
         (ephemeral, &same, false),
-        // Containers that are there can't change, whatever a request brings.
+        // The API server refuses a change of an ephemeral container that exists.
         (ephemeral, &other_image, false),
         (ephemeral, &other_name, true),
     ] {
-        let request = update(list, &stored, brought, sub_resource);
+        let request = pod_update(list, &stored, requested, sub_resource);
         let answer = validate(
             &request,
             &json!({"images": {"forbidNever": ["a"]}, "mode": "Reject"}),
@@ -49,7 +51,7 @@ fn only_what_is_new_is_examined() {
         assert_eq!(
             answer.accepted(),
             !examined,
-            "{list} {sub_resource} {brought}"
+            "{list} {sub_resource} {requested}"
         );
     }
 }

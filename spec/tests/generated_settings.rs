@@ -1,0 +1,46 @@
+//! The generator of random settings writes every setting. The comparison with the specification
+//! never sees a setting that the generator doesn't write.
+
+#[path = "../../tests/common/every_setting.rs"]
+mod every_setting;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use consistent_pull_policy_spec::generate::{bytes, case};
+use every_setting::every_setting;
+
+/// The rarest value comes about once in twenty cases.
+const CASES: u64 = 2_000;
+
+/// Each value of a boolean or an enum is written, except for the default: it applies if the
+/// generator leaves the setting out.
+#[test]
+fn the_generator_writes_every_setting_with_each_of_its_plain_values() {
+    let settings = every_setting();
+    let mut written: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for number in 0..CASES {
+        let random = case(&bytes(1, number)).settings;
+        for setting in &settings {
+            let pointer = format!("/{}", setting.path.replace('.', "/"));
+            if let Some(value) = random.pointer(&pointer).filter(|value| !value.is_null()) {
+                let values = written.entry(&setting.path).or_default();
+                values.insert(value.to_string());
+            }
+        }
+    }
+    let file = "spec/src/generate/settings.rs";
+    let mut problems = Vec::new();
+    for setting in &settings {
+        let path = setting.path.as_str();
+        let Some(written) = written.get(path) else {
+            problems.push(format!("{path} is never written by {file}"));
+            continue;
+        };
+        for value in &setting.plain_values {
+            if *value != setting.default && !written.contains(&value.to_string()) {
+                problems.push(format!("{path} is never {value} in {file}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}

@@ -1,0 +1,168 @@
+//! Every setting is listed in the README, in docs/settings.md, in the form and in the generators of
+//! random settings. The list of settings comes from their JSON Schema. A failure has one line for
+//! each place where a setting was forgotten, with the setting and the file.
+
+#[path = "common/every_setting.rs"]
+mod every_setting;
+
+use std::fs;
+use std::path::Path;
+
+use every_setting::{Setting, every_setting};
+use serde_json::Value;
+
+/// The file with the table of all settings and their defaults.
+const TABLE: &str = "docs/settings.md";
+
+/// Settings that the form can't show, with the reason. The YAML editor beside the form has them.
+const NOT_IN_THE_FORM: [(&str, &str); 2] = [
+    ("imageChecks.template", "it is a whole container"),
+    ("registry.overrides", "it is a list of maps"),
+];
+
+fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The cells of all rows of the tables in a Markdown text.
+fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
+    markdown
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'))
+        .map(|row| row.split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// How a table writes a default. An empty list is a word there, and a default that is not set is an
+/// empty cell.
+fn is_written_as(default: &Value, cell: &str) -> bool {
+    match default {
+        Value::Null => cell.is_empty(),
+        Value::Array(list) if list.is_empty() => matches!(cell, "none" | "all"),
+        Value::Array(list) => {
+            let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            cell == format!("`[{}]`", words.join(", "))
+        }
+        Value::String(word) => cell == format!("`{word}`"),
+        other => cell == format!("`{other}`"),
+    }
+}
+
+/// The lines of a failure, or nothing.
+fn fail_if_any(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn the_table_has_every_setting_with_its_default() {
+    let text = read(TABLE);
+    let rows = table_rows(&text);
+    let mut problems = Vec::new();
+    for Setting { path, default, .. } in every_setting() {
+        let name = format!("`{path}`");
+        let mut defaults = rows
+            .iter()
+            .filter(|row| row[0] == name)
+            .filter_map(|row| row.get(1))
+            .peekable();
+        if defaults.peek().is_none() {
+            problems.push(format!("{path} has no row in the table of {TABLE}"));
+        } else if !defaults.any(|cell| is_written_as(&default, cell)) {
+            problems.push(format!(
+                "{path} has another default than {default} in the table of {TABLE}"
+            ));
+        }
+    }
+    fail_if_any(&problems);
+}
+
+#[test]
+fn the_docs_have_a_heading_or_a_row_for_every_setting() {
+    let text = read("docs/settings.md");
+    let rows = table_rows(&text);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("##")).collect();
+    let mut problems = Vec::new();
+    for Setting { path, .. } in every_setting() {
+        let name = format!("`{path}`");
+        let found = headings.iter().any(|heading| heading.contains(&name))
+            || rows.iter().any(|row| row[0] == name);
+        if !found {
+            problems.push(format!(
+                "{path} has neither a heading nor a row in docs/settings.md"
+            ));
+        }
+    }
+    fail_if_any(&problems);
+}
+
+#[test]
+fn the_form_has_a_question_for_every_setting() {
+    let form: Value = yaml_serde::from_str(&read("questions-ui.yml")).expect("YAML");
+    let questions = form["questions"].as_array().expect("questions");
+    let settings = every_setting();
+    let mut problems = Vec::new();
+    for Setting {
+        path,
+        default,
+        plain_values,
+    } in &settings
+    {
+        let question = questions.iter().find(|one| one["variable"] == **path);
+        let excepted = NOT_IN_THE_FORM.iter().find(|(except, _)| except == path);
+        match (question, excepted) {
+            (None, None) => {
+                problems.push(format!("{path} has no question in questions-ui.yml"));
+            }
+            (Some(_), Some((_, reason))) => {
+                problems.push(format!("{path} has a question, although {reason}"));
+            }
+            (Some(question), None) => {
+                if question["default"] != *default {
+                    problems.push(format!(
+                        "{path} has another default than {default} in questions-ui.yml"
+                    ));
+                }
+                let options = question["options"].as_array().into_iter().flatten();
+                let mut options: Vec<&str> = options.filter_map(Value::as_str).collect();
+                let mut words: Vec<&str> = plain_values.iter().filter_map(Value::as_str).collect();
+                options.sort_unstable();
+                words.sort_unstable();
+                if options != words {
+                    problems.push(format!(
+                        "{path} has other options than {words:?} in questions-ui.yml"
+                    ));
+                }
+            }
+            (None, Some(_)) => {}
+        }
+    }
+    let is_setting = |path: &str| settings.iter().any(|setting| setting.path == path);
+    for question in questions {
+        let path = question["variable"].as_str().expect("a variable");
+        if !is_setting(path) {
+            problems.push(format!("{path} is no setting, but in questions-ui.yml"));
+        }
+    }
+    for (path, _) in NOT_IN_THE_FORM {
+        assert!(is_setting(path), "{path} is no setting");
+    }
+    fail_if_any(&problems);
+}
+
+/// The generator of the specification has a test of its own, which runs it:
+/// `spec/tests/generated_settings.rs`.
+#[test]
+fn the_generator_of_the_property_tests_writes_every_setting() {
+    let file = "tests/properties/generate.rs";
+    let text = read(file);
+    let mut problems = Vec::new();
+    for setting in every_setting() {
+        // The generator nests the sections, so it has the last part of a path only.
+        let key = setting.path.rsplit('.').next().expect("a path has a part");
+        if !text.contains(&format!("\"{key}\"")) {
+            problems.push(format!("{} is not in {file}", setting.path));
+        }
+    }
+    fail_if_any(&problems);
+}
