@@ -31,7 +31,7 @@ image=$(annotation ociUrl)
 while IFS=: read -r file line reference; do
   [[ $reference == "$image:v$version" ]] ||
     wrong "$file, line $line: $reference is not $image:v$version"
-done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md SECURITY.md docs examples)
+done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md .github docs examples)
 
 ${XTASK:-cargo --locked xtask} artifacthub --check || status=1
 
