@@ -1,5 +1,5 @@
 # registry: what becomes of lookups that fail, with a real registry, one that is stopped, and one
-# that fails on demand (xtask/src/commands/faulty_registry.rs).
+# that fails on demand (e2e-tests/faulty-registry).
 
 load lib
 load registry/lib

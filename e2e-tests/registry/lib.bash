@@ -1,7 +1,7 @@
 # Registries for the end-to-end tests, on free ports of the loopback, and what lookups have to be.
 #
 # `start_registry` starts Debian's docker-registry, `start_faulty_registry` one that fails on demand
-# (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a network. Whatever a file
+# (e2e-tests/faulty-registry). `publish` fills a registry without a network. Whatever a file
 # starts in setup_file, `stop_servers` stops in its teardown_file.
 #
 # `consult` is `evaluate` for requests that lead to lookups. It records each host call and checks
@@ -98,7 +98,7 @@ YAML
 # start_faulty_registry: prints its address. `requests` tells what it was asked.
 start_faulty_registry() {
   local port
-  start faulty "$XTASK" faulty-registry
+  start faulty "${XTASK%/*}/faulty-registry"
   port=$(port_of faulty '1s/^\([0-9]*\)$/\1/p') &&
     started faulty "127.0.0.1:$port"
 }

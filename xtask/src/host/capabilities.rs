@@ -1,16 +1,16 @@
-//! What a policy may ask of its host, by waPC host calls, and who answers.
+//! Host capabilities: the answers to a policy's waPC host calls.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Whoever answers a policy's host calls: this host's own [`HostFunctions`], or any closure.
-pub trait Capabilities: Send + Sync {
+/// Answers a policy's host calls. A closure is an implementation too.
+pub(crate) trait Capabilities: Send + Sync {
     /// Answers a host call.
     ///
     /// # Errors
-    /// The text that the guest gets.
+    /// With the text that the guest gets.
     fn call(
         &self,
         binding: &str,
@@ -35,10 +35,8 @@ where
     }
 }
 
-/// For a policy that asks for nothing: its log is printed, and each capability is refused in the real
-/// hosts' words.
-#[must_use]
-pub fn nothing_granted() -> Arc<dyn Capabilities> {
+/// Prints the policy's log and refuses every other host call, with the text of the real hosts.
+pub(crate) fn nothing_granted() -> Arc<dyn Capabilities> {
     Arc::new(
         |_: &str, namespace: &str, operation: &str, payload: &[u8]| match (namespace, operation) {
             ("tracing", "log") => {
@@ -50,7 +48,7 @@ pub fn nothing_granted() -> Arc<dyn Capabilities> {
     )
 }
 
-/// The real hosts' words for a capability that was not granted.
+/// The text with which the real hosts refuse a capability that was not granted.
 pub(crate) fn refusal(capability: &str) -> String {
     format!(
         "Policy has not been granted access to the '{capability}' host capability. \
@@ -58,8 +56,8 @@ pub(crate) fn refusal(capability: &str) -> String {
     )
 }
 
-/// Prints a log entry of the policy, those below `info` only when `verbose`. One that is no log entry
-/// is printed as it is: it is the policy's author who looks.
+/// Prints a log entry of the policy. An entry below `info` is printed only when `verbose`. A payload
+/// that is no log entry is printed unchanged, for the policy's author.
 pub(crate) fn log(payload: &[u8], verbose: bool) {
     let Ok(entry) = serde_json::from_slice::<LogEntry>(payload) else {
         eprintln!("policy log: {}", String::from_utf8_lossy(payload));
@@ -72,7 +70,7 @@ pub(crate) fn log(payload: &[u8], verbose: bool) {
     }
 }
 
-/// A log entry as the policy SDK's drain writes it.
+/// A log entry in the format of Kubewarden's SDK.
 #[derive(Deserialize)]
 struct LogEntry {
     level: String,

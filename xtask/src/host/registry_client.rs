@@ -1,9 +1,12 @@
-//! What registries know, on the client crate that Kubewarden uses, so that a
-//! policy hears of a registry's answer in the same words as on a cluster.
+//! Questions to registries, with the client crate that Kubewarden uses. So a policy gets a registry's
+//! answer in the same words as on a cluster.
 //!
-//! Three things differ from the real host on purpose: requests have a time limit (there a registry
-//! that never answers holds the policy, and each policy after it, for minutes), nothing is cached
-//! (a run is one request), and the error text is the same whether or not `RUST_BACKTRACE` is set.
+//! Three things differ from the real host on purpose:
+//!
+//! - Requests have a time limit. In the real host, a registry that never answers blocks the policy,
+//!   and each policy after it, for minutes.
+//! - No answer is cached, because a run is one request.
+//! - The error text doesn't depend on `RUST_BACKTRACE`.
 
 use std::error::Error;
 use std::fmt;
@@ -20,30 +23,30 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::functions::{Failure, Question, Registries};
+use super::registry_calls::{Registries, RegistryCall, RegistryFailure};
 use super::sources::Sources;
 
-/// Answers from the registries themselves.
-pub(crate) struct RealRegistries {
+/// A client of registries.
+pub(crate) struct RegistryClient {
     sources: Sources,
     docker_config: Option<PathBuf>,
     time_limit: Option<Duration>,
     verbose: bool,
 }
 
-/// One way to speak to a registry.
-pub(crate) enum Attempt {
-    /// With the system's certificate authorities and these.
+/// A protocol for the connection to a registry.
+pub(crate) enum Transport {
+    /// HTTPS, with the system's certificate authorities and these.
     Https(Vec<Certificate>),
-    /// With any certificate.
+    /// HTTPS, with any certificate.
     HttpsUnverified,
-    /// Without TLS.
+    /// HTTP.
     Http,
 }
 
-impl RealRegistries {
-    /// `docker_config` is a directory with Docker's `config.json`, or such a file; without it
-    /// `$DOCKER_CONFIG` and `~/.docker` count. `time_limit` is for connecting and for each read.
+impl RegistryClient {
+    /// `docker_config` is a directory with Docker's `config.json`, or such a file. Its default is
+    /// `$DOCKER_CONFIG`, else `~/.docker`. `time_limit` applies to a connection and to each read.
     pub(crate) fn new(
         sources: Sources,
         docker_config: Option<&Path>,
@@ -65,8 +68,8 @@ impl RealRegistries {
         }
     }
 
-    /// A client that speaks so.
-    pub(crate) fn client(&self, attempt: &Attempt) -> Result<Client, OciDistributionError> {
+    /// A client with this protocol.
+    pub(crate) fn client(&self, transport: &Transport) -> Result<Client, OciDistributionError> {
         let proxies = self.sources.proxies();
         let mut config = ClientConfig {
             http_proxy: proxies.http,
@@ -76,18 +79,18 @@ impl RealRegistries {
             read_timeout: self.time_limit,
             ..ClientConfig::default()
         };
-        match attempt {
-            Attempt::Https(certificates) => {
+        match transport {
+            Transport::Https(certificates) => {
                 config.extra_root_certificates.clone_from(certificates);
             }
-            Attempt::HttpsUnverified => config.accept_invalid_certificates = true,
-            Attempt::Http => config.protocol = ClientProtocol::Http,
+            Transport::HttpsUnverified => config.accept_invalid_certificates = true,
+            Transport::Http => config.protocol = ClientProtocol::Http,
         }
         // `Client::new` would panic where the system has no CA certificates.
         Client::try_from(config)
     }
 
-    /// What Docker's configuration has for a registry.
+    /// The credentials in Docker's configuration for a registry.
     pub(crate) fn credentials(&self, registry: &str) -> RegistryAuth {
         let credential = match &self.docker_config {
             Some(path) => match File::open(path) {
@@ -121,37 +124,37 @@ impl RealRegistries {
         }
     }
 
-    /// The ways to speak to a registry, best first. The worse ones only where the sources file calls
-    /// it insecure, or somebody else `trusts` it.
-    pub(crate) fn attempts(&self, registry: &str, trusted: bool) -> Result<Vec<Attempt>> {
-        let mut attempts = vec![Attempt::Https(self.sources.certificates(registry)?)];
+    /// The protocols to try with a registry, in this order. Only HTTPS with a valid certificate, unless
+    /// the sources file calls the registry insecure or the caller `trusted` it.
+    pub(crate) fn transports(&self, registry: &str, trusted: bool) -> Result<Vec<Transport>> {
+        let mut transports = vec![Transport::Https(self.sources.certificates(registry)?)];
         if trusted || self.sources.insecure.contains(registry) {
-            attempts.extend([Attempt::HttpsUnverified, Attempt::Http]);
+            transports.extend([Transport::HttpsUnverified, Transport::Http]);
         }
-        Ok(attempts)
+        Ok(transports)
     }
 
     async fn fetch(
         &self,
         reference: &Reference,
-        question: &Question,
+        call: &RegistryCall,
     ) -> Result<String, RegistryError> {
-        // What the real host parses to find host and port: a port that is none fails here.
+        // The real host parses this URL to find host and port, so an invalid port fails here.
         url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
         let registry = reference.registry();
         let credentials = self.credentials(registry);
-        let attempts = self
-            .attempts(registry, false)
+        let transports = self
+            .transports(registry, false)
             .map_err(|error| RegistryError::Certificate(format!("{error:#}")))?;
         let mut last = None;
-        for attempt in &attempts {
-            let answer = match self.client(attempt) {
-                Ok(client) => match question {
-                    Question::OciManifestDigest { .. } => client
+        for transport in &transports {
+            let answer = match self.client(transport) {
+                Ok(client) => match call {
+                    RegistryCall::OciManifestDigest { .. } => client
                         .fetch_manifest_digest(reference, &credentials)
                         .await
                         .map(|digest| json!({ "digest": digest })),
-                    Question::OciManifest { .. } => client
+                    RegistryCall::OciManifest { .. } => client
                         .pull_manifest(reference, &credentials)
                         .await
                         .map(|(manifest, _)| json!(manifest)),
@@ -172,25 +175,26 @@ impl RealRegistries {
     }
 }
 
-impl Registries for RealRegistries {
-    fn ask(&self, question: &Question) -> Result<String, Failure> {
-        let (Question::OciManifestDigest { image } | Question::OciManifest { image }) = question;
+impl Registries for RegistryClient {
+    fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
+        let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
+            call;
         let reference: Reference = image.parse().map_err(describe)?;
         let runtime = runtime().map_err(describe)?;
         runtime
-            .block_on(self.fetch(&reference, question))
+            .block_on(self.fetch(&reference, call))
             .map_err(describe)
     }
 }
 
-/// What drives a client's requests.
+/// The runtime for a client's requests.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
 }
 
-/// Gives the client's errors the words that the real host puts before them.
+/// An error of the client, in the words of the real host.
 #[derive(Debug)]
 enum RegistryError {
     Url(url::ParseError),
@@ -219,13 +223,13 @@ impl Error for RegistryError {
     }
 }
 
-/// An error in one line, and with its causes as `anyhow` lays them out in `{:?}`, which is what the
-/// real host hands to the policy; there `RUST_BACKTRACE` would add the host's stack.
-fn describe(error: impl Error + Send + Sync + 'static) -> Failure {
+/// An error in one line, and in the layout of `anyhow`'s `{:?}`, which the real host gives to the
+/// policy. There `RUST_BACKTRACE` would add the host's stack.
+fn describe(error: impl Error + Send + Sync + 'static) -> RegistryFailure {
     let summary = error.to_string();
     let debug = format!("{:?}", anyhow::Error::new(error));
     let details = debug.split("\n\nStack backtrace:").next();
-    Failure {
+    RegistryFailure {
         details: details.unwrap_or_default().to_owned(),
         summary,
     }
@@ -235,20 +239,20 @@ fn describe(error: impl Error + Send + Sync + 'static) -> Failure {
 mod tests {
     use super::*;
 
-    fn ask(image: &str) -> Failure {
-        let registries = RealRegistries::new(
+    fn ask(image: &str) -> RegistryFailure {
+        let registries = RegistryClient::new(
             Sources::default(),
             None,
             Some(Duration::from_secs(5)),
             false,
         );
         let image = image.to_owned();
-        let digest = Question::OciManifestDigest { image };
-        registries.ask(&digest).expect_err("no registry there")
+        let digest = RegistryCall::OciManifestDigest { image };
+        registries.answer(&digest).expect_err("no registry there")
     }
 
     #[test]
-    fn a_reference_that_is_none_is_refused_before_any_registry_is_asked() {
+    fn an_invalid_reference_is_refused_without_a_request() {
         for (image, expected) in [
             ("nginx:", "invalid reference format"),
             ("", "repository name must have at least one component"),
@@ -259,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_connection_is_told_with_its_causes() {
-        // Port 1 of the loopback: nothing listens there, and no name has to be resolved.
+    fn a_refused_connection_is_reported_with_its_causes() {
+        // Nothing listens on port 1 of the loopback, and no name has to be resolved.
         let failure = ask("127.0.0.1:1/a/b:t");
         assert!(
             failure.summary.starts_with(
