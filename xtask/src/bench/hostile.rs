@@ -128,9 +128,9 @@ pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
 }
 
 /// A registry that gives one answer to every lookup: a digest, a manifest or an error.
-fn registry(answer: String) -> Arc<dyn Capabilities> {
-    Arc::new(move |_: &str, _: &str, operation: &str, _: &[u8]| {
-        if operation == "v1/manifest_digest" && answer.starts_with("{\"schema") {
+fn registry(answer: String) -> Capabilities {
+    Arc::new(move |call| {
+        if call.operation == "v1/manifest_digest" && answer.starts_with("{\"schema") {
             return Ok(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(64)).into_bytes());
         }
         if answer.starts_with('{') {

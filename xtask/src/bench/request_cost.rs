@@ -54,7 +54,7 @@ impl MeteredPolicy {
     pub(crate) fn cost(
         &self,
         payload: &[u8],
-        capabilities: &Arc<dyn Capabilities>,
+        capabilities: &Capabilities,
     ) -> Result<(Vec<u8>, RequestCost)> {
         let answer = self.module.validate(capabilities, payload)?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

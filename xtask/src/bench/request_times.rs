@@ -1,7 +1,6 @@
 //! The time of a request, compared with that of a policy that does nothing. The host is built from the
 //! crates of policy-server.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -64,7 +63,7 @@ impl TimedPolicies {
 
 fn once(
     module: &PolicyModule,
-    capabilities: &Arc<dyn Capabilities>,
+    capabilities: &Capabilities,
     scenario: &Scenario,
 ) -> Result<Duration> {
     let begin = Instant::now();

@@ -4,6 +4,7 @@
 //! `kwctl scaffold artifacthub` writes a similar package. It always names `kubewarden` as the provider,
 //! and it has no changes, no logo and no screenshots.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -126,22 +127,18 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
         .filter(|_| earlier.version.as_ref() == Some(&version))
         .unwrap_or_else(|| humantime::format_rfc3339_seconds(SystemTime::now()).to_string());
 
-    let mut kubewarden = vec![
+    let mut kubewarden = BTreeMap::from([
         ("kubewarden/mutation", metadata.mutating.to_string()),
+        ("kubewarden/rules", yaml_serde::to_string(&metadata.rules)?),
         ("kubewarden/questions-ui", read("questions-ui.yml")?),
-    ];
-    if let Some(resources) = optional("io.artifacthub.resources") {
-        kubewarden.push(("kubewarden/resources", resources));
-    }
-    kubewarden.push(("kubewarden/rules", yaml_serde::to_string(&metadata.rules)?));
+    ]);
     if !metadata.context_aware_resources.is_empty() {
         let resources = yaml_serde::to_string(&metadata.context_aware_resources)?;
-        kubewarden.insert(0, ("kubewarden/contextAwareResources", resources));
+        kubewarden.insert("kubewarden/contextAwareResources", resources);
     }
-    let kubewarden: Mapping = kubewarden
-        .into_iter()
-        .map(|(key, value)| (key.into(), value.into()))
-        .collect();
+    if let Some(resources) = optional("io.artifacthub.resources") {
+        kubewarden.insert("kubewarden/resources", resources);
+    }
 
     let authors = optional("io.kubewarden.policy.author").unwrap_or_default();
     let keywords = optional("io.artifacthub.keywords").unwrap_or_default();
@@ -195,7 +192,7 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
             )])]
             .into(),
         ),
-        ("annotations", kubewarden.into()),
+        ("annotations", yaml_serde::to_value(kubewarden)?),
     ]);
     Ok(format!("{HEADER}{}", yaml_serde::to_string(&package)?))
 }

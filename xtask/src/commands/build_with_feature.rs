@@ -26,12 +26,12 @@ pub(crate) fn with_missing_commands(cli: clap::Command) -> clap::Command {
     COMMANDS.iter().fold(cli, |cli, (name, _)| {
         let is_there = cli.find_subcommand(name).is_some();
         let about = "Is compiled when it is first used";
-        let missing = (!is_there).then(|| clap::Command::new(name).about(about));
+        let missing = (!is_there).then(|| clap::Command::new(*name).about(about));
         cli.subcommands(missing)
     })
 }
 
-/// The feature that the command line asks for and that `cli` lacks, as an argument for Cargo.
+/// Cargo's argument for the command on the command line. `None` if `cli` has this command.
 pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
     let asked = env::args().skip(1).find(|word| word != "help")?;
     let (name, feature) = COMMANDS.into_iter().find(|(name, _)| *name == asked)?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::host::request::AdmissionRequest;
 use crate::host::response::AdmissionResponse;
 
-/// What this policy does with an object, the most severe outcome first.
+/// The outcome for an object. The most severe outcome comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
@@ -27,7 +27,7 @@ impl Outcome {
         (Self::Allowed, "allowed"),
     ];
 
-    /// The outcome that a response stands for.
+    /// The outcome of a response.
     pub(crate) fn of(response: &AdmissionResponse) -> Self {
         let warned = response.warnings.as_ref();
         match response {

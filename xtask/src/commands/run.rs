@@ -9,10 +9,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 
 use crate::commands::registry_args::{RegistryArgs, time_limit};
-use crate::host::capabilities::Capabilities;
 use crate::host::policy_artifact;
 use crate::host::policy_module::{Engine, PolicyModule};
-use crate::host::registry_calls::{AllowList, GrantedCapabilities, Registries};
+use crate::host::registry_calls::{AllowList, Registries, granted};
 use crate::host::request::parse_review;
 use crate::host::session::{SessionRecorder, SessionReplayer};
 use crate::host::settings::read_settings;
@@ -79,9 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         recorded = Some((Arc::clone(&session), path));
         registries = session;
     }
-    let granted = GrantedCapabilities::new(allowed, registries, args.registry.verbose);
-    let recorder = Arc::new(TranscriptRecorder::new(Arc::new(granted)));
-    let capabilities: Arc<dyn Capabilities> = Arc::clone(&recorder) as _;
+    let recorder = TranscriptRecorder::default();
+    let capabilities = recorder.record(granted(allowed, registries, args.registry.verbose));
 
     let limit = time_limit(args.timeout_eval_seconds);
     let in_registry = args.module.to_str();

@@ -169,7 +169,7 @@ fn operation(operation: &Value) -> String {
 #[derive(Debug, PartialEq)]
 struct ContainerOrVolume {
     list: &'static str,
-    /// What it is called in the table.
+    /// Its name in the table.
     label: String,
     /// A JSON pointer to the element of its list.
     pointer: String,
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_says_what_changed_and_why() {
+    fn a_row_has_the_change_and_its_rules() {
         let mut after = pod();
         after["spec"]["initContainers"][0]["imagePullPolicy"] = json!("Always");
         after["spec"]["containers"][0]["image"] = json!("app:v2");

@@ -61,11 +61,8 @@ struct ModuleUnderTest(PolicyModule);
 
 impl Policy for ModuleUnderTest {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        let capabilities: Arc<dyn Capabilities> = Arc::new(
-            move |_: &str, namespace: &str, operation: &str, payload: &[u8]| {
-                host(namespace, operation, payload)
-            },
-        );
+        let capabilities: Capabilities =
+            Arc::new(move |call| host(call.namespace, call.operation, call.payload));
         self.0
             .validate(&capabilities, payload)
             .map_err(|error| format!("call: {error}"))
@@ -101,7 +98,7 @@ fn compare<T>(
     compare: impl Fn(T) -> Result<(), Box<Difference>> + Sync,
 ) -> Result<()> {
     let found = AtomicUsize::new(0);
-    let work = || {
+    let work = || -> Result<()> {
         while found.load(Ordering::Relaxed) < args.differences
             && let Some(case) = next()
         {

@@ -5,47 +5,28 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Answers a policy's host calls. A closure is an implementation too.
-pub(crate) trait Capabilities: Send + Sync {
-    /// Answers a host call.
-    ///
-    /// # Errors
-    /// With the text that the guest gets.
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String>;
+/// A host call of a policy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WapcHostCall<'a> {
+    pub(crate) binding: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) operation: &'a str,
+    pub(crate) payload: &'a [u8],
 }
 
-impl<F> Capabilities for F
-where
-    F: Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync,
-{
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        self(binding, namespace, operation, payload)
-    }
-}
+/// Answers a policy's host calls. An error is the text that the guest gets.
+pub(crate) type Capabilities =
+    Arc<dyn Fn(WapcHostCall<'_>) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// Prints the policy's log and refuses every other host call, with the text of the real hosts.
-pub(crate) fn nothing_granted() -> Arc<dyn Capabilities> {
-    Arc::new(
-        |_: &str, namespace: &str, operation: &str, payload: &[u8]| match (namespace, operation) {
-            ("tracing", "log") => {
-                log(payload, false);
-                Ok(Vec::new())
-            }
-            _ => Err(refusal(&format!("{namespace}/{operation}"))),
-        },
-    )
+pub(crate) fn nothing_granted() -> Capabilities {
+    Arc::new(|call| {
+        if (call.namespace, call.operation) == ("tracing", "log") {
+            log(call.payload, false);
+            return Ok(Vec::new());
+        }
+        Err(refusal(&format!("{}/{}", call.namespace, call.operation)))
+    })
 }
 
 /// The text with which the real hosts refuse a capability that was not granted.

@@ -1,12 +1,11 @@
-//! What each WebAssembly engine of the host has in common.
+//! The interface of the host's WebAssembly engines.
 
 use wapc::WebAssemblyEngineProvider;
 
 /// The error type of waPC's engines.
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// `wasmtime-provider` tells an interruption from any other trap by these words alone. The other
-/// engine uses the same words.
+/// The text by which an interruption differs from any other trap. It is that of `wasmtime-provider`.
 pub(crate) const INTERRUPTED: &str = "guest code interrupted, execution deadline exceeded";
 
 /// A module that is ready to run. Each call gets a new instance, as in policy-server.

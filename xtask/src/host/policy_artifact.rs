@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 use oci_client::client::{Config, ImageLayer};
 use oci_client::errors::{OciDistributionError, OciErrorCode};
 use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
@@ -97,25 +97,15 @@ pub(crate) fn push(
              annotated-policy.wasm, or use --force"
         );
     }
-    let _progress = progress(&format!("pushing {} bytes to {target}", module.len()), None);
-    let layers = [ImageLayer::new(
-        module,
-        WASM_LAYER_MEDIA_TYPE.to_owned(),
-        None,
-    )];
+    let _progress = progress(&format!("pushing {} bytes to {target}", module.len()));
+    let media_type = WASM_LAYER_MEDIA_TYPE.to_owned();
+    let layers = [ImageLayer::new(module, media_type, None)];
     let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
     let manifest = OciImageManifest::build(&layers, &config, annotations(metadata));
     let url = with_registry(registries, &target, &async |client, credentials| {
-        client
-            .push(
-                &target,
-                &layers,
-                config.clone(),
-                credentials,
-                Some(manifest.clone()),
-            )
-            .await
-            .map(|answer| answer.manifest_url)
+        let (config, manifest) = (config.clone(), Some(manifest.clone()));
+        let pushed = client.push(&target, &layers, config, credentials, manifest);
+        Ok(pushed.await?.manifest_url)
     })
     .with_context(|| format!("cannot push to {target}"))?;
     // The address of the stored manifest ends in its digest.
@@ -137,53 +127,24 @@ pub(crate) fn push(
 /// When the reference doesn't exist or is no policy, or the registry fails.
 pub(crate) fn pull(registries: &RegistryClient, uri: &str) -> Result<Vec<u8>> {
     let source = reference(uri)?;
-    let module = with_registry(registries, &source, &async |client, credentials| {
-        let (manifest, _, _) = client
-            .pull_manifest_and_config(&source, credentials)
-            .await?;
-        // Kubewarden's hosts use the first layer, and refuse a manifest with a layer of another type.
-        if let Some(other) = manifest
-            .layers
-            .iter()
-            .find(|layer| layer.media_type != WASM_LAYER_MEDIA_TYPE)
-        {
-            return Err(OciDistributionError::IncompatibleLayerMediaTypeError(
-                other.media_type.clone(),
-            ));
-        }
-        let layer = manifest
-            .layers
-            .first()
-            .ok_or(OciDistributionError::PullNoLayersError)?;
-        let progress = progress(&format!("pulling {source}"), u64::try_from(layer.size).ok());
-        let mut module = Vec::new();
-        client
-            .pull_blob(&source, layer, progress.wrap_async_write(&mut module))
-            .await?;
-        Ok(module)
+    let _progress = progress(&format!("pulling {source}"));
+    let layers = with_registry(registries, &source, &async |client, credentials| {
+        let pulled = client.pull(&source, credentials, vec![WASM_LAYER_MEDIA_TYPE]);
+        Ok(pulled.await?.layers)
     })
     .with_context(|| format!("cannot pull {source}"))?;
-    if !module.starts_with(MAGIC) {
-        bail!("cannot pull {source}: what it holds is not a WebAssembly module");
-    }
-    Ok(module)
+    // Kubewarden's hosts use the first layer too.
+    let module = layers.first().map(|layer| layer.data.to_vec());
+    module
+        .filter(|bytes| bytes.starts_with(MAGIC))
+        .with_context(|| format!("cannot pull {source}: what it holds is not a WebAssembly module"))
 }
 
-/// A line on the terminal until it is dropped. It has a bar if the size is known.
-fn progress(text: &str, size: Option<u64>) -> ProgressBar {
-    let (bar, template) = match size {
-        Some(size) => (
-            ProgressBar::new(size),
-            "{spinner} {msg} {wide_bar} {bytes}/{total_bytes}",
-        ),
-        None => (ProgressBar::new_spinner(), "{spinner} {msg}"),
-    };
-    let bar = bar.with_finish(ProgressFinish::AndClear);
+/// A line on the terminal until it is dropped.
+fn progress(text: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(Duration::from_millis(100));
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style).with_message(text.to_owned()),
-        Err(_) => bar,
-    }
+    bar.with_message(text.to_owned())
 }
 
 /// Runs an operation with each protocol that the registry may use, until the registry answers. If the

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use wapc::WapcHost;
 
-use super::capabilities::{Capabilities, nothing_granted};
+use super::capabilities::{Capabilities, WapcHostCall, nothing_granted};
 use super::engine::{INTERRUPTED, InstanceSource};
 use super::request::AdmissionRequest;
 use super::response::{AdmissionResponse, ValidationResponse};
@@ -111,7 +111,7 @@ impl PolicyModule {
     /// When the guest gives no answer.
     pub(crate) fn call(
         &self,
-        capabilities: &Arc<dyn Capabilities>,
+        capabilities: &Capabilities,
         operation: &str,
         payload: &[u8],
     ) -> Result<Vec<u8>, CallError> {
@@ -120,17 +120,17 @@ impl PolicyModule {
             .fresh()
             .map_err(|error| CallError::Start(error.to_string()))?;
         let capabilities = Arc::clone(capabilities);
-        let instance = WapcHost::new(
-            provider,
-            Some(Box::new(
-                move |_, binding, namespace, operation, payload| {
-                    capabilities
-                        .call(binding, namespace, operation, payload)
-                        .map_err(Into::into)
-                },
-            )),
-        )
-        .map_err(|error| CallError::Start(error.to_string()))?;
+        let answer = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+            capabilities(WapcHostCall {
+                binding,
+                namespace,
+                operation,
+                payload,
+            })
+            .map_err(Into::into)
+        };
+        let instance = WapcHost::new(provider, Some(Box::new(answer)))
+            .map_err(|error| CallError::Start(error.to_string()))?;
         instance.call(operation, payload).map_err(|error| {
             let text = error.to_string();
             if text.contains(INTERRUPTED) {
@@ -148,7 +148,7 @@ impl PolicyModule {
     /// As [`PolicyModule::call`].
     pub(crate) fn validate(
         &self,
-        capabilities: &Arc<dyn Capabilities>,
+        capabilities: &Capabilities,
         payload: &[u8],
     ) -> Result<Vec<u8>, CallError> {
         self.call(capabilities, "validate", payload)
@@ -202,7 +202,7 @@ impl PolicyModule {
     /// When the module doesn't start.
     pub(crate) fn evaluate(
         &self,
-        capabilities: &Arc<dyn Capabilities>,
+        capabilities: &Capabilities,
         settings: &Settings,
         request: &AdmissionRequest,
     ) -> Result<AdmissionResponse> {
@@ -415,11 +415,11 @@ mod tests {
                         (call $response (i32.const 100) (call $heard_length)) (i32.const 1))
                     (else (call $refused (i32.const 100))
                         (call $error (i32.const 100) (call $refused_length)) (i32.const 0)))))"#;
-        let says: Arc<dyn Capabilities> = Arc::new(|b: &str, n: &str, o: &str, p: &[u8]| {
-            Ok([b.as_bytes(), n.as_bytes(), o.as_bytes(), p].concat())
+        let says: Capabilities = Arc::new(|call| {
+            let texts = [call.binding, call.namespace, call.operation].concat();
+            Ok([texts.as_bytes(), call.payload].concat())
         });
-        let refuses: Arc<dyn Capabilities> =
-            Arc::new(|_: &str, _: &str, _: &str, _: &[u8]| Err("no".to_owned()));
+        let refuses: Capabilities = Arc::new(|_| Err("no".to_owned()));
         for &engine in ENGINES {
             let module = module(wat.as_bytes(), engine, Some(Duration::from_mins(1)));
             assert_eq!(module.validate(&says, b"").expect("an answer"), b"bnob");

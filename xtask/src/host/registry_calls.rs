@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::capabilities::{Capabilities, log, refusal};
+use super::capabilities::{Capabilities, WapcHostCall, log, refusal};
 
 /// Every capability of Kubewarden 1.36, as `namespace/operation`.
 const KNOWN: [&str; 11] = [
@@ -105,57 +105,47 @@ pub(crate) trait Registries: Send + Sync {
     fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure>;
 }
 
-/// The capabilities that an allow-list grants, answered by registries.
-pub(crate) struct GrantedCapabilities {
+/// The capabilities that an allow-list grants, answered by registries. Log entries below `info` are
+/// printed only when `verbose`.
+pub(crate) fn granted(
     allowed: AllowList,
     registries: Arc<dyn Registries>,
     verbose: bool,
+) -> Capabilities {
+    Arc::new(move |call| answer(&allowed, &*registries, verbose, call))
 }
 
-impl GrantedCapabilities {
-    /// Grants the calls in `allowed`. Log entries below `info` are printed only when `verbose`.
-    pub(crate) fn new(allowed: AllowList, registries: Arc<dyn Registries>, verbose: bool) -> Self {
-        Self {
-            allowed,
-            registries,
-            verbose,
-        }
+fn answer(
+    allowed: &AllowList,
+    registries: &dyn Registries,
+    verbose: bool,
+    call: WapcHostCall<'_>,
+) -> Result<Vec<u8>, String> {
+    let (namespace, operation) = (call.namespace, call.operation);
+    if call.binding != "kubewarden" {
+        return Err(format!("unknown binding: {}", call.binding));
     }
-}
-
-impl Capabilities for GrantedCapabilities {
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        if binding != "kubewarden" {
-            return Err(format!("unknown binding: {binding}"));
-        }
-        let capability = format!("{namespace}/{operation}");
-        if namespace != "tracing" && !self.allowed.allows(&capability) {
-            return Err(refusal(&capability));
-        }
-        let call = match (namespace, operation) {
-            ("tracing", "log") => {
-                log(payload, self.verbose);
-                return Ok(Vec::new());
-            }
-            ("oci", "v1/manifest_digest") => |image| RegistryCall::OciManifestDigest { image },
-            ("oci", "v1/oci_manifest") => |image| RegistryCall::OciManifest { image },
-            ("tracing" | "oci" | "net" | "crypto" | "kubernetes", _) => {
-                return Err(format!("unknown operation: {operation}"));
-            }
-            _ => return Err(format!("unknown namespace: {namespace}")),
-        };
-        let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-        self.registries
-            .answer(&call(image))
-            .map(String::into_bytes)
-            .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
+    let capability = format!("{namespace}/{operation}");
+    if namespace != "tracing" && !allowed.allows(&capability) {
+        return Err(refusal(&capability));
     }
+    let registry_call = match (namespace, operation) {
+        ("tracing", "log") => {
+            log(call.payload, verbose);
+            return Ok(Vec::new());
+        }
+        ("oci", "v1/manifest_digest") => |image| RegistryCall::OciManifestDigest { image },
+        ("oci", "v1/oci_manifest") => |image| RegistryCall::OciManifest { image },
+        ("tracing" | "oci" | "net" | "crypto" | "kubernetes", _) => {
+            return Err(format!("unknown operation: {operation}"));
+        }
+        _ => return Err(format!("unknown namespace: {namespace}")),
+    };
+    let image: String = serde_json::from_slice(call.payload).map_err(|error| error.to_string())?;
+    registries
+        .answer(&registry_call(image))
+        .map(String::into_bytes)
+        .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
 }
 
 #[cfg(test)]
@@ -179,17 +169,21 @@ mod tests {
     fn call(
         patterns: &[&str],
         digests: Fixed,
-        target: (&str, &str, &str),
+        (binding, namespace, operation): (&str, &str, &str),
     ) -> Result<String, String> {
         let allowed = AllowList::new(patterns).expect("patterns");
-        let functions = GrantedCapabilities::new(allowed, Arc::new(digests), false);
-        functions
-            .call(target.0, target.1, target.2, b"\"nginx\"")
+        let call = WapcHostCall {
+            binding,
+            namespace,
+            operation,
+            payload: b"\"nginx\"",
+        };
+        granted(allowed, Arc::new(digests), false)(call)
             .map(|answer| String::from_utf8(answer).expect("utf-8"))
     }
 
     #[test]
-    fn patterns_grant_what_they_name() {
+    fn patterns_grant_the_capabilities_that_they_match() {
         for (patterns, granted) in [
             (&["*"][..], true),
             (&["oci/*"], true),
@@ -229,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guest_hears_the_real_hosts_words() {
+    fn the_guest_gets_the_texts_of_the_real_hosts() {
         let digest = ("kubewarden", "oci", "v1/manifest_digest");
         for (patterns, digests, target, expected) in [
             (

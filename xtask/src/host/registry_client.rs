@@ -8,13 +8,11 @@
 //! - No answer is cached, because a run is one request.
 //! - The error text doesn't depend on `RUST_BACKTRACE`.
 
-use std::error::Error;
-use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use docker_credential::{CredentialRetrievalError, DockerCredential};
 use oci_client::client::{Certificate, ClientConfig, ClientProtocol};
 use oci_client::errors::OciDistributionError;
@@ -134,28 +132,28 @@ impl RegistryClient {
         Ok(transports)
     }
 
-    async fn fetch(
-        &self,
-        reference: &Reference,
-        call: &RegistryCall,
-    ) -> Result<String, RegistryError> {
+    /// Asks with each protocol until one succeeds. The errors are worded as in the real host.
+    async fn fetch(&self, call: &RegistryCall) -> Result<String> {
+        let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
+            call;
+        let reference: Reference = image.parse()?;
         // The real host parses this URL to find host and port, so an invalid port fails here.
-        url::Url::parse(&format!("registry://{reference}")).map_err(RegistryError::Url)?;
+        url::Url::parse(&format!("registry://{reference}"))?;
         let registry = reference.registry();
         let credentials = self.credentials(registry);
         let transports = self
             .transports(registry, false)
-            .map_err(|error| RegistryError::Certificate(format!("{error:#}")))?;
-        let mut last = None;
+            .map_err(|error| anyhow!("{error:#}"))?;
+        let mut last = anyhow!("the registry was not asked");
         for transport in &transports {
             let answer = match self.client(transport) {
                 Ok(client) => match call {
                     RegistryCall::OciManifestDigest { .. } => client
-                        .fetch_manifest_digest(reference, &credentials)
+                        .fetch_manifest_digest(&reference, &credentials)
                         .await
                         .map(|digest| json!({ "digest": digest })),
                     RegistryCall::OciManifest { .. } => client
-                        .pull_manifest(reference, &credentials)
+                        .pull_manifest(&reference, &credentials)
                         .await
                         .map(|(manifest, _)| json!(manifest)),
                 },
@@ -167,23 +165,30 @@ impl RegistryClient {
                     if self.verbose {
                         eprintln!("DEBUG {registry}: {error}");
                     }
-                    last = Some(error);
+                    let text = format!("Fail to interact with OCI registry: {error}");
+                    last = anyhow::Error::new(error).context(text);
                 }
             }
         }
-        Err(last.map_or(RegistryError::NoAttempt, RegistryError::Oci))
+        Err(last)
     }
 }
 
 impl Registries for RegistryClient {
     fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
-        let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
-            call;
-        let reference: Reference = image.parse().map_err(describe)?;
-        let runtime = runtime().map_err(describe)?;
-        runtime
-            .block_on(self.fetch(&reference, call))
-            .map_err(describe)
+        let answer = match runtime() {
+            Ok(runtime) => runtime.block_on(self.fetch(call)),
+            Err(error) => Err(error.into()),
+        };
+        // The real host gives `{:?}` to the policy. With RUST_BACKTRACE it adds the host's stack.
+        answer.map_err(|error| {
+            let debug = format!("{error:?}");
+            let details = debug.split("\n\nStack backtrace:").next();
+            RegistryFailure {
+                details: details.unwrap_or_default().to_owned(),
+                summary: error.to_string(),
+            }
+        })
     }
 }
 
@@ -192,47 +197,6 @@ pub(crate) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-}
-
-/// An error of the client, in the words of the real host.
-#[derive(Debug)]
-enum RegistryError {
-    Url(url::ParseError),
-    Certificate(String),
-    Oci(OciDistributionError),
-    NoAttempt,
-}
-
-impl fmt::Display for RegistryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url(error) => error.fmt(f),
-            Self::Certificate(error) => f.write_str(error),
-            Self::Oci(error) => write!(f, "Fail to interact with OCI registry: {error}"),
-            Self::NoAttempt => f.write_str("the registry was not asked"),
-        }
-    }
-}
-
-impl Error for RegistryError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Oci(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-/// An error in one line, and in the layout of `anyhow`'s `{:?}`, which the real host gives to the
-/// policy. There `RUST_BACKTRACE` would add the host's stack.
-fn describe(error: impl Error + Send + Sync + 'static) -> RegistryFailure {
-    let summary = error.to_string();
-    let debug = format!("{:?}", anyhow::Error::new(error));
-    let details = debug.split("\n\nStack backtrace:").next();
-    RegistryFailure {
-        details: details.unwrap_or_default().to_owned(),
-        summary,
-    }
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_session_is_what_kwctl_would_have_written() {
+    fn a_recorded_session_has_the_format_of_kwctl() {
         let recorder = SessionRecorder::new(Arc::new(Script));
         assert!(recorder.answer(&digest("localhost:5900/a/b:v1")).is_ok());
         assert!(recorder.answer(&digest("localhost:5900/a/b:v2")).is_err());

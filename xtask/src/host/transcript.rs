@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -25,50 +25,37 @@ pub(crate) struct TranscriptCall {
     error: Option<String>,
 }
 
-/// Passes host calls on and records them with their answers.
-pub(crate) struct TranscriptRecorder {
-    inner: Arc<dyn Capabilities>,
-    calls: Mutex<Vec<TranscriptCall>>,
-}
+/// The recorded host calls of an evaluation.
+#[derive(Clone, Default)]
+pub(crate) struct TranscriptRecorder(Arc<Mutex<Vec<TranscriptCall>>>);
 
 impl TranscriptRecorder {
-    /// Records the calls that `inner` answers.
-    pub(crate) fn new(inner: Arc<dyn Capabilities>) -> Self {
-        Self {
-            inner,
-            calls: Mutex::default(),
-        }
+    /// Passes host calls on to `inner` and records them with their answers.
+    pub(crate) fn record(&self, inner: Capabilities) -> Capabilities {
+        let recorder = self.clone();
+        Arc::new(move |call| {
+            let result = inner(call);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            if call.namespace != "tracing" {
+                recorder.locked().push(TranscriptCall {
+                    namespace: call.namespace.to_owned(),
+                    operation: call.operation.to_owned(),
+                    payload: text(call.payload),
+                    answer: result.as_deref().ok().map(text),
+                    error: result.as_ref().err().cloned(),
+                });
+            }
+            result
+        })
     }
 
     /// The calls so far.
     pub(crate) fn calls(&self) -> Vec<TranscriptCall> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.clone()
+        self.locked().clone()
     }
-}
 
-impl Capabilities for TranscriptRecorder {
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        let result = self.inner.call(binding, namespace, operation, payload);
-        if namespace != "tracing" {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let call = TranscriptCall {
-                namespace: namespace.to_owned(),
-                operation: operation.to_owned(),
-                payload: text(payload),
-                answer: result.as_deref().ok().map(text),
-                error: result.as_ref().err().cloned(),
-            };
-            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.push(call);
-        }
-        result
+    fn locked(&self) -> MutexGuard<'_, Vec<TranscriptCall>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,20 +90,27 @@ impl Transcript<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::capabilities::WapcHostCall;
 
     #[test]
     fn calls_are_passed_on_and_recorded_except_for_the_log() {
-        let inner = |_: &str, _: &str, operation: &str, _: &[u8]| match operation {
+        let inner: Capabilities = Arc::new(|call| match call.operation {
             "log" | "v1/manifest_digest" => Ok(b"yes".to_vec()),
             other => Err(format!("no {other}")),
-        };
-        let recorder = TranscriptRecorder::new(Arc::new(inner));
+        });
+        let recorder = TranscriptRecorder::default();
+        let capabilities = recorder.record(inner);
         for (namespace, operation, expected) in [
             ("tracing", "log", Ok("yes")),
             ("oci", "v1/manifest_digest", Ok("yes")),
             ("oci", "v1/verify", Err("no v1/verify")),
         ] {
-            let got = recorder.call("kubewarden", namespace, operation, b"\"a:1\"");
+            let got = capabilities(WapcHostCall {
+                binding: "kubewarden",
+                namespace,
+                operation,
+                payload: b"\"a:1\"",
+            });
             let expected = expected
                 .map(|text| text.as_bytes().to_vec())
                 .map_err(str::to_owned);

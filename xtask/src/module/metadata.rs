@@ -74,14 +74,11 @@ pub(crate) struct Rule {
 
 /// An operation of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Operation {
-    #[serde(rename = "CREATE")]
     Create,
-    #[serde(rename = "UPDATE")]
     Update,
-    #[serde(rename = "DELETE")]
     Delete,
-    #[serde(rename = "CONNECT")]
     Connect,
     #[serde(rename = "*")]
     All,
@@ -89,16 +86,14 @@ pub(crate) enum Operation {
 
 /// The calling convention of a module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum ExecutionMode {
     /// waPC, the only one that these tools support.
     #[default]
     #[serde(rename = "kubewarden-wapc")]
     Wapc,
-    #[serde(rename = "wasi")]
     Wasi,
-    #[serde(rename = "opa")]
     Opa,
-    #[serde(rename = "gatekeeper")]
     Gatekeeper,
 }
 
@@ -225,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_default_is_required() {
+    fn keys_without_a_default_are_required() {
         for (text, field) in [("mutating: true", "rules"), ("rules: []", "mutating")] {
             let error = format!("{:#}", Metadata::parse(text).expect_err(text));
             assert!(error.contains(field), "{error}");
