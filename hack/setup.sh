@@ -152,28 +152,18 @@ check_packages() {
   done
 }
 
-# node_new_enough VERSION: whether Node.js has at least this version.
-node_new_enough() {
-  have node && have npm &&
-    [[ $(printf '%s\n' "$1" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$1" ]]
-}
-
 check_site() {
-  local needed packaged
+  local needed
   needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
   local by_hand="install Node.js $needed or newer, with npm, from https://nodejs.org"
   if ! have node && have apt-get; then
-    packaged=$(apt-cache policy nodejs 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9.]*\).*/\1/p')
-    if [[ -n $packaged && $(printf '%s\n' "$needed" "$packaged" | sort -V | head -n 1) == "$needed" ]]; then
-      echo "Getting the Debian packages nodejs and npm for the playground"
-      apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
-    fi
+    echo "Getting the Debian packages nodejs and npm for the playground"
+    apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
   fi
-  if ! node_new_enough "$needed"; then
-    have node || fail "Node.js is not installed: the playground is built with it" "$by_hand"
-    have npm || fail "npm is not installed: the playground is built with it" "$by_hand"
+  have node && have npm ||
+    fail "Node.js or npm is not installed: the playground is built with them" "$by_hand"
+  [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
-  fi
 
   # npm writes this file when it installs.
   if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then

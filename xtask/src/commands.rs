@@ -48,7 +48,8 @@ enum Command {
     ArtifactHub(artifacthub::Args),
     #[cfg(feature = "wasmtime")]
     Bench(bench::Args),
-    Build(build::Args),
+    /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
+    Build,
     Inspect(inspect::Args),
     #[cfg(feature = "policy")]
     Plan(plan::Args),
@@ -88,7 +89,7 @@ fn run(matches: &ArgMatches) -> Result<()> {
         Command::ArtifactHub(args) => artifacthub::run(&args),
         #[cfg(feature = "wasmtime")]
         Command::Bench(args) => bench::run(&args),
-        Command::Build(args) => build::run(&args),
+        Command::Build => build::run(),
         Command::Inspect(args) => inspect::run(&args),
         #[cfg(feature = "policy")]
         Command::Plan(args) => plan::run(&args),

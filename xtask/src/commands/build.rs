@@ -28,10 +28,6 @@ const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-
 /// The origin of the target's standard library.
 #[derive(Debug)]
 enum StandardLibrary {
@@ -42,7 +38,7 @@ enum StandardLibrary {
 }
 
 /// Runs the command.
-pub(crate) fn run(_: &Args) -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let library = find_standard_library()?;
     step(match library {

@@ -105,22 +105,19 @@ impl Registries for SessionReplayer {
         let Some(SessionEntry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned().into());
         };
-        match yaml_serde::from_str::<RegistryCall>(&request) {
-            Ok(expected) if expected == *call => match response {
-                RecordedAnswer::Success { payload } => Ok(payload),
-                RecordedAnswer::Error { message } => Err(message.into()),
-            },
-            Ok(expected) => Err(format!(
-                "Replay error: unexpected request. Was expecting {expected:?}, got {call:?} instead"
-            )
-            .into()),
+        let expected = match yaml_serde::from_str::<RegistryCall>(&request) {
+            Ok(expected) if expected == *call => {
+                return match response {
+                    RecordedAnswer::Success { payload } => Ok(payload),
+                    RecordedAnswer::Error { message } => Err(message.into()),
+                };
+            }
+            Ok(expected) => format!("{expected:?}"),
             // A recorded call that this host doesn't serve.
-            Err(_) => Err(format!(
-                "Replay error: unexpected request. Was expecting {}, got {call:?} instead",
-                request.trim()
-            )
-            .into()),
-        }
+            Err(_) => request.trim().to_owned(),
+        };
+        let text = "Replay error: unexpected request. Was expecting";
+        Err(format!("{text} {expected}, got {call:?} instead").into())
     }
 }
 

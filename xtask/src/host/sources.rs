@@ -18,13 +18,13 @@ pub(crate) struct Sources {
     #[serde(rename = "insecure_sources")]
     pub(crate) insecure: BTreeSet<String>,
     #[serde(rename = "source_authorities")]
-    authorities: BTreeMap<String, Vec<Authority>>,
+    authorities: BTreeMap<String, Vec<CertificateAuthority>>,
     proxies: Option<Proxies>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", deny_unknown_fields)]
-enum Authority {
+enum CertificateAuthority {
     Data { data: String },
     Path { path: PathBuf },
 }
@@ -57,15 +57,12 @@ impl Sources {
 
     /// The additional certificate authorities of a registry.
     pub(crate) fn certificates(&self, registry: &str) -> Result<Vec<Certificate>> {
-        let Some(authorities) = self.authorities.get(registry) else {
-            return Ok(Vec::new());
-        };
+        let authorities = self.authorities.get(registry).into_iter().flatten();
         authorities
-            .iter()
             .map(|authority| {
                 let data = match authority {
-                    Authority::Data { data } => data.clone().into_bytes(),
-                    Authority::Path { path } => fs::read(path)
+                    CertificateAuthority::Data { data } => data.clone().into_bytes(),
+                    CertificateAuthority::Path { path } => fs::read(path)
                         .with_context(|| format!("cannot read certificate {}", path.display()))?,
                 };
                 Ok(certificate(data))
