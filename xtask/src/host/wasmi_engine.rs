@@ -99,7 +99,7 @@ impl WebAssemblyEngineProvider for InterpretedInstance {
             store.set_fuel(SLICE)?;
         }
         let instance = self
-            .of
+            .module
             .linker
             .instantiate_and_start(&mut store, &self.module.module)?;
         for start in wapc_functions::REQUIRED_STARTS {
