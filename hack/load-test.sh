@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sends mixed reviews for so many seconds to the policy in a real policy-server, where there is one on
-# the PATH, else in the embedded host; prints errors, p50 and p99, and the server's memory.
+# Sends mixed reviews to this policy for a number of seconds. It runs in a real policy-server if there is
+# one on the PATH, else in the embedded host. Prints errors, p50 and p99, and the server's memory.
 #
 #   hack/load-test.sh [seconds]     (after `make annotated-policy.wasm`)
 set -euo pipefail
@@ -11,7 +11,7 @@ port=${PORT:-3111}
 module=$PWD/annotated-policy.wasm
 
 if ! command -v policy-server >/dev/null 2>&1; then
-  echo "There is no policy-server on the PATH: the embedded host takes its place" >&2
+  echo "There is no policy-server on the PATH: the embedded host is used" >&2
   exec cargo xtask soak --load "$seconds" --module "$module"
 fi
 

@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Makes sure that what the Makefile's targets need is there, installs what can be installed, and
-# says how to get the rest. Silent when nothing is missing.
+# Checks that the programs for the Makefile's targets are there. It installs what it can, and tells how to
+# install the rest. It prints nothing when nothing is missing.
 #
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
-#   cargo       Rust, new enough, and a linker: checked, never installed
+#   cargo       a recent Rust and a linker: checked, never installed
 #   components  rustfmt and clippy, through rustup
 #   packages    the programs of the end-to-end tests, as Debian packages
-#   site        Node.js, new enough, and the playground's npm packages
+#   site        a recent Node.js, and the playground's npm packages
 #   browser     Chromium for the playground's tests, as a Debian package
 #   sbom, deny, fuzz, mutants
-#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, beside what was built
+#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, in the target directory
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools_dir=${TOOLS_DIR:-$PWD/target/tools}
 PATH=$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
 
-# Each program of the end-to-end tests, and the Debian package that has it.
+# Each program for the end-to-end tests with its Debian package.
 programs='bats:bats jq:jq skopeo:skopeo htpasswd:apache2-utils docker-registry:docker-registry'
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# The first line says what is wrong, the others what to do.
+# fail PROBLEM HINT...: prints the problem and the hints, and ends this script.
 fail() {
   printf 'setup: %s\n' "$1" >&2
   shift
@@ -30,7 +30,7 @@ fail() {
   exit 1
 }
 
-# Runs a command and shows what it printed only if it failed.
+# Runs a command, and prints its output only if it fails.
 quietly() {
   local log status=0
   log=$(mktemp)
@@ -49,7 +49,7 @@ check_cargo() {
   local needed version
   needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
   version=$(rustc --version | cut -d ' ' -f 2)
-  # A nightly is as good as the release that it becomes.
+  # A nightly toolchain counts as the release that it becomes.
   if [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) != "$needed" ]]; then
     if have rustup; then
       fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
@@ -78,8 +78,8 @@ check_components() {
   done
 }
 
-# Debian's docker-registry package starts a registry on port 5000 now and at every boot. The tests
-# start their own on a free port and need only the program, so the package is unpacked, not installed.
+# Debian's package docker-registry starts a registry on port 5000, now and at every boot. The tests need
+# only the program, and start it on a free port. So the package is unpacked and not installed.
 unpack_registry() {
   local dir status=0
   dir=$(mktemp -d)
@@ -90,22 +90,22 @@ unpack_registry() {
   return "$status"
 }
 
-# Prints what to put before a command that needs root.
+# Prints the prefix of a command that needs root.
 root_prefix() {
   [[ $(id -u) != 0 ]] || return 0
   have sudo || return 1
-  # With a terminal the password is asked for here, once; without one, sudo has to work without.
+  # On a terminal, sudo asks for the password once, here. Without one, it has to work without a password.
   if [[ -t 0 && -t 2 ]]; then sudo -v || return 1; else sudo -n true 2>/dev/null || return 1; fi
   echo "sudo -n"
 }
 
-# apt_install <what is missing> <what to do by hand> <package>...
+# apt_install PROBLEM HINT PACKAGE...
 apt_install() {
   local missed=$1 by_hand=$2 prefix as_root
   shift 2
   prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
     "as root: apt-get update && apt-get install $*" "then run this again, or $by_hand"
-  # No questions, and no restarts of this machine's services.
+  # apt-get asks no question and restarts no service of this machine.
   read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
 
   quietly "${as_root[@]}" apt-get update -q ||
@@ -137,7 +137,7 @@ check_packages() {
   fi
 
   echo "Getting Debian packages for the end-to-end tests, which need ${missing[*]}"
-  # This part needs no root, if the package lists are there and fresh enough.
+  # This needs no root if there are recent package lists.
   if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
 
   if ((${#install[@]} > 0)) || $registry; then
@@ -152,33 +152,23 @@ check_packages() {
   done
 }
 
-# node_new_enough VERSION
-node_new_enough() {
-  have node && have npm &&
-    [[ $(printf '%s\n' "$1" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$1" ]]
-}
-
 check_site() {
-  local needed packaged
+  local needed
   needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
   local by_hand="install Node.js $needed or newer, with npm, from https://nodejs.org"
   if ! have node && have apt-get; then
-    packaged=$(apt-cache policy nodejs 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9.]*\).*/\1/p')
-    if [[ -n $packaged && $(printf '%s\n' "$needed" "$packaged" | sort -V | head -n 1) == "$needed" ]]; then
-      echo "Getting the Debian packages nodejs and npm for the playground"
-      apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
-    fi
+    echo "Getting the Debian packages nodejs and npm for the playground"
+    apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
   fi
-  if ! node_new_enough "$needed"; then
-    have node || fail "Node.js is not installed: the playground is built with it" "$by_hand"
-    have npm || fail "npm is not installed: the playground is built with it" "$by_hand"
+  have node && have npm ||
+    fail "Node.js or npm is not installed: the playground is built with them" "$by_hand"
+  [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
-  fi
 
-  # npm notes there what it has installed.
+  # npm writes this file when it installs.
   if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then
     echo "Getting the playground's packages from npm"
-    # Playwright's own browsers are not used.
+    # The tests don't use Playwright's own browsers.
     PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 quietly npm --prefix site ci --no-audit --no-fund ||
       fail "npm ci failed in site/ (its output is above)"
     touch site/node_modules/.package-lock.json
@@ -195,12 +185,12 @@ check_browser() {
   local by_hand="install Chromium or Chrome by hand, and name it in \$CHROMIUM if it is not on the PATH"
   have apt-get || fail "$missed" "$by_hand"
   echo "Getting the Debian package chromium for the playground's tests"
-  # A page without any font would be a page of boxes.
+  # Without a font the page would show boxes for letters.
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's own subcommands that the release and some targets need, at versions that are known to work;
-# without optimisation, as most run for a second and compile for minutes.
+# Cargo's subcommands for the release and some targets, in versions that work. They are not optimised:
+# most run for a second, but compile for minutes.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }

@@ -1,7 +1,7 @@
 # Registries for the end-to-end tests, on free ports of the loopback, and checks of lookups.
 #
 # `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
-# fails on demand (xtask/src/commands/faulty_registry.rs). `publish` fills a registry without a
+# fails on demand (e2e-tests/faulty-registry). `publish` fills a registry without a
 # network. A file starts servers in setup_file, and stops all of them with `stop_servers` in
 # teardown_file.
 #
@@ -101,7 +101,7 @@ YAML
 # start_faulty_registry: starts it, and prints its address. `requests` counts its lookups.
 start_faulty_registry() {
   local port
-  start faulty "$XTASK" faulty-registry
+  start faulty "${XTASK%/*}/faulty-registry"
   port=$(port_of faulty '1s/^\([0-9]*\)$/\1/p') &&
     started faulty "127.0.0.1:$port"
 }

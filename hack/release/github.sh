@@ -12,7 +12,7 @@ trap 'rm -f "$notes"' EXIT
   awk -v heading="## [${tag#v}]" '
     index($0, "## ") == 1 { inside = index($0, heading) == 1; next }
     inside { print }' CHANGELOG.md
-  # A fence in a quoted here-document, so that nothing in it is a command.
+  # The backticks are escaped, so that the shell runs none of the text.
   cat <<MARKDOWN
 
 ## The module

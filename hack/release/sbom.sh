@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Lists the module's components in policy-sbom.spdx.json, and signs the list. Only what is compiled
-# into the module: not the host-side tools, not the tests, not other platforms' packages.
+# Lists the module's components in policy-sbom.spdx.json, and signs the list. It has only the packages that
+# are compiled into the module.
 #
 #   hack/release/sbom.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# Where hack/setup.sh sbom puts it.
+# hack/setup.sh installs cargo-sbom there.
 PATH=$PATH:${TOOLS_DIR:-$PWD/target/tools}/bin
 package=consistent-pull-policy
 sbom=policy-sbom.spdx.json
 
-# The package's tree on any platform, from which its tree on the module's takes some.
+# cargo-sbom lists the packages for all platforms. cargo tree selects those for the module's platform.
 cargo sbom --cargo-package "$package" --output-format spdx_json_2_3 >"$sbom.all"
 cargo --locked tree --package "$package" --target wasm32-unknown-unknown --edges normal \
   --prefix none --format '{p}' --no-dedupe | sed 's/^\([^ ]*\) v\([^ ]*\).*/\1 \2/' | sort -u >"$sbom.used"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Verifies what was pushed, as docs/verify.md tells users to, before anybody is told of it.
+# Verifies the pushed module before the release is published, with the commands of docs/verify.md.
 #
 #   hack/release/verify.sh <reference> <tag>
 set -euo pipefail
@@ -16,7 +16,7 @@ signer=(
 )
 cosign verify "${signer[@]}" "$reference" >/dev/null
 cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-# Users' file; a fork's release is signed by the fork.
+# The file for users. The release of a fork is signed by the fork.
 sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
 kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"

@@ -1,14 +1,17 @@
-//! The command line. Each command has its file, and a line in [`Command`] and in [`main`].
+//! The command line. Each command has a file, and a line in [`Command`] and in [`run`].
+//!
+//! `make run` compiles this program without its features, so that the first build is short. Such a
+//! program lacks the commands that need a feature: [`build_with_feature`] compiles them when they are
+//! first used.
 
 mod annotate;
 mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
-#[cfg(not(all(feature = "policy", feature = "registry", feature = "soak")))]
-mod elsewhere;
-mod faulty_registry;
+mod build_with_feature;
 mod inspect;
+mod outcome;
 #[cfg(feature = "policy")]
 mod plan;
 #[cfg(feature = "registry")]
@@ -16,46 +19,19 @@ mod pull;
 #[cfg(feature = "registry")]
 mod push;
 #[cfg(feature = "registry")]
+mod registry_args;
+#[cfg(feature = "registry")]
 mod run;
 #[cfg(feature = "policy")]
 mod schema;
 mod show;
-#[cfg(feature = "soak")]
+#[cfg(feature = "wasmtime")]
 mod soak;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-#[cfg(not(feature = "wasmtime"))]
-mod bench {
-    pub(super) use super::elsewhere::{Args, with_wasmtime as run};
-}
-#[cfg(not(feature = "soak"))]
-mod soak {
-    pub(super) use super::elsewhere::{Args, with_soak as run};
-}
-#[cfg(not(feature = "policy"))]
-mod plan {
-    pub(super) use super::elsewhere::{Args, with_policy as run};
-}
-#[cfg(not(feature = "registry"))]
-mod pull {
-    pub(super) use super::elsewhere::{Args, with_registry as run};
-}
-#[cfg(not(feature = "registry"))]
-mod push {
-    pub(super) use super::elsewhere::{Args, with_registry as run};
-}
-#[cfg(not(feature = "registry"))]
-mod run {
-    pub(super) use super::elsewhere::{Args, with_registry as run};
-}
-
-#[cfg(not(feature = "policy"))]
-mod schema {
-    pub(super) use super::elsewhere::{Args, with_policy as run};
-}
+use anyhow::Result;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The tools of consistent-pull-policy
 #[derive(Debug, Parser)]
@@ -68,54 +44,65 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
-    /// Writes Artifact Hub's package, as `kwctl scaffold artifacthub` does and with what that can't know
     #[command(name = "artifacthub")]
     ArtifactHub(artifacthub::Args),
-    /// Measures the policy against a policy that does nothing: time, instructions, memory
+    #[cfg(feature = "wasmtime")]
     Bench(bench::Args),
-    Build(build::Args),
-    #[command(hide = true)]
-    FaultyRegistry(faulty_registry::Args),
+    /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
+    Build,
     Inspect(inspect::Args),
-    /// Lists what the policy would do to many objects: kubectl get pods -A -o json | cargo xtask plan
+    #[cfg(feature = "policy")]
     Plan(plan::Args),
-    /// Pulls a policy's module from a registry, as `kwctl pull` does
+    #[cfg(feature = "registry")]
     Pull(pull::Args),
-    /// Pushes an annotated module to a registry, as `kwctl push` does
+    #[cfg(feature = "registry")]
     Push(push::Args),
-    /// Evaluates an admission request, as `kwctl run` does
+    #[cfg(feature = "registry")]
     Run(run::Args),
-    /// Prints the JSON Schema of the policy's settings, for editors
-    Schema(schema::Args),
+    /// Prints the JSON Schema of this policy's settings, for editors
+    #[cfg(feature = "policy")]
+    Schema,
     Show(show::Args),
-    /// Runs the module against the specification, with random requests, settings and registries
+    #[cfg(feature = "wasmtime")]
     Soak(soak::Args),
 }
 
-/// Runs what the command line asks for.
-#[must_use]
-pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Annotate(args) => annotate::run(&args),
-        Command::ArtifactHub(args) => artifacthub::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Build(args) => build::run(&args),
-        Command::FaultyRegistry(args) => faulty_registry::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Plan(args) => plan::run(&args),
-        Command::Pull(args) => pull::run(&args),
-        Command::Push(args) => push::run(&args),
-        Command::Run(args) => run::run(&args),
-        Command::Schema(args) => schema::run(&args),
-        Command::Show(args) => show::run(&args),
-        Command::Soak(args) => soak::run(&args),
+/// Runs the command that the command line names.
+pub(crate) fn main() -> ExitCode {
+    let result = match build_with_feature::missing_feature(&Cli::command()) {
+        Some(feature) => build_with_feature::run(feature),
+        None => run(&build_with_feature::with_missing_commands(Cli::command()).get_matches()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // On one line and without a backtrace, whatever the environment says: people read it.
+            // One line without a backtrace, also where RUST_BACKTRACE is set: users read it.
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(matches: &ArgMatches) -> Result<()> {
+    match Cli::from_arg_matches(matches)?.command {
+        Command::Annotate(args) => annotate::run(&args),
+        Command::ArtifactHub(args) => artifacthub::run(&args),
+        #[cfg(feature = "wasmtime")]
+        Command::Bench(args) => bench::run(&args),
+        Command::Build => build::run(),
+        Command::Inspect(args) => inspect::run(&args),
+        #[cfg(feature = "policy")]
+        Command::Plan(args) => plan::run(&args),
+        #[cfg(feature = "registry")]
+        Command::Pull(args) => pull::run(&args),
+        #[cfg(feature = "registry")]
+        Command::Push(args) => push::run(&args),
+        #[cfg(feature = "registry")]
+        Command::Run(args) => run::run(&args),
+        #[cfg(feature = "policy")]
+        Command::Schema => schema::run(),
+        Command::Show(args) => show::run(&args),
+        #[cfg(feature = "wasmtime")]
+        Command::Soak(args) => soak::run(&args),
     }
 }

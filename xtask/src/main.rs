@@ -1,5 +1,23 @@
-//! The program `xtask`; everything is in the library, which other crates' tests use as well.
+//! The project's tools on the host's side: they build, run and inspect this policy's module.
+//!
+//! They serve where Kubewarden's own tools are not installed. A command that has a counterpart in
+//! `kwctl` takes the same flags and writes the same formats.
+//!
+//! | folder | contents |
+//! | --- | --- |
+//! | [`commands`] | the command line: one file for each command |
+//! | [`host`] | the host: it runs a module, answers its host calls, and makes admission responses |
+//! | [`module`] | WebAssembly modules as bytes, and the metadata in them |
+//! | [`bench`] | the cost of a request, and the budgets |
+
+#[cfg(feature = "wasmtime")]
+mod bench;
+mod commands;
+mod host;
+mod module;
+mod terminal;
+mod workspace;
 
 fn main() -> std::process::ExitCode {
-    xtask::commands::main()
+    commands::main()
 }

@@ -1,4 +1,4 @@
-//! A policy's module as a file: its sections, and the metadata in it.
+//! A policy's module as a file: its sections and its metadata.
 
 pub(crate) mod metadata;
 pub(crate) mod sections;

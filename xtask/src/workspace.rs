@@ -1,6 +1,8 @@
-//! Where the project's files are.
+//! The places of the project's files.
 
 use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
 
 /// The module as the compiler wrote it.
 pub(crate) const POLICY: &str = "policy.wasm";
@@ -8,12 +10,26 @@ pub(crate) const POLICY: &str = "policy.wasm";
 /// The module with its metadata.
 pub(crate) const ANNOTATED_POLICY: &str = "annotated-policy.wasm";
 
-/// The repository's root. Cargo says where this crate is when it runs it; the place where it was
-/// compiled serves a program that is run directly.
+/// The root of the repository. Cargo names the directory of this crate when it runs the program. A
+/// program that is run directly uses the directory in which it was compiled.
 pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)
         .filter(|path| path.ends_with("xtask"))
         .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     manifest.parent().map_or(manifest.clone(), Path::to_owned)
+}
+
+/// The module that a command line names, else the one that `cargo xtask build` wrote.
+///
+/// # Errors
+/// When there is no such file.
+pub(crate) fn module_or(named: Option<&Path>, built: &str) -> Result<PathBuf> {
+    let path = named.map_or_else(|| root().join(built), Path::to_owned);
+    let shown = path.display();
+    ensure!(
+        path.is_file(),
+        "there is no {shown}; `cargo xtask build` makes it"
+    );
+    Ok(path)
 }

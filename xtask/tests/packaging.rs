@@ -1,5 +1,4 @@
-//! What is packaged beside the module has to agree with it: the form of Rancher's UI, and the
-//! settings of the examples.
+//! The form for Rancher's UI and the settings of the examples agree with this policy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +23,7 @@ fn yaml(path: &Path) -> Vec<Value> {
         .collect()
 }
 
+/// The problems of settings. `None` if they are valid.
 fn problems(settings: &Value) -> Option<String> {
     let answer = validate_settings(settings.to_string().as_bytes());
     let answer = answer.expect("an answer");
@@ -36,16 +36,16 @@ fn problems(settings: &Value) -> Option<String> {
 
 /// Sets a value at a path such as `imageChecks.coverage`.
 fn set(settings: &mut Value, path: &str, value: Value) {
-    let place = path.split('.').fold(settings, |section, key| {
+    let field = path.split('.').fold(settings, |section, key| {
         if !section.is_object() {
             *section = json!({});
         }
         &mut section[key]
     });
-    *place = value;
+    *field = value;
 }
 
-/// Settings with which a form shows a question: the first alternative of `a=b&&c=d||e=f`.
+/// The settings for which a form shows a question: the first alternative of `a=b&&c=d||e=f`.
 fn shown_with(show_if: Option<&str>) -> Value {
     let mut settings = json!({});
     let first = show_if.and_then(|conditions| conditions.split("||").next());
@@ -56,11 +56,11 @@ fn shown_with(show_if: Option<&str>) -> Value {
     settings
 }
 
-/// What no form can show.
-const NO_QUESTION: [&str; 2] = ["imageChecks.template", "registry.overrides"];
+/// The settings that a form can't show.
+const SETTINGS_WITHOUT_QUESTION: [&str; 2] = ["imageChecks.template", "registry.overrides"];
 
 #[test]
-fn every_setting_has_a_question_that_starts_with_its_default() {
+fn every_setting_has_a_question_with_its_default() {
     fn leaves(value: &Value, path: &str, all: &mut BTreeMap<String, Value>) {
         match value {
             Value::Object(section) => {
@@ -77,7 +77,7 @@ fn every_setting_has_a_question_that_starts_with_its_default() {
     let mut settings = BTreeMap::new();
     let defaults = serde_json::to_value(Settings::default()).expect("JSON");
     leaves(&defaults, "", &mut settings);
-    for path in NO_QUESTION {
+    for path in SETTINGS_WITHOUT_QUESTION {
         settings.remove(path).unwrap_or_else(|| panic!("{path}"));
     }
     let form = &yaml(&root().join("questions-ui.yml"))[0];
@@ -93,13 +93,13 @@ fn every_setting_has_a_question_that_starts_with_its_default() {
 }
 
 #[test]
-fn every_question_is_a_setting_and_takes_every_answer() {
+fn every_answer_to_a_question_is_a_valid_setting() {
     let form = &yaml(&root().join("questions-ui.yml"))[0];
     let questions = form["questions"].as_array().expect("questions");
     assert!(questions.len() > 20, "{}", questions.len());
     for question in questions {
         let path = question["variable"].as_str().expect("a variable");
-        // What it answers by itself, what it leaves when it is cleared, and what it offers.
+        // The default, the value of a cleared field, and the options.
         let mut answers = vec![question["default"].clone(), json!(null)];
         answers.extend(question["options"].as_array().cloned().unwrap_or_default());
         match question["type"].as_str().expect("a type") {
@@ -111,7 +111,6 @@ fn every_question_is_a_setting_and_takes_every_answer() {
         }
         let shown_with = shown_with(question["show_if"].as_str());
         for answer in answers {
-            // Its template stands in no form, and an answer of Fix alone doesn't need it.
             let mut settings = shown_with.clone();
             set(&mut settings, path, answer);
             assert_eq!(problems(&settings), None, "{settings}");
@@ -122,8 +121,8 @@ fn every_question_is_a_setting_and_takes_every_answer() {
     }
 }
 
-/// This policy's settings in a document: a manifest's, those of a group's members, or the document
-/// itself.
+/// This policy's settings in a document. The document is a manifest, a policy group with several
+/// settings, or a settings file.
 fn settings_in(document: &Value) -> Vec<Value> {
     let spec = &document["spec"];
     if let Some(members) = spec["policies"].as_object() {
@@ -162,7 +161,7 @@ fn every_example_has_valid_settings() {
 }
 
 #[test]
-fn a_manifest_and_its_settings_file_say_the_same() {
+fn a_manifest_has_the_settings_of_its_settings_file() {
     let folder = root().join("examples/settings");
     for file in fs::read_dir(&folder).expect("a folder") {
         let path = file.expect("a file").path();

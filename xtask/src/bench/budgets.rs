@@ -1,4 +1,4 @@
-//! What the module may cost, checked by exact figures only: no test depends on how busy a machine is.
+//! The budgets of the module. Only figures that are the same on every machine are checked.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,29 +7,29 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::hostile::Bound;
-use super::meter::Exact;
-use super::scenarios::{Answer, Description, Scenario};
+use super::hostile::HostileBudget;
+use super::request_cost::RequestCost;
+use super::scenarios::{ExpectedAnswer, Scenario, ScenarioTemplate};
 
-/// Where the budgets are, and the scenarios.
+/// The file with the budgets and the scenarios.
 pub(crate) const FILE: &str = "xtask/budgets.yaml";
 
-/// The file.
+/// The contents of the file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Budgets {
-    /// Of the annotated module.
+    /// The largest size of the annotated module.
     pub(crate) module_bytes: u64,
-    /// Peak linear memory: so many times the request, ...
+    /// The largest peak of the linear memory: this number of bytes for each byte of the request, ...
     memory_per_request_byte: u64,
-    /// ... and so many bytes.
+    /// ... and this number of bytes in addition.
     memory_bytes: u64,
-    /// By how much a container more may cost more in a large Pod than in a small one, in per cent.
+    /// The largest growth of a container's cost between a small and a large Pod, in per cent.
     growth_percent: u64,
-    /// Of requests that nobody sends by mistake.
-    pub(crate) hostile: Bound,
-    /// By which that is measured.
-    pub(crate) scenarios: Vec<Description>,
+    /// The budget of hostile requests.
+    pub(crate) hostile: HostileBudget,
+    /// The scenarios that are measured.
+    pub(crate) scenarios: Vec<ScenarioTemplate>,
 }
 
 impl Budgets {
@@ -41,12 +41,12 @@ impl Budgets {
         yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// Everything that the module has too much of, a sentence each.
+    /// Everything that exceeds a budget, one sentence each.
     pub(crate) fn excesses(
         &self,
         module_bytes: u64,
         imports: &[String],
-        counted: &[(Scenario, Exact)],
+        counted: &[(Scenario, RequestCost)],
     ) -> Vec<String> {
         let mut excesses = Vec::new();
         let mut limit = |what: &str, is: u64, allowed: u64, unit: &str| {
@@ -79,10 +79,10 @@ impl Budgets {
     }
 }
 
-/// How many instructions a container more costs, by answer: between the Pods of the fewest containers
-/// and those in the middle, and between these and the ones of the most.
-pub(crate) fn growths(counted: &[(Scenario, Exact)]) -> BTreeMap<Answer, [u64; 2]> {
-    let mut costs: BTreeMap<Answer, BTreeMap<u64, u64>> = BTreeMap::new();
+/// The instructions for an additional container, for each expected answer. The first number is between
+/// the smallest Pod and the next one, the second between that one and the largest.
+pub(crate) fn growths(counted: &[(Scenario, RequestCost)]) -> BTreeMap<ExpectedAnswer, [u64; 2]> {
+    let mut costs: BTreeMap<ExpectedAnswer, BTreeMap<u64, u64>> = BTreeMap::new();
     for (scenario, exact) in counted {
         if let Some(containers) = scenario.containers {
             let costs = costs.entry(scenario.answer).or_default();
@@ -107,8 +107,8 @@ pub(crate) fn growths(counted: &[(Scenario, Exact)]) -> BTreeMap<Answer, [u64; 2
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::scenarios::Budget;
-    use crate::host::request;
+    use crate::bench::scenarios::ScenarioBudget;
+    use crate::host::request::parse_review;
     use crate::host::settings::Settings;
 
     fn budgets() -> Budgets {
@@ -117,26 +117,26 @@ mod tests {
             memory_per_request_byte: 8,
             memory_bytes: 100,
             growth_percent: 10,
-            hostile: Bound::default(),
+            hostile: HostileBudget::default(),
             scenarios: Vec::new(),
         }
     }
 
-    fn counted(containers: Option<u64>, instructions: u64, memory: u64) -> (Scenario, Exact) {
+    fn counted(containers: Option<u64>, instructions: u64, memory: u64) -> (Scenario, RequestCost) {
         let request = r#"{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},
             "resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","userInfo":{}}"#;
         let scenario = Scenario {
             name: "Pod".to_owned(),
             containers,
-            answer: Answer::Accepted,
-            budget: Budget {
+            answer: ExpectedAnswer::Accepted,
+            budget: ScenarioBudget {
                 instructions: Some(2_000_000),
                 times: None,
             },
             settings: Settings::new(),
-            request: request::read(request).expect("a request"),
+            request: parse_review(request).expect("a request"),
         };
-        let exact = Exact {
+        let exact = RequestCost {
             request_bytes: 10,
             instructions,
             memory_bytes: memory,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_its_budget_is_told() {
+    fn figures_above_their_budget_are_reported() {
         for (bytes, import, instructions, memory, expected) in [
             (1000, "wapc.x", 2_000_000, 180, None),
             (
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_has_to_be_linear() {
+    fn growth_that_is_not_linear_is_reported() {
         for (costs, fine) in [
             ([1_000, 10_000, 100_000], true),
             ([1_000, 10_000, 109_000], true),
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn the_committed_file_can_be_read() {
         let budgets = Budgets::read(&crate::workspace::root()).expect("budgets");
-        assert_eq!(budgets.module_bytes, 640 * 1024);
+        assert_eq!(budgets.module_bytes, 704 * 1024);
         assert!(!budgets.scenarios.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! Requests that nobody sends by mistake: what they cost for each byte is bounded, so that none of
-//! them keeps a policy server longer than its time limit.
+//! Hostile requests. The cost of each of their bytes is bounded, so that none of them occupies a
+//! policy-server longer than its time limit.
 
 use std::sync::Arc;
 
@@ -7,39 +7,39 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::host::{Capabilities, nothing_granted};
+use crate::host::capabilities::{Capabilities, nothing_granted};
 
-use super::meter::{Exact, Metered};
+use super::request_cost::{MeteredPolicy, RequestCost};
 
-/// What a byte that comes in may cost, that of a registry's answer included.
+/// The largest cost of a hostile request. Its bytes are those of the request and of a registry's answer.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Bound {
-    /// Instructions: so many for each byte, ...
+pub(crate) struct HostileBudget {
+    /// The instructions for each byte, ...
     instructions_per_byte: u64,
-    /// ... and so many in any case.
+    /// ... and the instructions in addition.
     instructions: u64,
-    /// Peak linear memory: so many times what comes in, ...
+    /// The peak of the linear memory: this number of bytes for each byte, ...
     memory_per_byte: u64,
-    /// ... and so many bytes.
+    /// ... and this number of bytes in addition.
     memory_bytes: u64,
-    /// Instructions for each image that is held against a pattern.
+    /// The instructions for each comparison of an image with a pattern.
     instructions_per_match: u64,
-    /// By how much a byte of a request four times as large may cost more, in per cent.
+    /// The largest growth of a byte's cost in a request that is four times as large, in per cent.
     growth_percent: u64,
 }
 
-/// One kind of request, and what it cost in one size and in four times that.
-pub(crate) struct Hostile {
+/// A kind of request with its cost in one size, and in a size that is four times as large.
+pub(crate) struct HostileCost {
     pub(crate) name: &'static str,
-    /// How many images are held against how many patterns in the large one, multiplied.
+    /// The comparisons of images with patterns in the large request.
     matches: u64,
-    pub(crate) small: Exact,
-    pub(crate) large: Exact,
+    pub(crate) small: RequestCost,
+    pub(crate) large: RequestCost,
 }
 
-impl Hostile {
-    /// What a byte of the large one costs.
+impl HostileCost {
+    /// Instructions and memory for each byte of the large request.
     pub(crate) fn per_byte(&self) -> [f64; 2] {
         #[allow(clippy::cast_precision_loss)]
         let ratio = |part: u64| part as f64 / self.large.request_bytes as f64;
@@ -50,9 +50,9 @@ impl Hostile {
     }
 }
 
-impl Bound {
-    /// What is beyond it, a sentence each.
-    pub(crate) fn excesses(&self, hostile: &[Hostile]) -> Vec<String> {
+impl HostileBudget {
+    /// Everything that exceeds the budget, one sentence each.
+    pub(crate) fn excesses(&self, hostile: &[HostileCost]) -> Vec<String> {
         let mut excesses = Vec::new();
         for one in hostile {
             let name = one.name;
@@ -62,17 +62,15 @@ impl Bound {
                 let instructions =
                     self.instructions_per_byte * bytes + self.instructions + matching;
                 let memory = self.memory_per_byte * bytes + self.memory_bytes;
-                if cost.instructions > instructions {
-                    excesses.push(format!(
-                        "{name}: {} instructions for {bytes} bytes, at most {instructions} are allowed",
-                        cost.instructions
-                    ));
-                }
-                if cost.memory_bytes > memory {
-                    excesses.push(format!(
-                        "{name}: {} bytes of memory for {bytes} bytes, at most {memory} are allowed",
-                        cost.memory_bytes
-                    ));
+                for (is, most, unit) in [
+                    (cost.instructions, instructions, "instructions"),
+                    (cost.memory_bytes, memory, "bytes of memory"),
+                ] {
+                    if is > most {
+                        excesses.push(format!(
+                            "{name}: {is} {unit} for {bytes} bytes, at most {most} are allowed"
+                        ));
+                    }
                 }
             }
             let grown = (one.large.instructions.saturating_sub(self.instructions))
@@ -89,16 +87,16 @@ impl Bound {
     }
 }
 
-/// Counts what each of them costs.
-pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
+/// The cost of each hostile request.
+pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
     let mut counted = Vec::new();
     for &(name, size, request) in REQUESTS {
-        let cost = |size: usize| -> Result<Exact> {
-            let Request {
+        let cost = |size: usize| -> Result<RequestCost> {
+            let HostileRequest {
                 object,
                 settings,
                 operation,
-                heard,
+                registry_answer,
                 ..
             } = request(size);
             let payload = format!(
@@ -109,31 +107,17 @@ pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
                     "null".to_owned()
                 },
             );
-            let heard_bytes = heard.as_ref().map_or(0, Vec::len);
-            let capabilities: Arc<dyn Capabilities> = match heard {
-                None => nothing_granted(),
-                Some(heard) => {
-                    Arc::new(
-                        move |_: &str, _: &str, operation: &str, _: &[u8]| match operation {
-                            "v1/manifest_digest" if heard.starts_with(b"{\"schema") => {
-                                Ok(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(64))
-                                    .into_bytes())
-                            }
-                            _ if heard.starts_with(b"{") => Ok(heard.clone()),
-                            _ => Err(String::from_utf8_lossy(&heard).into_owned()),
-                        },
-                    )
-                }
-            };
+            let answer_bytes = registry_answer.as_ref().map_or(0, String::len);
+            let capabilities = registry_answer.map_or_else(nothing_granted, registry);
             let (answer, mut exact) = policy.cost(payload.as_bytes(), &capabilities)?;
             let answer: Value =
-                serde_json::from_slice(&answer).context("the answer is no answer")?;
+                serde_json::from_slice(&answer).context("the answer can't be read")?;
             ensure!(answer["accepted"].is_boolean(), "the answer is {answer}");
-            exact.request_bytes += u64::try_from(heard_bytes)?;
+            exact.request_bytes += u64::try_from(answer_bytes)?;
             Ok(exact)
         };
         let cost = |size| cost(size).with_context(|| format!("in the hostile request: {name}"));
-        counted.push(Hostile {
+        counted.push(HostileCost {
             name,
             matches: u64::try_from(request(size).matches)?,
             small: cost(size / 4)?,
@@ -143,23 +127,37 @@ pub(crate) fn count(policy: &Metered) -> Result<Vec<Hostile>> {
     Ok(counted)
 }
 
-struct Request {
+/// A registry that gives one answer to every lookup: a digest, a manifest or an error.
+fn registry(answer: String) -> Capabilities {
+    Arc::new(move |call| {
+        if call.operation == "v1/manifest_digest" && answer.starts_with("{\"schema") {
+            return Ok(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(64)).into_bytes());
+        }
+        if answer.starts_with('{') {
+            Ok(answer.clone().into_bytes())
+        } else {
+            Err(answer.clone())
+        }
+    })
+}
+
+struct HostileRequest {
     object: String,
     settings: Value,
     operation: &'static str,
-    /// What a registry answers.
-    heard: Option<Vec<u8>>,
-    /// Images times patterns, where that is what costs.
+    /// The answer of a registry.
+    registry_answer: Option<String>,
+    /// The comparisons of images with patterns.
     matches: usize,
 }
 
-impl Request {
+impl HostileRequest {
     fn create(object: String, settings: Value) -> Self {
         Self {
             object,
             settings,
             operation: "CREATE",
-            heard: None,
+            registry_answer: None,
             matches: 0,
         }
     }
@@ -181,16 +179,14 @@ fn fixing() -> Value {
     json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}})
 }
 
-type Make = fn(usize) -> Request;
-
-/// The name of each, its size, and what it is.
-const REQUESTS: &[(&str, usize, Make)] = &[
+/// The name of each request, its size, and the function that makes it in a given size.
+const REQUESTS: &[(&str, usize, fn(usize) -> HostileRequest)] = &[
     (
         "lists in lists in a field that nobody knows",
         100_000,
         |size| {
             let nested = format!(r#","x":{}{}"#, "[".repeat(size), "]".repeat(size));
-            Request::create(pod(&container(0), &nested), json!({}))
+            HostileRequest::create(pod(&container(0), &nested), json!({}))
         },
     ),
     ("containers, all repaired", 100_000, |size| {
@@ -200,14 +196,16 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             )
         });
         let rest = format!(r#","initContainers":[{checks}]"#);
-        Request::create(pod(&list(size / 2, container), &rest), json!({}))
+        HostileRequest::create(pod(&list(size / 2, container), &rest), json!({}))
     }),
     ("containers that all get a volume", 20_000, |size| {
-        Request::create(pod(&list(size, container), ""), fixing())
+        HostileRequest::create(pod(&list(size, container), ""), fixing())
     }),
-    ("containers that all change", 50_000, |size| Request {
-        operation: "UPDATE",
-        ..Request::create(pod(&list(size, container), ""), json!({}))
+    ("containers that all change", 50_000, |size| {
+        HostileRequest {
+            operation: "UPDATE",
+            ..HostileRequest::create(pod(&list(size, container), ""), json!({}))
+        }
     }),
     ("checks that all become volumes", 20_000, |size| {
         let checks = list(size, |number| {
@@ -222,7 +220,7 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             1,
         );
         let checks = json!({"as": "ImageVolume", "replaceExisting": true});
-        Request::create(object, json!({"imageChecks": checks}))
+        HostileRequest::create(object, json!({"imageChecks": checks}))
     }),
     ("image volumes, all mounted", 20_000, |size| {
         let volumes = list(size, |number| {
@@ -232,23 +230,23 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             format!(r#"{{"name":"imagecheck-{number}","mountPath":"/{number}"}}"#)
         });
         let container = format!(r#"{{"name":"c","image":"a:1","volumeMounts":[{mounts}]}}"#);
-        Request::create(
+        HostileRequest::create(
             pod(&container, &format!(r#","volumes":[{volumes}]"#)),
             fixing(),
         )
     }),
     ("a name of a megabyte", 1 << 20, |size| {
         let container = format!(r#"{{"name":"{}","image":"NOT/VALID"}}"#, "n".repeat(size));
-        Request::create(pod(&container, ""), json!({}))
+        HostileRequest::create(pod(&container, ""), json!({}))
     }),
     ("an image of a megabyte", 1 << 20, |size| {
         let container = format!(r#"{{"name":"c","image":"{}"}}"#, "a/".repeat(size / 2));
-        Request::create(pod(&container, ""), json!({}))
+        HostileRequest::create(pod(&container, ""), json!({}))
     }),
     ("*a*a*a*b against a name of a megabyte", 1 << 20, |size| {
         let container = format!(r#"{{"name":"{}","image":"a:1"}}"#, "a".repeat(size));
         let exempt = json!({"containers": ["*a*a*a*a*a*a*a*a*b"]});
-        Request::create(pod(&container, ""), json!({"exempt": exempt}))
+        HostileRequest::create(pod(&container, ""), json!({"exempt": exempt}))
     }),
     ("10,000 patterns against 1,000 images", 10_000, |size| {
         let patterns: Vec<String> = (0..size).map(|n| format!("*a*a*a*b{n}")).collect();
@@ -258,9 +256,9 @@ const REQUESTS: &[(&str, usize, Make)] = &[
                 "a".repeat(30)
             )
         });
-        Request {
+        HostileRequest {
             matches: 1_000 * size,
-            ..Request::create(
+            ..HostileRequest::create(
                 pod(&containers, ""),
                 json!({"images": {"requireAlways": patterns}}),
             )
@@ -268,24 +266,24 @@ const REQUESTS: &[(&str, usize, Make)] = &[
     }),
     ("a key, again and again", 100_000, |size| {
         let keys = list(size, |_| r#""image":"a:1""#.to_owned());
-        Request::create(pod(&format!(r#"{{"name":"c",{keys}}}"#), ""), json!({}))
+        HostileRequest::create(pod(&format!(r#"{{"name":"c",{keys}}}"#), ""), json!({}))
     }),
     ("lists of containers, again and again", 20_000, |size| {
         let lists = list(size, |number| {
             format!(r#""containers":[{}]"#, container(number))
         });
-        Request::create(
+        HostileRequest::create(
             format!(r#"{{"metadata":{{}},"spec":{{{lists}}}}}"#),
             json!({}),
         )
     }),
     ("lone surrogates", 200_000, |size| {
         let container = format!(r#"{{"name":"{}","image":"a:1"}}"#, r"\ud800".repeat(size));
-        Request::create(pod(&container, ""), json!({}))
+        HostileRequest::create(pod(&container, ""), json!({}))
     }),
     ("numbers beyond u64", 50_000, |size| {
         let numbers = list(size, |_| "99999999999999999999999,1e999".to_owned());
-        Request::create(
+        HostileRequest::create(
             pod(&container(0), &format!(r#","x":[{numbers}]"#)),
             json!({}),
         )
@@ -297,7 +295,7 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             let notes = r#"\""#.repeat(size / 2);
             let object = pod(&container(0), "");
             let notes = format!(r#""annotations":{{"a":"{notes}"}},"name":"p""#);
-            Request::create(object.replacen(r#""name":"p""#, &notes, 1), fixing())
+            HostileRequest::create(object.replacen(r#""name":"p""#, &notes, 1), fixing())
         },
     ),
     ("a record of a megabyte", 1 << 20, |size| {
@@ -308,9 +306,9 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             entries.trim_end_matches(',')
         );
         let object = pod(&container(0), "");
-        Request {
+        HostileRequest {
             operation: "UPDATE",
-            ..Request::create(object.replacen(r#""name":"p""#, &notes, 1), json!({}))
+            ..HostileRequest::create(object.replacen(r#""name":"p""#, &notes, 1), json!({}))
         }
     }),
     ("terms of an affinity", 10_000, |size| {
@@ -320,7 +318,7 @@ const REQUESTS: &[(&str, usize, Make)] = &[
             r#","affinity":{{"nodeAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":[{terms}]}}}}}}"#
         );
         let registry = json!({"lookup": "Verify", "platform": "Reject"});
-        Request::create(pod(&container(0), &affinity), json!({"registry": registry}))
+        HostileRequest::create(pod(&container(0), &affinity), json!({"registry": registry}))
     }),
     ("a registry's manifest of 10 MB", 10_000_000, |size| {
         let entry = format!(
@@ -333,24 +331,28 @@ const REQUESTS: &[(&str, usize, Make)] = &[
         );
         let registry = json!({"lookup": "Verify", "platform": "Reject"});
         let selector = r#","nodeSelector":{"kubernetes.io/arch":"arm64"}"#;
-        Request {
-            heard: Some(manifest.into_bytes()),
-            ..Request::create(pod(&container(0), selector), json!({"registry": registry}))
+        HostileRequest {
+            registry_answer: Some(manifest),
+            ..HostileRequest::create(pod(&container(0), selector), json!({"registry": registry}))
         }
     }),
-    ("a registry's digest of 10 MB", 10_000_000, |size| Request {
-        heard: Some(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(size)).into_bytes()),
-        ..Request::create(
-            pod(&container(0), ""),
-            json!({"registry": {"lookup": "Pin"}}),
-        )
+    ("a registry's digest of 10 MB", 10_000_000, |size| {
+        HostileRequest {
+            registry_answer: Some(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(size))),
+            ..HostileRequest::create(
+                pod(&container(0), ""),
+                json!({"registry": {"lookup": "Pin"}}),
+            )
+        }
     }),
-    ("a registry's error of 10 MB", 10_000_000, |size| Request {
-        heard: Some("code: not found ".repeat(size / 16).into_bytes()),
-        ..Request::create(
-            pod(&container(0), ""),
-            json!({"registry": {"lookup": "Pin"}}),
-        )
+    ("a registry's error of 10 MB", 10_000_000, |size| {
+        HostileRequest {
+            registry_answer: Some("code: not found ".repeat(size / 16)),
+            ..HostileRequest::create(
+                pod(&container(0), ""),
+                json!({"registry": {"lookup": "Pin"}}),
+            )
+        }
     }),
 ];
 
@@ -358,13 +360,13 @@ const REQUESTS: &[(&str, usize, Make)] = &[
 mod tests {
     use super::*;
 
-    fn hostile(small: [u64; 3], large: [u64; 3]) -> Hostile {
-        let exact = |[request_bytes, instructions, memory_bytes]: [u64; 3]| Exact {
+    fn hostile(small: [u64; 3], large: [u64; 3]) -> HostileCost {
+        let exact = |[request_bytes, instructions, memory_bytes]: [u64; 3]| RequestCost {
             request_bytes,
             instructions,
             memory_bytes,
         };
-        Hostile {
+        HostileCost {
             name: "x",
             matches: 0,
             small: exact(small),
@@ -373,8 +375,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_bound_is_told() {
-        let bound = Bound {
+    fn costs_above_the_budget_are_reported() {
+        let budget = HostileBudget {
             instructions_per_byte: 100,
             instructions: 1_000,
             memory_per_byte: 8,
@@ -393,7 +395,7 @@ mod tests {
             ([100, 5_000, 1], [400, 25_000, 1], None),
             ([100, 5_000, 1], [400, 25_001, 1], Some("x: four times")),
         ] {
-            let excesses = bound.excesses(&[hostile(small, large)]);
+            let excesses = budget.excesses(&[hostile(small, large)]);
             assert_eq!(
                 excesses.len(),
                 usize::from(excess.is_some()),
@@ -412,7 +414,7 @@ mod tests {
         for (name, _, request) in REQUESTS {
             let size = |size: usize| {
                 let request = request(size);
-                request.object.len() + request.heard.map_or(0, |heard| heard.len())
+                request.object.len() + request.registry_answer.map_or(0, |answer| answer.len())
             };
             let matches = request(4_000).matches / 4 / request(1_000).matches.max(1);
             assert!(matches == 1 || size(4_000) > 2 * size(1_000), "{name}");

@@ -1,5 +1,5 @@
-//! What is measured, as `xtask/budgets.yaml` describes it: requests as a cluster sends them, and
-//! requests that grow.
+//! The scenarios in `xtask/budgets.yaml`: requests as a cluster sends them, with the expected answers.
+//! Some are enlarged to measure how the cost grows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,83 +9,102 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::host::request::{self, AdmissionRequest};
+use crate::host::capabilities::nothing_granted;
+use crate::host::policy_module::payload;
+use crate::host::request::{AdmissionRequest, parse_review};
 use crate::host::response::ValidationResponse;
 use crate::host::settings::Settings;
-use crate::host::{self};
 
-use super::meter::Metered;
+use super::request_cost::{MeteredPolicy, RequestCost};
 
-/// One entry of the file.
+/// An entry of the file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Description {
-    /// In a few words, for a person.
+pub(crate) struct ScenarioTemplate {
+    /// A short description.
     pub(crate) name: String,
-    /// A file in `test_data/reviews`, without its extension.
+    /// The name of a file in `test_data/reviews`, without its extension.
     review: String,
-    /// Makes a Pod of so many containers of it.
+    /// Gives the Pod this number of containers.
     containers: Option<u64>,
-    /// Makes its object so large.
+    /// Enlarges the object to this size.
     kibibytes: Option<usize>,
     /// The policy's settings.
     settings: Settings,
-    /// What it is answered with, and what that may cost.
-    answers: BTreeMap<Answer, Budget>,
+    /// The expected answers, and the budget of each.
+    answers: BTreeMap<ExpectedAnswer, ScenarioBudget>,
 }
 
-/// How a request is answered.
+/// The answer that a scenario expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Answer {
-    /// Without a change.
+pub(crate) enum ExpectedAnswer {
+    /// Accepted, without a change.
     Accepted,
-    /// With a changed object.
+    /// Accepted, with a changed object.
     Repaired,
-    /// Not let through.
+    /// Rejected.
     Rejected,
 }
 
-/// What one answer may cost.
+/// The budget of a scenario.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Budget {
-    /// At most so many.
+pub(crate) struct ScenarioBudget {
+    /// The largest number of instructions.
     pub(crate) instructions: Option<u64>,
-    /// At most so much more time than a policy that does nothing takes; only shown.
+    /// The largest ratio to the time of a policy that does nothing. It is shown, but never checked.
     pub(crate) times: Option<f64>,
 }
 
-/// A request, and the answer that it gets.
+/// A request and its expected answer.
 pub(crate) struct Scenario {
-    /// Its description's.
+    /// The name of its template.
     pub(crate) name: String,
-    /// How many containers were asked for.
+    /// The number of containers, if the template sets it.
     pub(crate) containers: Option<u64>,
-    /// What has to come back, so that nobody measures the wrong thing.
-    pub(crate) answer: Answer,
-    /// What that may cost.
-    pub(crate) budget: Budget,
+    /// The expected answer. Another answer is an error, because its cost is of no use.
+    pub(crate) answer: ExpectedAnswer,
+    /// Its budget.
+    pub(crate) budget: ScenarioBudget,
     /// The policy's settings.
     pub(crate) settings: Settings,
-    /// What is asked.
+    /// The request.
     pub(crate) request: AdmissionRequest,
 }
 
-impl Description {
-    /// A scenario for each answer. The policy itself says what the repaired object is.
-    pub(crate) fn scenarios(&self, root: &Path, policy: &Metered) -> Result<Vec<Scenario>> {
+/// Every scenario of the templates with its cost.
+pub(crate) fn all_costs(
+    policy: &MeteredPolicy,
+    templates: &[ScenarioTemplate],
+    root: &Path,
+) -> Result<Vec<(Scenario, RequestCost)>> {
+    let mut costs = Vec::new();
+    for template in templates {
+        let scenarios = template.scenarios(root, policy);
+        for scenario in scenarios.with_context(|| format!("in scenario {}", template.name))? {
+            let cost = scenario.cost(policy);
+            let cost = cost.with_context(|| format!("in scenario {}", scenario.title()))?;
+            costs.push((scenario, cost));
+        }
+    }
+    Ok(costs)
+}
+
+impl ScenarioTemplate {
+    /// A scenario for each expected answer. An accepted object is one that the policy repaired before.
+    pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<Vec<Scenario>> {
         let path = root.join("test_data/reviews").join(&self.review);
         let path = path.with_extension("json");
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut request = request::read(&text).with_context(|| format!("in {}", path.display()))?;
+        let mut request = parse_review(&text).with_context(|| format!("in {}", path.display()))?;
         let object = request
             .object
             .as_mut()
             .context("the review has no object")?;
         if let Some(count) = self.containers {
-            crowd(object, count)?;
+            set_container_count(object, count)?;
         }
         if let Some(kibibytes) = self.kibibytes {
             enlarge(object, kibibytes * 1024)?;
@@ -101,8 +120,8 @@ impl Description {
         let mut scenarios = Vec::new();
         for (&answer, &budget) in &self.answers {
             let mut request = request.clone();
-            if answer == Answer::Accepted {
-                let first = scenario(Answer::Repaired, budget, request.clone());
+            if answer == ExpectedAnswer::Accepted {
+                let first = scenario(ExpectedAnswer::Repaired, budget, request.clone());
                 let text = policy.answer(&first.payload()?)?;
                 first.check(&text)?;
                 request.object =
@@ -115,25 +134,35 @@ impl Description {
 }
 
 impl Scenario {
-    /// Its row's.
+    /// The title of its row.
     pub(crate) fn title(&self) -> String {
         let answer = format!("{:?}", self.answer).to_lowercase();
         format!("{}, {answer}", self.name)
     }
 
-    /// What the guest gets.
+    /// The payload for the guest.
     pub(crate) fn payload(&self) -> Result<Vec<u8>> {
-        host::payload(&self.request, &self.settings)
+        payload(&self.request, &self.settings)
     }
 
-    /// Whether the guest's answer is the expected one.
+    /// The cost of the request.
+    ///
+    /// # Errors
+    /// When the answer is not the expected one.
+    pub(crate) fn cost(&self, policy: &MeteredPolicy) -> Result<RequestCost> {
+        let (answer, cost) = policy.cost(&self.payload()?, &nothing_granted())?;
+        self.check(&answer)?;
+        Ok(cost)
+    }
+
+    /// Checks that the guest's answer is the expected one.
     pub(crate) fn check(&self, answer: &[u8]) -> Result<()> {
         let response: ValidationResponse =
-            serde_json::from_slice(answer).context("the answer is no answer")?;
+            serde_json::from_slice(answer).context("the answer can't be read")?;
         let got = match (response.accepted, response.mutated_object) {
-            (true, None) => Answer::Accepted,
-            (true, Some(_)) => Answer::Repaired,
-            (false, None) => Answer::Rejected,
+            (true, None) => ExpectedAnswer::Accepted,
+            (true, Some(_)) => ExpectedAnswer::Repaired,
+            (false, None) => ExpectedAnswer::Rejected,
             (false, Some(_)) => bail!("rejected and repaired"),
         };
         ensure!(
@@ -146,8 +175,8 @@ impl Scenario {
     }
 }
 
-/// Gives a Pod so many containers, and half as many checks.
-fn crowd(pod: &mut Value, count: u64) -> Result<()> {
+/// Gives a Pod this number of containers, and half as many image checks.
+fn set_container_count(pod: &mut Value, count: u64) -> Result<()> {
     let copy = |list: &str, index: usize, name: String, number: u64| -> Result<Value> {
         let container = pod["spec"][list].get(index);
         let mut container = container
@@ -173,8 +202,8 @@ fn crowd(pod: &mut Value, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// Gives a Pod so much more environment and annotations that it is `size` bytes long. The annotation
-/// is what `kubectl apply` leaves: JSON in a string, full of escapes.
+/// Adds environment variables and an annotation to a Pod until it has `size` bytes. The annotation is
+/// that of `kubectl apply`: JSON in a string, with many escapes.
 fn enlarge(pod: &mut Value, size: usize) -> Result<()> {
     let half = size.saturating_sub(serde_json::to_vec(pod)?.len()) / 2;
     let variable = |number: usize| {
@@ -199,13 +228,13 @@ mod tests {
 
     fn agent_stack() -> AdmissionRequest {
         let path = crate::workspace::root().join("test_data/reviews/agent-stack-pod-create.json");
-        request::read(&fs::read_to_string(path).expect("a review")).expect("a request")
+        parse_review(&fs::read_to_string(path).expect("a review")).expect("a request")
     }
 
     #[test]
-    fn a_crowd_has_half_of_its_checks() {
+    fn a_pod_with_many_containers_has_half_as_many_checks() {
         let mut pod = agent_stack().object.expect("a Pod");
-        crowd(&mut pod, 10).expect("a Pod");
+        set_container_count(&mut pod, 10).expect("a Pod");
         let length = |list: &str| pod["spec"][list].as_array().map_or(0, Vec::len);
         assert_eq!(
             (length("containers"), length("initContainers")),
@@ -220,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_as_large_as_it_should_be() {
+    fn an_object_is_enlarged_to_the_size() {
         for kibibytes in [64, 1024] {
             let mut pod = agent_stack().object.expect("a Pod");
             enlarge(&mut pod, kibibytes * 1024).expect("a Pod");
@@ -234,20 +263,20 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_not_the_expected_one_is_an_error() {
-        let answers: [(Answer, &[u8]); 3] = [
-            (Answer::Accepted, br#"{"accepted":true}"#),
+        let answers: [(ExpectedAnswer, &[u8]); 3] = [
+            (ExpectedAnswer::Accepted, br#"{"accepted":true}"#),
             (
-                Answer::Repaired,
+                ExpectedAnswer::Repaired,
                 br#"{"accepted":true,"mutated_object":{}}"#,
             ),
-            (Answer::Rejected, br#"{"accepted":false}"#),
+            (ExpectedAnswer::Rejected, br#"{"accepted":false}"#),
         ];
         for (expected, _) in answers {
             let scenario = Scenario {
                 name: "x".to_owned(),
                 containers: None,
                 answer: expected,
-                budget: Budget::default(),
+                budget: ScenarioBudget::default(),
                 settings: Settings::new(),
                 request: agent_stack(),
             };

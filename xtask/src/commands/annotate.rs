@@ -1,13 +1,13 @@
-//! `cargo xtask annotate`: puts a policy's metadata into its module, as `kwctl annotate` does.
+//! `cargo xtask annotate`: adds a policy's metadata to its module, as `kwctl annotate` does.
 //!
-//! Kubewarden's hosts take rules, capabilities and the README from there.
+//! Kubewarden's hosts read the rules, the capabilities and the README from the module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::host::{Engine, Module};
+use crate::host::policy_module::{Engine, PolicyModule};
 use crate::module::metadata::{Metadata, SECTION};
 use crate::module::sections;
 
@@ -68,7 +68,8 @@ fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) 
              annotate the module as the compiler wrote it"
         );
     }
-    let protocol_version = Module::new(module, Engine::default(), None)?.protocol_version()?;
+    let protocol_version =
+        PolicyModule::new(module, Engine::default(), None)?.protocol_version()?;
     metadata.complete(protocol_version, usage);
     let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
     sections::with_custom_section(module, SECTION, &json)
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotated_module_tells_its_metadata() {
+    fn an_annotated_module_contains_its_metadata() {
         let annotated = annotate_bytes(&policy("\"v1\""), metadata(), Some("read me".to_owned()))
             .expect("annotate");
         let read = Metadata::of_module(&annotated)
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_is_annotated_once() {
+    fn an_annotated_module_is_not_annotated_again() {
         let once = annotate_bytes(&policy("\"v1\""), metadata(), None).expect("annotate");
         let error = annotate_bytes(&once, metadata(), None).expect_err("twice");
         assert!(error.to_string().contains("annotated already"), "{error}");

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures the policy, as [`crate::bench`] describes it.
+//! `cargo xtask bench`: measures this policy. [`crate::bench`] describes the figures.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets, growths};
-use crate::bench::hostile::{self, Hostile};
-use crate::bench::meter::{Exact, Metered};
-use crate::bench::scenarios::Scenario;
-use crate::bench::times::Clocked;
+use crate::bench::hostile::{self, HostileCost};
+use crate::bench::request_cost::{MeteredPolicy, RequestCost};
+use crate::bench::request_times::TimedPolicies;
+use crate::bench::scenarios::{self, Scenario};
 use crate::commands::build;
-use crate::module::sections::Outline;
+use crate::module::sections::ModuleOutline;
 use crate::terminal;
-use crate::workspace::{self, ANNOTATED_POLICY};
+use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
-/// Measures the policy against a policy that does nothing: time, instructions, memory
+/// Measures this policy and a policy that does nothing: time, instructions, memory
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only checks the budgets, by exact figures; fails when one is exceeded
+    /// Only checks the budgets, and fails when one is exceeded
     #[arg(long)]
     check: bool,
     /// The module to measure, instead of annotated-policy.wasm
@@ -30,19 +30,16 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
-    let path = args
-        .module
-        .clone()
-        .unwrap_or_else(|| root.join(ANNOTATED_POLICY));
-    let module = read(&path)?;
+    let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
     let budgets = Budgets::read(&root)?;
-    let counted = crate::bench::count(&module, &budgets, &root)?;
-    let hostile = hostile::count(&Metered::new(&module)?)?;
+    let policy = MeteredPolicy::new(&module)?;
+    let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root)?;
+    let hostile = hostile::all_costs(&policy)?;
     if args.check {
         check(&module, &budgets, &counted, &hostile)
     } else {
         measure(&module, &budgets, &counted)?;
-        terminal::print(&table(&hostile))
+        terminal::print(&hostile_table(&hostile))
     }
 }
 
@@ -50,11 +47,11 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-/// What hostile requests cost.
-fn table(hostile: &[Hostile]) -> String {
+/// The costs of hostile requests.
+fn hostile_table(hostile: &[HostileCost]) -> String {
     let rows = hostile.iter().map(|one| {
         let [instructions, memory] = one.per_byte();
-        vec![
+        [
             one.name.to_owned(),
             one.large.request_bytes.to_string(),
             one.large.instructions.to_string(),
@@ -69,16 +66,16 @@ fn table(hostile: &[Hostile]) -> String {
         "for each byte",
         "memory for each byte",
     ];
-    format!("\n{}\n", terminal::markdown(&header, rows.collect()))
+    format!("\n{}\n", terminal::markdown_table(&header, rows))
 }
 
 fn check(
     module: &[u8],
     budgets: &Budgets,
-    counted: &[(Scenario, Exact)],
-    hostile: &[Hostile],
+    counted: &[(Scenario, RequestCost)],
+    hostile: &[HostileCost],
 ) -> Result<()> {
-    let imports = Outline::read(module)?.imports;
+    let imports = ModuleOutline::read(module)?.imports;
     let bytes = u64::try_from(module.len())?;
     let mut excesses = budgets.excesses(bytes, &imports, counted);
     excesses.extend(budgets.hostile.excesses(hostile));
@@ -98,16 +95,16 @@ fn check(
     )
 }
 
-fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> Result<()> {
+fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, RequestCost)]) -> Result<()> {
     let nothing = read(&build::policy_that_does_nothing()?)?;
-    let clocked = Clocked::new(module, &nothing)?;
+    let clocked = TimedPolicies::new(module, &nothing)?;
     let mut rows = Vec::new();
     for (scenario, exact) in counted {
         eprintln!("==> {}", scenario.title());
         let times = clocked.times(scenario)?;
         let (policy, nothing) = (times.policy.as_secs_f64(), times.nothing.as_secs_f64());
         let budget = |limit: Option<String>| limit.unwrap_or_default();
-        rows.push(vec![
+        rows.push([
             scenario.title(),
             exact.request_bytes.to_string(),
             exact.instructions.to_string(),
@@ -134,12 +131,12 @@ fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, Exact)]) -> R
     for (answer, [small, large]) in growths(counted) {
         writeln!(
             growth,
-            "A container more, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000"
+            "An additional container, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000"
         )?;
     }
     terminal::print(&format!(
         "{}\n\n{growth}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
-        terminal::markdown(&header, rows),
+        terminal::markdown_table(&header, rows.into_iter()),
         module.len(),
         budgets.module_bytes,
         nothing.len(),

@@ -1,81 +1,55 @@
-//! `cargo xtask build`: compiles the policy to its module and annotates it.
+//! `cargo xtask build`: compiles this policy to its module and annotates the module.
 //!
-//! The difficulty is the target. A Rust toolchain from rustup can be given `wasm32-unknown-unknown`
-//! wherever rustup's server can be reached; where only a distribution's mirror can, Debian's
-//! `rustc-web` packages build the standard library from source. Whoever clones the repository should
-//! not have to know any of this.
+//! The target needs a standard library. rustup installs the one of `wasm32-unknown-unknown`, if its server
+//! can be reached. Otherwise Debian's `rustc-web` packages compile the standard library from source. A
+//! user of a fresh clone need not know any of this.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
-use serde::Deserialize;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde_json::Value;
 
 use crate::commands::annotate::annotate;
 use crate::workspace::{self, ANNOTATED_POLICY, POLICY};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The module's file name as Cargo writes it.
+/// The file name of Cargo's output.
 const ARTIFACT: &str = "consistent_pull_policy.wasm";
 
-/// Debian's compiler, Cargo and the source of the standard library; the `-web` packages are the ones
-/// that a stable release keeps recent.
+/// Debian's compiler, Cargo and the source of the standard library. In a stable release of Debian only
+/// the `-web` packages are recent.
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// Where Debian's packages put their programs. Called by their path, so that nothing has to be
-/// registered anywhere and nothing stays behind.
+/// The programs of Debian's packages. They are called by their paths, so no setting of rustup changes.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// Builds policy.wasm and annotated-policy.wasm, setting up the target where it is missing
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The toolchain to use, else the first one that works
-    #[arg(long, hide = true)]
-    toolchain: Option<Toolchain>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Toolchain {
-    /// The active one, with the target that rustup installs.
-    Rustup,
-    /// Debian's, which builds the standard library.
-    Debian,
-}
-
-/// How the module will be compiled.
+/// The origin of the target's standard library.
 #[derive(Debug)]
-enum Plan {
+enum StandardLibrary {
+    /// The active toolchain has it.
     Installed,
-    BuildStd { linker: PathBuf },
+    /// Debian's compiler compiles it, with this linker.
+    Compiled { linker: PathBuf },
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
-    let plan = plan(args.toolchain)?;
-    step(match plan {
-        Plan::Installed => "building the module for wasm32-unknown-unknown",
-        Plan::BuildStd { .. } => {
+    let library = find_standard_library()?;
+    step(match library {
+        StandardLibrary::Installed => "building the module for wasm32-unknown-unknown",
+        StandardLibrary::Compiled { .. } => {
             "building the module and the standard library for wasm32-unknown-unknown with Debian's \
              compiler"
         }
     });
-    compile(
-        &root,
-        &plan,
-        &["--package", "consistent-pull-policy", "--lib"],
-    )?;
-
-    let artifact = target_directory(&root)?
-        .join(TARGET)
-        .join("release")
-        .join(ARTIFACT);
+    let package = ["--package", "consistent-pull-policy", "--lib"];
+    let artifact = compile(&root, &library, &package)?.join(ARTIFACT);
     let policy = root.join(POLICY);
     fs::copy(&artifact, &policy)
         .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
@@ -83,79 +57,54 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     step(&format!(
         "annotating {POLICY} with metadata.yml and README.md"
     ));
-    annotate(
-        &policy,
-        &root.join("metadata.yml"),
-        Some(&root.join("README.md")),
-        &annotated,
-    )?;
-    for path in [&policy, &annotated] {
-        let size = fs::metadata(path)
-            .with_context(|| format!("cannot read {}", path.display()))?
-            .len();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        step(&format!("{name}: {size} bytes"));
+    let (metadata, usage) = (root.join("metadata.yml"), root.join("README.md"));
+    annotate(&policy, &metadata, Some(&usage), &annotated)?;
+    for (name, path) in [(POLICY, policy), (ANNOTATED_POLICY, annotated)] {
+        let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
+        step(&format!("{name}: {} bytes", size.len()));
     }
     Ok(())
 }
 
-/// Builds the policy that does nothing, which the benchmark compares with, and returns its path.
+/// Builds the policy that does nothing, for the benchmark, and returns its path.
 #[cfg(feature = "wasmtime")]
 pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
-    let root = workspace::root();
-    compile(
-        &root,
-        &plan(None)?,
-        &["--package", "baseline", "--examples"],
-    )?;
-    let examples = target_directory(&root)?
-        .join(TARGET)
-        .join("release/examples");
-    Ok(examples.join("accept_sdk.wasm"))
+    let package = ["--package", "baseline", "--examples"];
+    let directory = compile(&workspace::root(), &find_standard_library()?, &package)?;
+    Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
-/// One line for each thing that is done; the programs that do it print their own.
+/// Prints a step of the build. The programs that it runs print their own output.
 fn step(text: &str) {
     eprintln!("==> {text}");
 }
 
-/// Finds a way to compile for the target, and makes one where there is none.
-fn plan(forced: Option<Toolchain>) -> Result<Plan> {
-    let mut tried = Vec::new();
-    if forced != Some(Toolchain::Debian) {
-        if target_is_installed() {
-            return Ok(Plan::Installed);
-        }
-        step(&format!("installing the target {TARGET} with rustup"));
-        match add_target() {
-            Ok(()) => return Ok(Plan::Installed),
-            Err(error) => {
-                let text = format!("rustup target add {TARGET}: {error:#}");
-                step(&format!("that did not work: {text}"));
-                tried.push(text);
-            }
-        }
+/// Finds the target's standard library, or installs it.
+fn find_standard_library() -> Result<StandardLibrary> {
+    if target_is_installed() {
+        return Ok(StandardLibrary::Installed);
     }
-    if forced != Some(Toolchain::Rustup) {
-        match debian() {
-            Ok(linker) => return Ok(Plan::BuildStd { linker }),
-            Err(error) => {
-                let text = format!("Debian's {}: {error:#}", DEBIAN_PACKAGES.join(", "));
-                tried.push(text);
-            }
-        }
-    }
-    bail!(
-        "no toolchain here can build for {TARGET}. Tried:\n  - {}\n\
-         Any one of these helps: run `rustup target add {TARGET}` where rustup's server can be reached; \
-         install your distribution's standard library for {TARGET}; \
-         or, on Debian, install {} and rust-lld or lld.",
-        tried.join("\n  - "),
-        DEBIAN_PACKAGES.join(", ")
-    )
+    step(&format!("installing the target {TARGET} with rustup"));
+    let rustup = match add_target() {
+        Ok(()) => return Ok(StandardLibrary::Installed),
+        Err(error) => format!("rustup target add {TARGET}: {error:#}"),
+    };
+    step(&format!("that did not work: {rustup}"));
+    let packages = DEBIAN_PACKAGES.join(", ");
+    install_debian_packages()
+        .map(|linker| StandardLibrary::Compiled { linker })
+        .map_err(|error| {
+            anyhow!(
+                "no toolchain here can build for {TARGET}. Tried:\n  - {rustup}\n  - Debian's \
+                 {packages}: {error:#}\n\
+                 Any one of these helps: run `rustup target add {TARGET}` where rustup's server can be \
+                 reached; install your distribution's standard library for {TARGET}; \
+                 or, on Debian, install {packages} and rust-lld or lld."
+            )
+        })
 }
 
-/// Whether the active compiler has the target's standard library, wherever it has it from.
+/// Whether the active compiler has the target's standard library.
 fn target_is_installed() -> bool {
     output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))
         .ok()
@@ -172,12 +121,12 @@ fn add_target() -> Result<()> {
     if target_is_installed() {
         Ok(())
     } else {
-        bail!("it succeeded, but the active toolchain isn't the one that got the target")
+        bail!("it succeeded, but installed the target for another toolchain than the active one")
     }
 }
 
-/// Makes Debian's toolchain usable and returns the linker for it, which its packages lack.
-fn debian() -> Result<PathBuf> {
+/// Installs Debian's toolchain and returns a linker for it, because its packages have none.
+fn install_debian_packages() -> Result<PathBuf> {
     let linker = linker()?;
     let missing: Vec<&str> = DEBIAN_PACKAGES
         .into_iter()
@@ -199,24 +148,15 @@ fn is_installed(package: &str) -> bool {
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {
-    let root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    let mut command = if root {
-        Command::new("apt-get")
-    } else {
-        let mut command = Command::new("sudo");
-        command.arg("apt-get");
-        command
-    };
-    output(
-        command
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive"),
-    )
-    .map(drop)
+    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    let mut command = Command::new(if is_root { "apt-get" } else { "sudo" });
+    command
+        .args((!is_root).then_some("apt-get"))
+        .args(arguments);
+    output(command.env("DEBIAN_FRONTEND", "noninteractive")).map(drop)
 }
 
-/// A linker for WebAssembly: the one that comes with every toolchain of rustup's, else one in the
-/// path.
+/// A linker for WebAssembly: that of a toolchain from rustup, else one on the PATH.
 fn linker() -> Result<PathBuf> {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
     let of_toolchain = fs::read_dir(Path::new(sysroot.trim()).join("lib/rustlib"))
@@ -233,86 +173,69 @@ fn linker() -> Result<PathBuf> {
         .context("no linker for WebAssembly: neither rust-lld nor wasm-ld")
 }
 
-/// Compiles what is selected.
-fn compile(root: &Path, plan: &Plan, selection: &[&str]) -> Result<()> {
-    let mut command = match plan {
-        Plan::Installed => {
-            Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
-        }
-        Plan::BuildStd { linker } => {
-            let mut command = Command::new(DEBIAN_CARGO);
-            command
-                .env("RUSTC", DEBIAN_RUSTC)
-                // Building the standard library is an unstable feature of a stable compiler.
-                .env("RUSTC_BOOTSTRAP", "1")
-                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-            command
-        }
-    };
+/// Compiles a package for the target, and returns the directory of the output.
+fn compile(root: &Path, library: &StandardLibrary, package: &[&str]) -> Result<PathBuf> {
+    let mut command = cargo();
+    if let StandardLibrary::Compiled { linker } = library {
+        command = Command::new(DEBIAN_CARGO);
+        command
+            .env("RUSTC", DEBIAN_RUSTC)
+            // A stable compiler needs this to compile the standard library.
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+    }
     command
         .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &same_paths_everywhere()?])
-        .args(selection);
-    if let Plan::BuildStd { .. } = plan {
+        .args(package);
+    if let StandardLibrary::Compiled { .. } = library {
         command.arg("-Zbuild-std=std,panic_abort");
     }
     let status = command
         .status()
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    if !status.success() {
-        bail!("cargo build failed ({status})");
-    }
-    Ok(())
+    ensure!(status.success(), "cargo build failed ({status})");
+    Ok(target_directory(root)?.join(TARGET).join("release"))
 }
 
-/// A setting of Cargo's that takes the place where this user's Cargo keeps packages out of the paths
-/// in the module (panics name source files): with it the same source gives the same bytes for
-/// everybody. Cargo adds it to the flags in `.cargo/config.toml`.
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A setting that makes Cargo write the same source paths into the module for every user. Panics name
+/// source files, and the paths of dependencies begin with the user's Cargo directory. Cargo adds the
+/// setting to the flags in `.cargo/config.toml`.
 fn same_paths_everywhere() -> Result<String> {
-    let home = env::var_os("CARGO_HOME").map_or_else(
-        || env::home_dir().map(|home| home.join(".cargo")),
-        |home| Some(PathBuf::from(home)),
-    );
-    let sources = home
+    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let sources = cargo_home
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
         .context("there is neither a home directory nor CARGO_HOME")?
         .join("registry/src");
-    // One directory for each registry; before the first build there is none yet.
-    let flags: Vec<String> = fs::read_dir(&sources)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|registry| {
-            format!(
-                "--remap-path-prefix={}=/registry",
-                registry.path().display()
-            )
-        })
-        .collect();
-    // A list of strings is written in TOML as it is in JSON.
+    // Each registry has a directory. Before the first build there is none.
+    let registries = fs::read_dir(&sources).into_iter().flatten().flatten();
+    let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
+    let flags: Vec<String> = registries.map(|registry| remap(registry.path())).collect();
+    // TOML and JSON write a list of strings in the same way.
     let flags = serde_json::to_string(&flags)?;
     Ok(format!("target.{TARGET}.rustflags={flags}"))
 }
 
-/// The part of `cargo metadata` that matters here.
-#[derive(Deserialize)]
-struct CargoMetadata {
-    target_directory: PathBuf,
-}
-
 fn target_directory(root: &Path) -> Result<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let json = output(
-        Command::new(cargo)
-            .args(["metadata", "--no-deps", "--format-version", "1"])
-            .current_dir(root),
-    )?;
-    let metadata: CargoMetadata =
+    let arguments = ["metadata", "--no-deps", "--format-version", "1"];
+    let json = output(cargo().args(arguments).current_dir(root))?;
+    let metadata: Value =
         serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
-    Ok(metadata.target_directory)
+    let directory = metadata["target_directory"].as_str();
+    Ok(directory
+        .context("cargo metadata names no target directory")?
+        .into())
 }
 
-/// What a program prints; when it fails, what it calls the error, or else the last thing it says.
+/// The output of a program.
+///
+/// # Errors
+/// When the program fails: with its first line that begins with `error`, else with its last line.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -337,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failing_programs_complaint_is_the_error() {
+    fn the_error_of_a_program_is_reported() {
         for (script, expected) in [
             ("echo one >&2; echo two >&2; echo >&2; exit 3", "two"),
             (

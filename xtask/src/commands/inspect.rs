@@ -1,6 +1,6 @@
-//! `cargo xtask inspect`: what a module is made of, and the metadata in it.
+//! `cargo xtask inspect`: the structure of a module, and the metadata in it.
 //!
-//! The list of imports is also what proves that the policy has no clock, no random and no files.
+//! The list of imports proves that this policy has no clock, no random numbers and no files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::module::metadata::Metadata;
-use crate::module::sections::Outline;
+use crate::module::sections::ModuleOutline;
 use crate::terminal;
 
 /// Shows a module's metadata, size, imports, exports and sections
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only the imports, one a line, sorted
+    /// Only the imports, sorted, one on each line
     #[arg(long)]
     imports: bool,
-    /// The module to look into
+    /// The module
     module: PathBuf,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let path = args.module.display();
     let module =
         std::fs::read(&args.module).with_context(|| format!("cannot read module {path}"))?;
-    let outline = Outline::read(&module).with_context(|| format!("cannot inspect {path}"))?;
+    let outline = ModuleOutline::read(&module).with_context(|| format!("cannot inspect {path}"))?;
     if args.imports {
         let lines: Vec<String> = outline
             .imports
@@ -40,11 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     terminal::print(&describe(module.len(), &outline, metadata)?)
 }
 
-fn describe(size: usize, outline: &Outline, metadata: Option<Metadata>) -> Result<String> {
+fn describe(size: usize, outline: &ModuleOutline, metadata: Option<Metadata>) -> Result<String> {
     let mut text = String::new();
     match metadata {
         Some(mut metadata) => {
-            // The README is long, and stands beside the module anyway.
+            // The README is too long, and it is a file of the project.
             if let Some(annotations) = &mut metadata.annotations {
                 for value in annotations
                     .values_mut()
@@ -93,7 +93,7 @@ mod tests {
         let module =
             sections::with_custom_section(&module, crate::module::metadata::SECTION, &json)
                 .expect("module");
-        let outline = Outline::read(&module).expect("module");
+        let outline = ModuleOutline::read(&module).expect("module");
         assert_eq!(outline.imports, ["env.m (memory)", "wapc.a", "wapc.b"]);
         let read = Metadata::of_module(&module).expect("module");
         let text = describe(module.len(), &outline, read).expect("text");
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_module_without_metadata_says_so() {
-        let text = describe(8, &Outline::default(), None).expect("text");
+        let text = describe(8, &ModuleOutline::default(), None).expect("text");
         assert!(text.contains("isn't annotated"), "{text}");
     }
 }

@@ -1,25 +1,27 @@
-//! `cargo xtask plan`: what the policy would do to each object of a list, such as all Pods of a
-//! cluster, with the columns that the playground has.
+//! `cargo xtask plan`: what this policy would do to each object of a list, such as all Pods of a
+//! cluster. The columns are those of the playground.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{IsTerminal, Read as _};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::host::objects::{self, Read};
+use crate::commands::outcome::{AuditEntry, Outcome, object_kind, object_name};
+use crate::host::capabilities::nothing_granted;
+use crate::host::manifests::RequestsFromManifests;
+use crate::host::policy_module::{Engine, PolicyModule};
 use crate::host::request::AdmissionRequest;
 use crate::host::response::AdmissionResponse;
-use crate::host::settings::Settings;
-use crate::host::{Engine, Module, nothing_granted, settings};
-use crate::terminal::{self, arranged};
-use crate::workspace::{self, ANNOTATED_POLICY};
+use crate::host::settings::{Settings, read_settings};
+use crate::terminal::{self, table};
+use crate::workspace::{ANNOTATED_POLICY, module_or};
 
-/// The arguments.
+/// Lists what this policy would do to many objects: kubectl get pods -A -o json | cargo xtask plan
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the policy's settings, in YAML or JSON
@@ -28,18 +30,18 @@ pub(crate) struct Args {
     /// The policy's settings in JSON
     #[arg(long, value_name = "VALUE", conflicts_with = "settings_path")]
     settings_json: Option<String>,
-    /// How the plan is written; the table leaves out what is allowed unchanged
-    #[arg(short, long, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    /// The format of the plan; the table leaves out objects that are allowed unchanged
+    #[arg(short, long, value_enum, default_value_t = PlanFormat::Table)]
+    output: PlanFormat,
     /// The policy's module
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
-    /// Files with objects in YAML or JSON, or folders of them; standard input where there are none
+    /// Files with objects in YAML or JSON, or folders with such files; standard input without any
     paths: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Output {
+enum PlanFormat {
     Table,
     Csv,
     Json,
@@ -47,92 +49,75 @@ enum Output {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let settings = settings::read(args.settings_path.as_deref(), args.settings_json.as_deref())?;
-    let path = args
-        .module
-        .clone()
-        .unwrap_or_else(|| workspace::root().join(ANNOTATED_POLICY));
-    if !path.is_file() {
-        bail!(
-            "there is no {}; `cargo xtask build` makes it",
-            path.display()
-        );
-    }
-    let module = Module::load(&path, engine(), None)?;
+    // Compiled, a module evaluates a long list sooner. Interpreted, it starts sooner.
+    #[cfg(feature = "wasmtime")]
+    const ENGINE: Engine = Engine::Compiler;
+    #[cfg(not(feature = "wasmtime"))]
+    const ENGINE: Engine = Engine::Interpreter;
+
+    let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
+    let path = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;
+    let module = PolicyModule::load(&path, ENGINE, None)?;
     let validation = module.judge_settings(&settings)?;
-    if !validation.valid {
-        bail!(
-            "Provided settings are not valid: {}",
-            validation.message.unwrap_or_default()
-        );
-    }
-    if looks_up(&settings) {
+    ensure!(
+        validation.valid,
+        "Provided settings are not valid: {}",
+        validation.message.unwrap_or_default()
+    );
+    if makes_lookups(&settings) {
         eprintln!("WARN a plan asks no registry: each lookup counts as one that the host refuses");
     }
-    let read = objects(&args.paths)?;
-    let rows = read
+    let input = read_objects(&args.paths)?;
+    let rows = input
         .requests
         .iter()
         .map(|request| {
-            Ok(Row::of(
-                request,
-                &module.evaluate(&nothing_granted(), &settings, request)?,
-            ))
+            let response = module.evaluate(&nothing_granted(), &settings, request)?;
+            Ok(PlanRow::of(request, &response))
         })
-        .collect::<Result<Vec<Row>>>()?;
+        .collect::<Result<Vec<PlanRow>>>()?;
     terminal::print(&match args.output {
-        Output::Table => table(&rows, read.others, terminal::width()),
-        Output::Csv => csv(&rows),
-        Output::Json => {
+        PlanFormat::Table => plan_table(&rows, input.others, terminal::width()),
+        PlanFormat::Csv => csv(&rows),
+        PlanFormat::Json => {
             serde_json::to_string_pretty(&rows).context("cannot write the plan")? + "\n"
         }
     })
 }
 
-/// Whether these settings make the policy ask registries.
-fn looks_up(settings: &Settings) -> bool {
-    let on = |holder: &Value| {
+/// Whether the policy asks registries with these settings.
+fn makes_lookups(settings: &Settings) -> bool {
+    let is_on = |holder: &Value| {
         let lookup = holder.get("lookup").and_then(Value::as_str);
         lookup.is_some_and(|lookup| lookup != "Off")
     };
     settings.get("registry").is_some_and(|registry| {
         let overrides = registry.get("overrides").and_then(Value::as_array);
-        on(registry) || overrides.is_some_and(|all| all.iter().any(on))
+        is_on(registry) || overrides.is_some_and(|all| all.iter().any(is_on))
     })
 }
 
-/// What is compiled runs a list sooner; what is interpreted starts sooner, and is always there.
-fn engine() -> Engine {
-    #[cfg(feature = "wasmtime")]
-    return Engine::Compiler;
-    #[cfg(not(feature = "wasmtime"))]
-    Engine::default()
-}
-
-fn objects(paths: &[PathBuf]) -> Result<Read> {
-    let mut read = Read::default();
+fn read_objects(paths: &[PathBuf]) -> Result<RequestsFromManifests> {
+    let mut input = RequestsFromManifests::default();
     if paths.is_empty() || paths == [Path::new("-")] {
-        let mut stdin = std::io::stdin();
-        if stdin.is_terminal() {
+        if io::stdin().is_terminal() {
             bail!(
                 "name files or folders, or pipe a list: kubectl get pods -A -o json | cargo xtask plan"
             );
         }
-        let mut text = String::new();
-        stdin
-            .read_to_string(&mut text)
+        let text = io::read_to_string(io::stdin())
             .context("cannot read the objects from standard input")?;
-        objects::read(&text, &mut read).context("in standard input")?;
-        return Ok(read);
+        input.read(&text).context("in standard input")?;
+        return Ok(input);
     }
     for path in paths {
-        add(path, true, &mut read)?;
+        read_path(path, true, &mut input)?;
     }
-    Ok(read)
+    Ok(input)
 }
 
-/// Reads a file, or every file with manifests below a folder, in the order of their names.
-fn add(path: &Path, named: bool, read: &mut Read) -> Result<()> {
+/// Reads a file that is `named` on the command line, or each manifest in a folder, sorted by name.
+fn read_path(path: &Path, named: bool, input: &mut RequestsFromManifests) -> Result<()> {
     if path.is_dir() {
         let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries =
@@ -140,131 +125,63 @@ fn add(path: &Path, named: bool, read: &mut Read) -> Result<()> {
         entries.sort_by_key(fs::DirEntry::path);
         return entries
             .iter()
-            .try_for_each(|entry| add(&entry.path(), false, read));
+            .try_for_each(|entry| read_path(&entry.path(), false, input));
     }
-    let manifest = path.extension().is_some_and(|name| {
-        ["yaml", "yml", "json"]
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    if !named
+        && !["yaml", "yml", "json"]
             .iter()
-            .any(|known| name.eq_ignore_ascii_case(known))
-    });
-    if !named && !manifest {
+            .any(|name| extension == *name)
+    {
         return Ok(());
     }
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    objects::read(&text, read).with_context(|| format!("in {}", path.display()))
+    input
+        .read(&text)
+        .with_context(|| format!("in {}", path.display()))
 }
 
-/// What becomes of an object. The order is that of the table: the gravest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Outcome {
-    Rejected,
-    Changed,
-    Warned,
-    Allowed,
-}
-
-impl Outcome {
-    const ALL: [Self; 4] = [Self::Rejected, Self::Changed, Self::Warned, Self::Allowed];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rejected => "rejected",
-            Self::Changed => "changed",
-            Self::Warned => "warned",
-            Self::Allowed => "allowed",
-        }
-    }
-}
-
-/// A row of the plan.
+/// A row of the plan: one object.
 #[derive(Debug, PartialEq, Serialize)]
-struct Row {
+struct PlanRow {
     kind: String,
     namespace: String,
     name: String,
     outcome: Outcome,
-    /// The rules that found or changed something, in alphabetical order.
+    /// The rules with a finding or a change, in alphabetical order.
     rules: Vec<String>,
-    /// The message of a rejection; else the warnings; else what was changed.
+    /// The message of a rejection, else the warnings, else the changes.
     reason: String,
 }
 
-/// An element of the audit annotations `changes` and `findings`.
-#[derive(Deserialize)]
-struct Entry {
-    rule: String,
-    #[serde(default)]
-    path: String,
-    #[serde(default)]
-    from: Value,
-    #[serde(default)]
-    to: Value,
-}
+const HEADER: [&str; 6] = ["kind", "namespace", "name", "outcome", "rules", "reason"];
 
-impl Row {
+impl PlanRow {
     fn of(request: &AdmissionRequest, response: &AdmissionResponse) -> Self {
-        let list = |key: &str| -> Vec<Entry> {
-            let annotations: Option<&BTreeMap<String, String>> =
-                response.audit_annotations.as_ref();
-            annotations
-                .and_then(|annotations| annotations.get(key))
-                .and_then(|json| serde_json::from_str(json).ok())
-                .unwrap_or_default()
-        };
-        let (changes, findings) = (list("changes"), list("findings"));
+        let [changes, findings] =
+            ["changes", "findings"].map(|key| AuditEntry::read_all(response, key));
         let warnings = response.warnings.as_deref().unwrap_or_default();
-        let outcome = if !response.allowed {
-            Outcome::Rejected
-        } else if response.patch.is_some() {
-            Outcome::Changed
-        } else if !warnings.is_empty() {
-            Outcome::Warned
-        } else {
-            Outcome::Allowed
-        };
-        let message = response
-            .status
-            .as_ref()
-            .and_then(|status| status.message.clone());
+        let outcome = Outcome::of(response);
+        let status = response.status.as_ref();
         let reason = match outcome {
-            Outcome::Rejected => message.unwrap_or_default(),
-            _ if !warnings.is_empty() => warnings.join("; "),
-            _ => {
-                let told: Vec<String> = changes.iter().map(Entry::told).collect();
-                told.join("; ")
-            }
+            Outcome::Rejected => status.and_then(|status| status.message.clone()),
+            _ if !warnings.is_empty() => Some(warnings.join("; ")),
+            _ => None,
         };
-        let rules: BTreeSet<&str> = changes
+        let rules: BTreeSet<String> = changes
             .iter()
             .chain(&findings)
-            .map(|entry| entry.rule.as_str())
+            .map(|entry| entry.rule.clone())
             .collect();
-        let metadata = request.object.as_ref().or(request.old_object.as_ref());
-        let metadata = |key: &str| {
-            metadata?
-                .get("metadata")?
-                .get(key)?
-                .as_str()
-                .map(str::to_owned)
-        };
-        let part = request
-            .sub_resource
-            .as_deref()
-            .filter(|part| !part.is_empty());
+        let described = || changes.iter().map(describe_change).collect::<Vec<_>>();
         Self {
-            kind: part.map_or(request.kind.kind.clone(), |part| {
-                format!("{}/{part}", request.kind.kind)
-            }),
+            kind: object_kind(request),
             namespace: request.namespace.clone().unwrap_or_default(),
-            name: metadata("name")
-                .or_else(|| request.name.clone())
-                .or_else(|| Some(metadata("generateName")? + "*"))
-                .unwrap_or_else(|| "(no name)".to_owned()),
+            name: object_name(request),
             outcome,
-            rules: rules.into_iter().map(str::to_owned).collect(),
-            reason,
+            rules: rules.into_iter().collect(),
+            reason: reason.unwrap_or_else(|| described().join("; ")),
         }
     }
 
@@ -273,68 +190,52 @@ impl Row {
             self.kind.clone(),
             self.namespace.clone(),
             self.name.clone(),
-            self.outcome.as_str().to_owned(),
+            self.outcome.name().to_owned(),
             self.rules.join(", "),
             self.reason.clone(),
         ]
     }
-}
 
-impl Row {
+    /// The cells in three columns, for a terminal: the reason needs room.
     fn narrow_cells(&self) -> [String; 3] {
         let [kind, namespace, name, outcome, rules, reason] = self.cells();
-        let name = if namespace.is_empty() {
-            name
-        } else {
-            format!("{namespace}/{name}")
-        };
+        let slash = if namespace.is_empty() { "" } else { "/" };
         [
-            format!("{kind}\n{name}"),
+            format!("{kind}\n{namespace}{slash}{name}"),
             outcome,
             format!("{rules}\n{reason}"),
         ]
     }
 }
 
-impl Entry {
-    fn told(&self) -> String {
-        let word = |value: &Value| {
-            value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned)
-        };
-        format!("{}: {} -> {}", self.path, word(&self.from), word(&self.to))
-    }
+fn describe_change(change: &AuditEntry) -> String {
+    let [from, to] = [&change.from, &change.to].map(|value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    format!("{}: {from} -> {to}", change.path)
 }
 
-const HEADER: [&str; 6] = ["kind", "namespace", "name", "outcome", "rules", "reason"];
-
-/// The rows that are worth a look, and how many there are of each. Where there is a width to keep, the
-/// cells that belong together share a column, as a reason needs room.
-fn table(rows: &[Row], others: usize, width: Option<u16>) -> String {
-    let mut shown: Vec<&Row> = rows
+/// The rows that are not allowed unchanged, and the number of rows for each outcome and each rule.
+fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
+    let mut shown: Vec<&PlanRow> = rows
         .iter()
         .filter(|row| row.outcome != Outcome::Allowed)
         .collect();
     shown.sort_by_key(|row| row.outcome);
-    let mut text = String::new();
-    if !shown.is_empty() {
-        text = if width.is_some() {
-            let cells = shown
-                .iter()
-                .map(|row| row.narrow_cells().to_vec())
-                .collect();
-            arranged(&["object", "outcome", "reason"], cells, width)
-        } else {
-            let cells = shown.iter().map(|row| row.cells().to_vec()).collect();
-            arranged(&HEADER, cells, None)
-        } + "\n\n";
-    }
-    let mut counts: Vec<String> = Outcome::ALL
+    let mut text = match (shown.is_empty(), width) {
+        (true, _) => String::new(),
+        (false, None) => table(&HEADER, shown.iter().map(|row| row.cells()), None) + "\n\n",
+        (false, width) => {
+            let cells = shown.iter().map(|row| row.narrow_cells());
+            table(&["object", "outcome", "reason"], cells, width) + "\n\n"
+        }
+    };
+    let mut counts: Vec<String> = Outcome::NAMES
         .into_iter()
-        .map(|outcome| {
+        .map(|(outcome, name)| {
             let count = rows.iter().filter(|row| row.outcome == outcome).count();
-            format!("{count} {}", outcome.as_str())
+            format!("{count} {name}")
         })
         .collect();
     if others > 0 {
@@ -346,32 +247,26 @@ fn table(rows: &[Row], others: usize, width: Option<u16>) -> String {
     for rule in rows.iter().flat_map(|row| &row.rules) {
         *rules.entry(rule).or_default() += 1;
     }
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|(rule, count)| format!("{count} {rule}"))
+        .collect();
     if !rules.is_empty() {
-        let rules: Vec<String> = rules
-            .iter()
-            .map(|(rule, count)| format!("{count} {rule}"))
-            .collect();
         text.push_str(&rules.join(", "));
         text.push('\n');
     }
     text
 }
 
-/// RFC 4180.
-fn csv(rows: &[Row]) -> String {
-    let mut text = HEADER.join(",") + "\r\n";
-    for row in rows {
-        let cells = row.cells().map(|cell| {
-            if cell.contains([',', '"', '\r', '\n']) {
-                format!("\"{}\"", cell.replace('"', "\"\""))
-            } else {
-                cell
-            }
-        });
-        text.push_str(&cells.join(","));
-        text.push_str("\r\n");
-    }
-    text
+/// The rows in the format of RFC 4180.
+fn csv(rows: &[PlanRow]) -> String {
+    let quoted = |cell: String| match cell.contains([',', '"', '\r', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    };
+    let lines = rows.iter().map(|row| row.cells().map(quoted).join(","));
+    let lines: Vec<String> = std::iter::once(HEADER.join(",")).chain(lines).collect();
+    lines.join("\r\n") + "\r\n"
 }
 
 #[cfg(test)]
@@ -379,21 +274,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(answer: Value) -> Row {
-        let mut read = Read::default();
+    fn row(answer: Value) -> PlanRow {
+        let mut input = RequestsFromManifests::default();
         let pod =
             r#"{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"p-","namespace":"n"}}"#;
-        objects::read(pod, &mut read).expect("a Pod");
-        let request = &read.requests[0];
+        input.read(pod).expect("a Pod");
+        let request = &input.requests[0];
         let answer = serde_json::from_value(answer).expect("an answer");
-        Row::of(
+        PlanRow::of(
             request,
             &AdmissionResponse::new("u".to_owned(), request.object.as_ref(), answer),
         )
     }
 
     #[test]
-    fn a_row_tells_outcome_rules_and_reason() {
+    fn a_row_has_outcome_rules_and_reason() {
         let changes = r#"[{"rule":"pull-once","path":"spec.a","from":"Always","to":"IfNotPresent"},{"rule":"missing-check","path":"spec.b","from":null,"to":{"name":"c"}}]"#;
         let findings = r#"[{"rule":"weak-check","path":"spec.a"}]"#;
         for (answer, outcome, rules, reason) in [
@@ -428,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_when_it_ought_to_ask_a_registry() {
+    fn settings_that_make_lookups_are_recognised() {
         for (settings, expected) in [
             (json!({}), false),
             (json!({"registry": null}), false),
@@ -444,12 +339,12 @@ mod tests {
             ),
         ] {
             let settings: Settings = serde_json::from_value(settings).expect("settings");
-            assert_eq!(looks_up(&settings), expected, "{settings:?}");
+            assert_eq!(makes_lookups(&settings), expected, "{settings:?}");
         }
     }
 
     #[test]
-    fn the_three_forms_have_the_same_columns() {
+    fn the_formats_have_the_same_columns() {
         let rows = [
             row(json!({"accepted": true})),
             row(json!({"accepted": false, "message": "says \"no\", twice"})),
@@ -459,14 +354,14 @@ mod tests {
             "kind,namespace,name,outcome,rules,reason\r\nPod,n,p-*,allowed,,\r\n\
              Pod,n,p-*,rejected,,\"says \"\"no\"\", twice\"\r\n"
         );
-        let narrow = table(&rows, 0, Some(40));
+        let narrow = plan_table(&rows, 0, Some(40));
         assert!(
             narrow.starts_with(
                 "  object  outcome   reason\n  Pod     rejected\n  n/p-*             says \"no\", twice\n"
             ),
             "{narrow}"
         );
-        let table = table(&rows, 2, None);
+        let table = plan_table(&rows, 2, None);
         assert!(
             table.starts_with("  kind  namespace  name  outcome   rules  reason"),
             "{table}"
@@ -489,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_folders_are_read_and_named_in_errors() {
+    fn files_and_folders_are_read_and_errors_name_them() {
         let folder = std::env::temp_dir().join(format!("plan-{}", std::process::id()));
         fs::create_dir_all(folder.join("deep")).expect("a folder");
         let pod = "{apiVersion: v1, kind: Pod, metadata: {name: x}}";
@@ -497,15 +392,15 @@ mod tests {
             fs::write(folder.join(name), text).expect("a file");
         }
         assert_eq!(
-            objects(std::slice::from_ref(&folder))
+            read_objects(std::slice::from_ref(&folder))
                 .expect("objects")
                 .requests
                 .len(),
             2
         );
-        let error = objects(&[folder.join("notes.md")]).expect_err("no manifest");
+        let error = read_objects(&[folder.join("notes.md")]).expect_err("no manifest");
         assert!(format!("{error:#}").contains("notes.md"), "{error:#}");
-        let error = objects(&[folder.join("nothing.yaml")]).expect_err("no file");
+        let error = read_objects(&[folder.join("nothing.yaml")]).expect_err("no file");
         assert!(format!("{error:#}").contains("nothing.yaml"), "{error:#}");
         fs::remove_dir_all(folder).expect("removed");
     }

@@ -2,66 +2,28 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::host::artifact;
-use crate::host::oci::RealRegistries;
-use crate::host::sources::Sources;
+use crate::commands::registry_args::RegistryArgs;
+use crate::host::policy_artifact;
 use crate::terminal;
 
-/// How registries are reached, with kwctl's flags.
-#[derive(Debug, clap::Args)]
-pub(crate) struct RegistryArgs {
-    /// File that says which registries are insecure or have their own certificate authority; those on
-    /// this machine may speak HTTP without it
-    #[arg(long, value_name = "PATH")]
-    sources_path: Option<PathBuf>,
-    /// Directory with Docker's config.json, for the registry's credentials
-    #[arg(long, value_name = "PATH")]
-    docker_config_json_path: Option<PathBuf>,
-    /// Gives up on a registry that neither takes a connection nor answers for so long; 0 for no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    oci_timeout_seconds: u64,
-    /// Prints what goes on with the registry
-    #[arg(short, long)]
-    verbose: bool,
-}
-
-impl RegistryArgs {
-    /// The registries, reached so.
-    pub(crate) fn registries(&self) -> Result<RealRegistries> {
-        let sources = self
-            .sources_path
-            .as_deref()
-            .map(Sources::read)
-            .transpose()?
-            .unwrap_or_default();
-        Ok(RealRegistries::new(
-            sources,
-            self.docker_config_json_path.as_deref(),
-            (self.oci_timeout_seconds > 0).then_some(Duration::from_secs(self.oci_timeout_seconds)),
-            self.verbose,
-        ))
-    }
-}
-
-/// The arguments.
+/// Pulls a policy's module from a registry, as `kwctl pull` does
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     registry: RegistryArgs,
-    /// Where the module goes
+    /// File for the module
     #[arg(short, long, value_name = "PATH")]
     output_path: PathBuf,
-    /// Where from: `registry://host/repository:tag`, or `…@sha256:…`
+    /// The policy: `registry://host/repository:tag`, or `…@sha256:…`
     uri: String,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let module = artifact::pull(&args.registry.registries()?, &args.uri)?;
+    let module = policy_artifact::pull(&args.registry.client(30)?, &args.uri)?;
     write_whole(&args.output_path, &module)?;
     terminal::print(&format!(
         "{}: {} bytes\n",
@@ -70,19 +32,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ))
 }
 
-/// Writes a file whole or not at all: beside its place first, so that whatever goes wrong leaves
-/// there what was there.
+/// Writes a file completely or not at all. It writes a temporary file in the same directory first, so a
+/// failure doesn't change a file that exists.
 fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
-    let directory = match path.parent() {
-        Some(directory) if directory != Path::new("") => directory,
-        _ => Path::new("."),
-    };
+    let directory = path.parent().filter(|parent| *parent != Path::new(""));
     let write = || -> std::io::Result<()> {
         let mut builder = tempfile::Builder::new();
-        // As any new file; the system takes away what the user's umask says.
+        // The permissions of any new file: the system applies the user's umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(directory)?;
+        let mut file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
         file.write_all(content)?;
         file.as_file().sync_all()?;
         file.persist(path)?;

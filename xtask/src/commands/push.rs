@@ -7,29 +7,29 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::commands::pull::RegistryArgs;
-use crate::host::artifact;
+use crate::commands::registry_args::RegistryArgs;
+use crate::host::policy_artifact;
 use crate::terminal;
 
-/// The arguments.
+/// Pushes an annotated module to a registry, as `kwctl push` does
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     registry: RegistryArgs,
-    /// Pushes a module that is not annotated, too
+    /// Also pushes a module that is not annotated
     #[arg(short, long)]
     force: bool,
-    /// How the answer is printed: the immutable reference alone, or in JSON as kwctl does
+    /// Prints the immutable reference as text, or in JSON as kwctl does
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    output: Format,
+    output: ReferenceFormat,
     /// The module
     module: PathBuf,
-    /// Where to: `registry://host/repository:tag`
+    /// The destination: `registry://host/repository:tag`
     uri: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReferenceFormat {
     Text,
     Json,
 }
@@ -38,12 +38,13 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let module = fs::read(&args.module)
         .with_context(|| format!("cannot read module {}", args.module.display()))?;
-    let reference = artifact::push(&args.registry.registries()?, &args.uri, module, args.force)?;
+    let reference =
+        policy_artifact::push(&args.registry.client(30)?, &args.uri, module, args.force)?;
     terminal::print(&match args.output {
-        Format::Text => format!("{reference}\n"),
-        Format::Json => format!(
+        ReferenceFormat::Text => format!("{reference}\n"),
+        ReferenceFormat::Json => format!(
             "{}\n",
-            json!({"immutable_ref": artifact::without_scheme(&reference)})
+            json!({"immutable_ref": policy_artifact::without_scheme(&reference)})
         ),
     })
 }

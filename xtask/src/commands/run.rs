@@ -2,22 +2,20 @@
 //! `kwctl run`'s flags and output, so that the same tests run with either.
 
 use std::fs;
-use std::io::Read;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::host::artifact;
-use crate::host::capabilities::Capabilities;
-use crate::host::functions::{AllowList, HostFunctions, Registries};
-use crate::host::oci::RealRegistries;
-use crate::host::session::{Recorder, Replayer};
-use crate::host::sources::Sources;
-use crate::host::transcript::{Listener, Transcript};
-use crate::host::{Engine, Module};
-use crate::host::{request, settings};
+use crate::commands::registry_args::{RegistryArgs, time_limit};
+use crate::host::policy_artifact;
+use crate::host::policy_module::{Engine, PolicyModule};
+use crate::host::registry_calls::{AllowList, Registries, granted};
+use crate::host::request::parse_review;
+use crate::host::session::{SessionRecorder, SessionReplayer};
+use crate::host::settings::read_settings;
+use crate::host::transcript::{Transcript, TranscriptRecorder};
 use crate::terminal;
 
 /// Evaluates an admission request, as `kwctl run` does
@@ -35,94 +33,75 @@ pub(crate) struct Args {
     /// Host capabilities that the policy may use, such as 'oci/*'; none when the list is empty
     #[arg(long, value_name = "CAPABILITY", num_args = 0.., default_values = ["*"])]
     allowed_host_capabilities: Vec<String>,
-    /// File that says which registries are insecure or have their own certificate authority
-    #[arg(long, value_name = "PATH")]
-    sources_path: Option<PathBuf>,
-    /// Directory with Docker's config.json, for the registries' credentials
-    #[arg(long, value_name = "PATH")]
-    docker_config_json_path: Option<PathBuf>,
-    /// Writes down what the policy asks of its host, and the answers
+    /// Records the policy's host calls and their answers in this file
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with = "replay_host_capabilities_interactions"
     )]
     record_host_capabilities_interactions: Option<PathBuf>,
-    /// Answers what the policy asks of its host from such a record
+    /// Answers the policy's host calls from such a recording
     #[arg(long, value_name = "FILE")]
     replay_host_capabilities_interactions: Option<PathBuf>,
-    /// Adds request, settings, host calls and answer to this file, as a line of JSON
+    /// Appends request, settings, host calls and response to this file, as a line of JSON
     #[arg(long, value_name = "FILE", hide = true)]
     transcript: Option<PathBuf>,
     /// Interrupts the policy after this time, as policy-server does; 0 for no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     timeout_eval_seconds: u64,
-    /// Gives up on a registry that neither takes a connection nor answers for so long; 0 for no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    oci_timeout_seconds: u64,
-    /// Prints the policy's debug log and what goes on with registries
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    registry: RegistryArgs,
     /// The policy's module, annotated or not: a file, or registry://… for one in a registry
     module: PathBuf,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let settings = settings::read(args.settings_path.as_deref(), args.settings_json.as_deref())?;
+    let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let text = read_request(&args.request_path)?;
-    let request = request::read(&text)
+    let request = parse_review(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
     let allowed = AllowList::new(&args.allowed_host_capabilities)
         .context("in --allowed-host-capabilities")?;
 
-    let mut recorder = None;
-    let mut replayer = None;
-    let answers: Arc<dyn Registries> =
-        if let Some(path) = &args.replay_host_capabilities_interactions {
-            let session = Arc::new(Replayer::open(path)?);
-            replayer = Some(Arc::clone(&session));
-            session
-        } else {
-            let registries = registries(args)?;
-            if args.record_host_capabilities_interactions.is_some() {
-                let session = Arc::new(Recorder::new(registries));
-                recorder = Some(Arc::clone(&session));
-                session
-            } else {
-                registries
-            }
-        };
-    let functions = Arc::new(HostFunctions::new(allowed, answers, args.verbose));
-    let listener = Arc::new(Listener::new(functions));
-    let functions: Arc<dyn Capabilities> = Arc::clone(&listener) as _;
+    let client = Arc::new(args.registry.client(10)?);
+    let mut registries: Arc<dyn Registries> = Arc::clone(&client) as _;
+    let mut replayed = None;
+    if let Some(path) = &args.replay_host_capabilities_interactions {
+        let session = Arc::new(SessionReplayer::open(path)?);
+        replayed = Some(Arc::clone(&session));
+        registries = session;
+    }
+    let mut recorded = None;
+    if let Some(path) = &args.record_host_capabilities_interactions {
+        let session = Arc::new(SessionRecorder::new(registries));
+        recorded = Some((Arc::clone(&session), path));
+        registries = session;
+    }
+    let recorder = TranscriptRecorder::default();
+    let capabilities = recorder.record(granted(allowed, registries, args.registry.verbose));
 
-    let time_limit = limit(args.timeout_eval_seconds);
-    let module = match args
-        .module
-        .to_str()
-        .filter(|uri| artifact::is_in_registry(uri))
-    {
+    let limit = time_limit(args.timeout_eval_seconds);
+    let in_registry = args.module.to_str();
+    let module = match in_registry.filter(|uri| policy_artifact::is_in_registry(uri)) {
         Some(uri) => {
-            let bytes = artifact::pull(&*registries(args)?, uri)?;
-            Module::new(&bytes, Engine::default(), time_limit)
+            let bytes = policy_artifact::pull(&client, uri)?;
+            PolicyModule::new(&bytes, Engine::default(), limit)
                 .with_context(|| format!("cannot load module {uri}"))?
         }
-        None => Module::load(&args.module, Engine::default(), time_limit)?,
+        None => PolicyModule::load(&args.module, Engine::default(), limit)?,
     };
     let validation = module.judge_settings(&settings)?;
-    // A session is worth keeping, and worth checking, whatever came of it.
+    // The session is saved and checked before an error of the evaluation is reported.
     let evaluation = validation
         .valid
-        .then(|| module.evaluate(&functions, &settings, &request))
+        .then(|| module.evaluate(&capabilities, &settings, &request))
         .transpose();
-    if let (Some(session), Some(path)) = (recorder, &args.record_host_capabilities_interactions) {
+    if let Some((session, path)) = recorded {
         session.save(path)?;
     }
-    if let Some(left_over) = replayer
-        .map(|session| session.left_over())
-        .filter(|count| *count > 0)
-    {
+    let left_over = replayed.map_or(0, |session| session.left_over());
+    if left_over > 0 {
         eprintln!("WARN {left_over} recorded exchanges have not been replayed");
     }
     let evaluation = evaluation?;
@@ -131,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let transcript = Transcript {
             request: &text,
             settings: &settings,
-            calls: listener.calls(),
+            calls: recorder.calls(),
             refused: refused.filter(|_| !validation.valid),
             response: evaluation.as_ref(),
         };
@@ -151,41 +130,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 fn read_request(path: &Path) -> Result<String> {
     if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .context("cannot read the request from standard input")?;
-        return Ok(text);
+        return io::read_to_string(io::stdin())
+            .context("cannot read the request from standard input");
     }
     fs::read_to_string(path).with_context(|| format!("cannot read request {}", path.display()))
-}
-
-fn registries(args: &Args) -> Result<Arc<RealRegistries>> {
-    let sources = args
-        .sources_path
-        .as_deref()
-        .map(Sources::read)
-        .transpose()?
-        .unwrap_or_default();
-    Ok(Arc::new(RealRegistries::new(
-        sources,
-        args.docker_config_json_path.as_deref(),
-        limit(args.oci_timeout_seconds),
-        args.verbose,
-    )))
-}
-
-fn limit(seconds: u64) -> Option<Duration> {
-    (seconds > 0).then_some(Duration::from_secs(seconds))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zero_is_no_limit() {
-        assert_eq!(limit(0), None);
-        assert_eq!(limit(2), Some(Duration::from_secs(2)));
-    }
 }

@@ -1,53 +1,55 @@
-//! `cargo xtask soak`: runs the module against the specification in `spec/`, on random cases or on
-//! small spaces as a whole.
+//! `cargo xtask soak`: compares the module with the specification in `spec/`, on random cases or on
+//! every case of small spaces. It can also send reviews as load.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use consistent_pull_policy_spec::differential::{
     Difference, HostCall, Policy, check, check_number, write,
 };
 use consistent_pull_policy_spec::generate::{Case, bytes, case};
 use consistent_pull_policy_spec::spaces;
 use indicatif::{ProgressBar, ProgressStyle};
+use reqwest::Client;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
-use crate::host::{Capabilities, Engine, Module, nothing_granted};
-use crate::workspace::{self, POLICY};
+use crate::host::capabilities::{Capabilities, nothing_granted};
+use crate::host::policy_module::{Engine, PolicyModule};
+use crate::host::registry_client::runtime;
+use crate::workspace::{POLICY, module_or};
 
-/// Runs the module against the specification, with random requests, settings and registries
+/// Compares the module with the specification, on random requests, settings and registries
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many random cases to run
     #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
     cases: u64,
-    /// What the cases are made from; the same seed gives the same cases
+    /// The seed of the random cases; the same seed gives the same cases
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// The first case to run, to go on where another run ended
+    /// The first case to run, to continue another run
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     from: u64,
-    /// Runs every case of the small spaces instead: Pods of up to so many containers
+    /// Runs every case of the small spaces instead: Pods with at most this number of containers
     #[arg(long, value_name = "CONTAINERS")]
     spaces: Option<u32>,
-    /// Sends mixed reviews for so many seconds instead, and looks at errors, latency and memory
+    /// Sends mixed reviews for this time instead, and measures errors, latency and memory
     #[arg(long, value_name = "SECONDS", conflicts_with = "spaces")]
     load: Option<u64>,
     /// With --load: the address of a policy in a policy-server, instead of the embedded host
     #[arg(long, value_name = "URL", requires = "load")]
     server: Option<String>,
-    /// How many differences to look for before giving up
+    /// Ends after this number of differences
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     differences: usize,
-    /// How many cases to run at a time
+    /// The number of cases that run at the same time
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     jobs: usize,
-    /// Where differences are written
+    /// The directory for differences
     #[arg(long, value_name = "DIRECTORY", default_value = "target/differences")]
     output: PathBuf,
     /// The module to run, instead of policy.wasm
@@ -55,15 +57,12 @@ pub(crate) struct Args {
     module: Option<PathBuf>,
 }
 
-struct Subject(Module);
+struct ModuleUnderTest(PolicyModule);
 
-impl Policy for Subject {
+impl Policy for ModuleUnderTest {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        let capabilities: Arc<dyn Capabilities> = Arc::new(
-            move |_: &str, namespace: &str, operation: &str, payload: &[u8]| {
-                host(namespace, operation, payload)
-            },
-        );
+        let capabilities: Capabilities =
+            Arc::new(move |call| host(call.namespace, call.operation, call.payload));
         self.0
             .validate(&capabilities, payload)
             .map_err(|error| format!("call: {error}"))
@@ -78,57 +77,91 @@ impl Policy for Subject {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let path = args
-        .module
-        .clone()
-        .unwrap_or_else(|| workspace::root().join(POLICY));
-    let subject = Subject(Module::load(&path, Engine::Compiler, None)?);
+    let path = module_or(args.module.as_deref(), POLICY)?;
+    let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler, None)?);
     if let Some(seconds) = args.load {
         return load(args, &subject.0, Duration::from_secs(seconds));
     }
     match args.spaces {
-        Some(containers) => whole(args, &subject, containers),
-        None => random(args, &subject),
+        Some(containers) => compare_small_spaces(args, &subject, containers),
+        None => compare_random_cases(args, &subject),
     }
 }
 
-/// Does something until it has nothing more to do, in as many threads as the arguments say.
-fn in_threads(args: &Args, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..args.jobs.max(1)).map(|_| scope.spawn(&work)).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
-    })
-}
-
-fn whole(args: &Args, subject: &Subject, containers: u32) -> Result<()> {
-    let cases = small_spaces(containers);
-    let bar = progress(cases.size_hint().0 as u64);
+/// Compares cases in as many threads as the arguments ask for, until `next` has no more or until enough
+/// differences are found. Prints the number of both, and then `note`.
+fn compare<T>(
+    args: &Args,
+    bar: &ProgressBar,
+    note: &dyn Fn() -> String,
+    next: impl Fn() -> Option<T> + Sync,
+    compare: impl Fn(T) -> Result<(), Box<Difference>> + Sync,
+) -> Result<()> {
     let found = AtomicUsize::new(0);
-    let cases = Mutex::new(cases);
-    in_threads(args, || {
-        loop {
-            let case = cases.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(case) = case.filter(|_| found.load(Ordering::Relaxed) < args.differences)
-            else {
-                return Ok(());
-            };
-            if let Err(difference) = check(subject, &case) {
+    let work = || -> Result<()> {
+        while found.load(Ordering::Relaxed) < args.differences
+            && let Some(case) = next()
+        {
+            if let Err(difference) = compare(case) {
                 let index = found.fetch_add(1, Ordering::Relaxed);
-                tell(args, &bar, index, &difference)?;
+                report(args, bar, index, &difference)?;
             }
             bar.inc(1);
         }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..args.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
     })?;
-    end(found.into_inner(), &bar, "")
+    let (cases, found) = (bar.position(), found.into_inner());
+    bar.finish_and_clear();
+    println!("{cases} cases, {found} differences{}", note());
+    ensure!(found == 0, "specification and module differ");
+    Ok(())
 }
 
-/// Sends reviews that a cluster could send, of all kinds, and says how long the answers took.
-fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
+fn compare_small_spaces(args: &Args, subject: &ModuleUnderTest, containers: u32) -> Result<()> {
+    let cases = small_spaces(containers);
+    let bar = progress(cases.size_hint().0 as u64);
+    let cases = Mutex::new(cases);
+    let next = || cases.lock().unwrap_or_else(PoisonError::into_inner).next();
+    compare(args, &bar, &String::new, next, |case| check(subject, &case))
+}
+
+fn compare_random_cases(args: &Args, subject: &ModuleUnderTest) -> Result<()> {
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let bar = progress(args.cases);
+    bar.suspend(|| eprintln!("seed {seed}"));
+    let (first, last) = (
+        AtomicU64::new(args.from),
+        args.from.saturating_add(args.cases),
+    );
+    let next = || {
+        let number = first.fetch_add(1, Ordering::Relaxed);
+        // Without a bar, the log has a number with which the run can be continued.
+        if bar.is_hidden() && number % 10_000 == 0 {
+            eprintln!("at --from {number}");
+        }
+        (number < last).then_some(number)
+    };
+    let note = || {
+        let reached = first.load(Ordering::Relaxed).min(last);
+        format!(", seed {seed}; continue with --seed {seed} --from {reached}")
+    };
+    compare(args, &bar, &note, next, |number| {
+        check_number(subject, seed, number)
+            .inspect_err(|_| bar.suspend(|| eprintln!("case {number}")))
+    })
+}
+
+/// Sends reviews of all kinds that a cluster could send, and prints the latency of the answers.
+fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
     const BYTES_PER_KIB: u64 = 1024;
     let seed = args.seed.unwrap_or(1);
-    let mut server = args.server.as_deref().map(Server::connect).transpose()?;
+    let server = args.server.as_deref().map(Server::new).transpose()?;
     let (start, mut latencies) = (Instant::now(), Vec::new());
     let mut memory_before = None;
     for number in args.from.. {
@@ -137,7 +170,7 @@ fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
         }
         let case = case(&bytes(seed, number));
         let sent = Instant::now();
-        let is_answered = if let Some(server) = &mut server {
+        let is_answered = if let Some(server) = &server {
             server.review(&case.review())?["response"]["allowed"].is_boolean()
         } else {
             let payload = json!({"request": case.request, "settings": case.settings});
@@ -150,8 +183,8 @@ fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
         if !is_answered {
             bail!("seed {seed}, case {number}: no answer");
         }
-        // By then every page that is needed once is there.
-        if number == args.from + WARM {
+        // The memory that is needed once has been allocated by now.
+        if number == args.from + WARM_UP_REQUESTS {
             memory_before = memory();
         }
     }
@@ -167,117 +200,52 @@ fn load(args: &Args, module: &Module, time: Duration) -> Result<()> {
         at(99),
         at(100)
     );
-    // The host's own: what a policy-server needs, hack/load-test.sh shows.
+    // The memory of this process. hack/load-test.sh prints that of a policy-server.
     if let (None, Some(before), Some(after)) = (&server, memory_before, memory()) {
         let own = std::mem::size_of_val(&latencies[..]) as u64 / BYTES_PER_KIB;
-        println!("memory: {before} KiB after {WARM} requests, {after} KiB at the end");
-        if after > before + own + GROWTH_KIB {
+        println!("memory: {before} KiB after {WARM_UP_REQUESTS} requests, {after} KiB at the end");
+        if after > before + own + MAX_GROWTH_KIB {
             bail!("memory grew by {} KiB", after - before);
         }
     }
     Ok(())
 }
 
-/// After so many requests nothing is needed for the first time.
-const WARM: u64 = 500;
-/// What the allocator may keep on top, in KiB.
-const GROWTH_KIB: u64 = 32 * 1024;
+/// The requests after which no memory is needed for the first time.
+const WARM_UP_REQUESTS: u64 = 500;
+/// The largest growth of the memory, in KiB: the allocator may keep some.
+const MAX_GROWTH_KIB: u64 = 32 * 1024;
 
-/// The resident memory of this process in KiB, where the system tells it.
+/// The resident memory of this process in KiB. `None` on systems without `/proc`.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A connection to a policy-server that speaks HTTP.
+/// A policy in a policy-server.
 struct Server {
-    stream: BufReader<TcpStream>,
-    host: String,
-    path: String,
+    client: Client,
+    url: String,
+    runtime: Runtime,
 }
 
 impl Server {
-    fn connect(url: &str) -> Result<Self> {
-        let rest = url.strip_prefix("http://");
-        let rest = rest.with_context(|| format!("{url} does not begin with http://"))?;
-        let (host, path) = rest
-            .split_once('/')
-            .with_context(|| format!("{url} names no policy: http://HOST:PORT/validate/NAME"))?;
-        let stream = TcpStream::connect(host).with_context(|| format!("cannot reach {host}"))?;
-        stream.set_nodelay(true)?;
+    fn new(url: &str) -> Result<Self> {
         Ok(Self {
-            stream: BufReader::new(stream),
-            host: host.to_owned(),
-            path: format!("/{path}"),
+            client: Client::builder().no_proxy().build()?,
+            url: url.to_owned(),
+            runtime: runtime()?,
         })
     }
 
-    fn review(&mut self, review: &Value) -> Result<Value> {
-        let body = review.to_string();
-        let request = format!(
-            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.path,
-            self.host,
-            body.len()
-        );
-        self.stream.get_mut().write_all(request.as_bytes())?;
-        let mut line = String::new();
-        self.stream.read_line(&mut line)?;
-        if line.split(' ').nth(1) != Some("200") {
-            bail!("the server says {}", line.trim());
-        }
-        let mut length = 0;
-        loop {
-            line.clear();
-            if self.stream.read_line(&mut line)? == 0 {
-                bail!("the server hung up");
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse()?;
-            }
-        }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer)?;
-        serde_json::from_slice(&answer).context("the answer is no JSON")
+    fn review(&self, review: &Value) -> Result<Value> {
+        let request = self.client.post(&self.url).json(review);
+        self.runtime.block_on(async {
+            let answer = request.send().await?.error_for_status()?;
+            answer.json().await.context("the answer is no JSON")
+        })
     }
-}
-
-fn random(args: &Args, subject: &Subject) -> Result<()> {
-    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let bar = progress(args.cases);
-    bar.suspend(|| eprintln!("seed {seed}"));
-    let (next, found) = (AtomicU64::new(args.from), AtomicUsize::new(0));
-    let last = args.from.saturating_add(args.cases);
-    in_threads(args, || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= last || found.load(Ordering::Relaxed) >= args.differences {
-                return Ok(());
-            }
-            if let Err(difference) = check_number(subject, seed, number) {
-                let index = found.fetch_add(1, Ordering::Relaxed);
-                bar.suspend(|| eprintln!("case {number}"));
-                tell(args, &bar, index, &difference)?;
-            }
-            bar.inc(1);
-            // Without a bar a log says how far it came, for whoever has to end it.
-            if bar.is_hidden() && number % 10_000 == 0 {
-                eprintln!("at --from {number}");
-            }
-        }
-    })?;
-    let reached = next.load(Ordering::Relaxed).min(last);
-    end(
-        found.load(Ordering::Relaxed),
-        &bar,
-        &format!(", seed {seed}; go on with --seed {seed} --from {reached}"),
-    )
 }
 
 fn small_spaces(containers: u32) -> Box<dyn Iterator<Item = Case> + Send> {
@@ -292,7 +260,7 @@ fn small_spaces(containers: u32) -> Box<dyn Iterator<Item = Case> + Send> {
     });
     let images = spaces::images(
         &['a', 'F', '0', '.', ':', '/', '@', '-', '_', '[', ']', ' '],
-        // Half a minute more, which the tests of a commit don't take.
+        // Five characters take half a minute, which is too long for the tests of a commit.
         if containers == 1 { 4 } else { 5 },
     );
     Box::new(spaces::globs(6).chain(images).chain(pods))
@@ -304,7 +272,7 @@ fn progress(cases: u64) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn tell(args: &Args, bar: &ProgressBar, index: usize, difference: &Difference) -> Result<()> {
+fn report(args: &Args, bar: &ProgressBar, index: usize, difference: &Difference) -> Result<()> {
     let directory = args.output.join(index.to_string());
     let review = write(difference, &directory)?;
     let at = |name: &str| directory.join(name).display().to_string();
@@ -318,15 +286,5 @@ fn tell(args: &Args, bar: &ProgressBar, index: usize, difference: &Difference) -
             at("session.yml"),
         );
     });
-    Ok(())
-}
-
-fn end(found: usize, bar: &ProgressBar, how: &str) -> Result<()> {
-    let cases = bar.position();
-    bar.finish_and_clear();
-    println!("{cases} cases, {found} differences{how}");
-    if found > 0 {
-        bail!("specification and module differ");
-    }
     Ok(())
 }

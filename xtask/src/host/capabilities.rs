@@ -1,56 +1,35 @@
-//! What a policy may ask of its host, by waPC host calls, and who answers.
+//! Host capabilities: the answers to a policy's waPC host calls.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Whoever answers a policy's host calls: this host's own [`HostFunctions`], or any closure.
-pub trait Capabilities: Send + Sync {
-    /// Answers a host call.
-    ///
-    /// # Errors
-    /// The text that the guest gets.
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String>;
+/// A host call of a policy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WapcHostCall<'a> {
+    pub(crate) binding: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) operation: &'a str,
+    pub(crate) payload: &'a [u8],
 }
 
-impl<F> Capabilities for F
-where
-    F: Fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync,
-{
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        self(binding, namespace, operation, payload)
-    }
+/// Answers a policy's host calls. An error is the text that the guest gets.
+pub(crate) type Capabilities =
+    Arc<dyn Fn(WapcHostCall<'_>) -> Result<Vec<u8>, String> + Send + Sync>;
+
+/// Prints the policy's log and refuses every other host call, with the text of the real hosts.
+pub(crate) fn nothing_granted() -> Capabilities {
+    Arc::new(|call| {
+        if (call.namespace, call.operation) == ("tracing", "log") {
+            log(call.payload, false);
+            return Ok(Vec::new());
+        }
+        Err(refusal(&format!("{}/{}", call.namespace, call.operation)))
+    })
 }
 
-/// For a policy that asks for nothing: its log is printed, and each capability is refused in the real
-/// hosts' words.
-#[must_use]
-pub fn nothing_granted() -> Arc<dyn Capabilities> {
-    Arc::new(
-        |_: &str, namespace: &str, operation: &str, payload: &[u8]| match (namespace, operation) {
-            ("tracing", "log") => {
-                log(payload, false);
-                Ok(Vec::new())
-            }
-            _ => Err(refusal(&format!("{namespace}/{operation}"))),
-        },
-    )
-}
-
-/// The real hosts' words for a capability that was not granted.
+/// The text with which the real hosts refuse a capability that was not granted.
 pub(crate) fn refusal(capability: &str) -> String {
     format!(
         "Policy has not been granted access to the '{capability}' host capability. \
@@ -58,8 +37,8 @@ pub(crate) fn refusal(capability: &str) -> String {
     )
 }
 
-/// Prints a log entry of the policy, those below `info` only when `verbose`. One that is no log entry
-/// is printed as it is: it is the policy's author who looks.
+/// Prints a log entry of the policy. An entry below `info` is printed only when `verbose`. A payload
+/// that is no log entry is printed unchanged, for the policy's author.
 pub(crate) fn log(payload: &[u8], verbose: bool) {
     let Ok(entry) = serde_json::from_slice::<LogEntry>(payload) else {
         eprintln!("policy log: {}", String::from_utf8_lossy(payload));
@@ -72,7 +51,7 @@ pub(crate) fn log(payload: &[u8], verbose: bool) {
     }
 }
 
-/// A log entry as the policy SDK's drain writes it.
+/// A log entry in the format of Kubewarden's SDK.
 #[derive(Deserialize)]
 struct LogEntry {
     level: String,

@@ -1,10 +1,8 @@
-//! What a host sends to a policy: the `AdmissionRequest` of Kubernetes' admission/v1, typed at its
-//! top level and raw below it.
+//! The `AdmissionRequest` of Kubernetes' admission/v1, as a host sends it to a policy.
 //!
-//! The real hosts parse what the API server sends into such a type and serialise that for the guest:
-//! fields that are absent or null are left out, fields that admission/v1 doesn't have are dropped,
-//! and the objects pass through whole. A policy that was tested on the raw JSON of a review would be
-//! tested on something no cluster ever sends.
+//! The real hosts parse a review into such a type and serialise it for the guest. They leave out
+//! fields that are absent, null or unknown to admission/v1, and pass the objects on unchanged. A test
+//! with the raw JSON of a review would test a request that no cluster sends.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +14,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdmissionRequest {
-    /// Ties the answer to the request.
+    /// Is repeated in the response.
     pub(crate) uid: String,
-    /// What the webhook is asked about, after conversion to a version it asked for.
+    /// The kind of the object, in a version that the webhook accepts.
     pub(crate) kind: GroupVersionKind,
-    /// The same as a resource.
+    /// The resource that belongs to the kind.
     pub(crate) resource: GroupVersionResource,
     /// `ephemeralcontainers`, `resize`, `status`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,26 +32,26 @@ pub(crate) struct AdmissionRequest {
     /// The subresource of the original API request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_sub_resource: Option<String>,
-    /// Absent while the API server has yet to make a name from `generateName`.
+    /// Absent when the API server will make a name from `generateName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Absent for what belongs to the cluster.
+    /// Absent for objects without a namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub(crate) operation: String,
-    /// Who asked.
+    /// The user who sent the API request.
     pub(crate) user_info: UserInfo,
-    /// The object as it would be stored; absent for `DELETE`.
+    /// The new object. Absent for `DELETE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) object: Option<Value>,
-    /// The object as it is stored; absent for `CREATE`.
+    /// The stored object. Absent for `CREATE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old_object: Option<Value>,
-    /// Whether the change will not be persisted.
+    /// Whether the API server will not store the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dry_run: Option<bool>,
-    /// `CreateOptions` and their like.
+    /// `CreateOptions`, `UpdateOptions` and the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Value>,
 }
@@ -83,13 +81,13 @@ pub(crate) struct GroupVersionResource {
 /// `UserInfo` of authentication/v1.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct UserInfo {
-    /// Whatever else the authenticator knows.
+    /// Further facts from the authenticator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extra: Option<BTreeMap<String, Vec<String>>>,
     /// The user's groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) groups: Option<Vec<String>>,
-    /// Tells apart users who had the same name at different times.
+    /// Distinguishes users who had the same name at different times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uid: Option<String>,
     /// The user's name.
@@ -97,8 +95,8 @@ pub(crate) struct UserInfo {
     pub(crate) username: Option<String>,
 }
 
-/// Reads a request from JSON: a whole `AdmissionReview`, or the bare `AdmissionRequest` in it.
-pub(crate) fn read(text: &str) -> Result<AdmissionRequest> {
+/// Reads a request from JSON: an `AdmissionReview`, or the bare `AdmissionRequest` in it.
+pub(crate) fn parse_review(text: &str) -> Result<AdmissionRequest> {
     let mut value: Value = serde_json::from_str(text).context("the request is not JSON")?;
     if !value.is_object() {
         bail!("the request is not a JSON object");
@@ -109,7 +107,7 @@ pub(crate) fn read(text: &str) -> Result<AdmissionRequest> {
             None => bail!("the AdmissionReview has no request"),
         };
     }
-    // Under a kind or without any, kwctl takes it for the request itself, and so it is refused here too.
+    // kwctl reads such a review as a bare request, and refuses it too.
     if value.get("request").is_some() && value.get("uid").is_none() {
         bail!(
             "this is a review, but doesn't say so: give it `\"kind\": \"AdmissionReview\"`, or send \
@@ -135,7 +133,7 @@ mod tests {
     }
 
     fn sent(request: &Value) -> Value {
-        let request = read(&request.to_string()).expect("a request");
+        let request = parse_review(&request.to_string()).expect("a request");
         serde_json::to_value(&request).expect("serialise")
     }
 
@@ -146,9 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_audit_scanners_review_has_no_api_version_and_is_a_bare_request() {
-        // It has no `kind: AdmissionReview` either when it comes as a bare request, whose own `kind`
-        // is an object.
+    fn a_request_whose_kind_is_an_object_is_a_bare_request() {
         assert_eq!(sent(&minimal())["kind"]["kind"], "Pod");
     }
 
@@ -183,17 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_an_error_that_names_the_field() {
+    fn an_invalid_request_is_an_error_that_names_the_field() {
         for (text, expected) in [
             ("[]", "not a JSON object"),
             ("{", "not JSON"),
             (r#"{"kind":"AdmissionReview"}"#, "has no request"),
-            // The audit scanner's reviews are like this.
+            // The audit scanner sends such reviews.
             (r#"{"request":{"uid":"u"}}"#, "jq .request"),
             (r#"{"uid":"u"}"#, "missing field `kind`"),
             (r#"{"kind":"Pod"}"#, "invalid type"),
         ] {
-            let error = format!("{:#}", read(text).expect_err(text));
+            let error = format!("{:#}", parse_review(text).expect_err(text));
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

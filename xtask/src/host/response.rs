@@ -1,7 +1,7 @@
-//! From the guest's answer to the `AdmissionResponse` of Kubernetes' admission/v1.
+//! Converts the guest's answer to the `AdmissionResponse` of Kubernetes' admission/v1.
 //!
-//! The guest returns the whole object as it wants it; the API server takes a JSON patch. The patch is
-//! computed by the crate that the real hosts use, so that the operations are the same ones.
+//! The guest returns the whole mutated object, but the API server takes a JSON patch. The crate that
+//! the real hosts use computes the patch, so that its operations are the same.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a policy's `validate` returns.
+/// The answer of a policy's `validate`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ValidationResponse {
-    /// Whether the request may pass.
+    /// Whether the request is accepted.
     pub(crate) accepted: bool,
-    /// Why not.
+    /// The reason of a rejection.
     pub(crate) message: Option<String>,
-    /// The HTTP code to answer with.
+    /// The HTTP code of a rejection.
     pub(crate) code: Option<u16>,
-    /// The object as the policy wants it.
+    /// The object with the policy's changes.
     pub(crate) mutated_object: Option<Value>,
     /// For the API server's audit log.
     pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
-    /// For the user.
+    /// Lines that the API server shows to the user.
     pub(crate) warnings: Option<Vec<String>>,
 }
 
 /// `AdmissionResponse` of admission/v1, its fields in the order in which the real hosts write them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdmissionResponse {
-    /// The request's own.
+    /// The `uid` of the request.
     pub(crate) uid: String,
-    /// Whether the request may pass.
+    /// Whether the request is accepted.
     pub(crate) allowed: bool,
     /// `JSONPatch` when there is a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,12 +41,12 @@ pub(crate) struct AdmissionResponse {
     /// The patch (RFC 6902) in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<String>,
-    /// Why the request may not pass.
+    /// The reason of a rejection, and its code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Status>,
-    /// Written as null when there are none, as the real hosts do.
+    /// `null` when there are none, as the real hosts write it.
     pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
-    /// Written as null when there are none, as the real hosts do.
+    /// `null` when there are none, as the real hosts write it.
     pub(crate) warnings: Option<Vec<String>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Status {
 }
 
 impl AdmissionResponse {
-    /// The response to a request for `object` that the policy answered with `answer`.
+    /// The response for a policy's answer to a request with `object`.
     pub(crate) fn new(uid: String, object: Option<&Value>, answer: ValidationResponse) -> Self {
         let patch = match (object, &answer.mutated_object) {
             (_, None) => None,
@@ -70,7 +70,7 @@ impl AdmissionResponse {
             (None, Some(_)) => {
                 let message = "Incoming object is null, which happens only with DELETE operations, \
                     but the policy is attempting a mutation. This is not allowed";
-                return Self::rejection(uid, message.to_owned(), None);
+                return Self::reject(uid, message.to_owned(), None);
             }
         };
         let status = (answer.message.is_some() || answer.code.is_some()).then_some(Status {
@@ -89,28 +89,18 @@ impl AdmissionResponse {
     }
 
     /// A rejection by the host.
-    pub(crate) fn reject(uid: String, message: String, code: u16) -> Self {
-        Self::rejection(uid, message, Some(code))
+    pub(crate) fn reject(uid: String, message: String, code: Option<u16>) -> Self {
+        let message = Some(message);
+        Self {
+            uid,
+            status: Some(Status { message, code }),
+            ..Self::default()
+        }
     }
 
     /// A rejection because the policy gave no usable answer.
     pub(crate) fn internal_error(uid: String, error: &str) -> Self {
-        Self::reject(uid, format!("internal server error: {error}"), 500)
-    }
-
-    fn rejection(uid: String, message: String, code: Option<u16>) -> Self {
-        Self {
-            uid,
-            allowed: false,
-            patch_type: None,
-            patch: None,
-            status: Some(Status {
-                message: Some(message),
-                code,
-            }),
-            audit_annotations: None,
-            warnings: None,
-        }
+        Self::reject(uid, format!("internal server error: {error}"), Some(500))
     }
 
     /// The operations of the patch.
@@ -123,13 +113,13 @@ impl AdmissionResponse {
     }
 }
 
-/// `None` where nothing differs: an empty patch is no patch.
+/// The patch between two objects in base64. `None` if they are equal.
 fn encode_patch(object: &Value, mutated: &Value) -> Option<String> {
     let patch = json_patch::diff(object, mutated);
     if patch.is_empty() {
         return None;
     }
-    // A patch is made of JSON values and can't fail to be JSON.
+    // A patch consists of JSON values, so it can always be written as JSON.
     serde_json::to_vec(&patch)
         .ok()
         .map(|json| STANDARD.encode(json))
@@ -179,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_object_makes_no_patch() {
+    fn equal_objects_have_no_patch() {
         let object = json!({"a": {"b": 1, "c": 2}});
         let got = response(
             Some(&object),
@@ -189,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_patch_says_what_differs() {
+    fn the_patch_lists_the_differences() {
         let object = json!({"a": 1, "l": ["x", "y"]});
         let got = response(
             Some(&object),

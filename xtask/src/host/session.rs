@@ -1,43 +1,44 @@
-//! Recorded host calls: what a policy asked of its host and what it heard, in the file format of
-//! `kwctl run --record-host-capabilities-interactions`, so that a session recorded by one tool
-//! replays in the other.
+//! Recorded sessions: the host calls of a policy and their answers. The file format is that of
+//! `kwctl run --record-host-capabilities-interactions`, so each tool replays the sessions of the other.
 //!
-//! A session is strictly ordered. Each recorded request is YAML inside a YAML string, as kwctl
-//! writes it.
+//! The order of a session is fixed. Each recorded call is YAML inside a YAML string, as in kwctl.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::functions::{Failure, Question, Registries};
+use super::registry_calls::{Registries, RegistryCall, RegistryFailure};
 
-/// One request and its answer.
+/// One host call and its answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
-enum Entry {
-    Exchange { request: String, response: Response },
+enum SessionEntry {
+    Exchange {
+        request: String,
+        response: RecordedAnswer,
+    },
 }
 
-/// The host's answer.
+/// The answer of the host.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
-enum Response {
+enum RecordedAnswer {
     Success { payload: String },
     Error { message: String },
 }
 
-/// Passes requests on and keeps what came back.
-pub(crate) struct Recorder {
+/// Passes host calls on and records them with their answers.
+pub(crate) struct SessionRecorder {
     inner: Arc<dyn Registries>,
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<SessionEntry>>,
 }
 
-impl Recorder {
-    /// Records what `inner` answers.
+impl SessionRecorder {
+    /// Records the answers of `inner`.
     pub(crate) fn new(inner: Arc<dyn Registries>) -> Self {
         Self {
             inner,
@@ -45,42 +46,40 @@ impl Recorder {
         }
     }
 
-    /// Writes the session; one without any exchange is an empty list.
+    /// Writes the session. A session without calls is an empty list.
     pub(crate) fn save(&self, path: &Path) -> Result<()> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = locked(&self.entries);
         let text = yaml_serde::to_string(&*entries).context("cannot write the session as YAML")?;
         fs::write(path, text).with_context(|| format!("cannot write session {}", path.display()))
     }
 }
 
-impl Registries for Recorder {
-    fn ask(&self, question: &Question) -> Result<String, Failure> {
-        let answer = self.inner.ask(question);
-        let request = yaml_serde::to_string(question)
-            .map_err(|error| Failure::from(format!("cannot record the request: {error}")))?;
+impl Registries for SessionRecorder {
+    fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
+        let answer = self.inner.answer(call);
+        let request = yaml_serde::to_string(call).map_err(|error| {
+            RegistryFailure::from(format!("cannot record the request: {error}"))
+        })?;
         let response = match &answer {
-            Ok(payload) => Response::Success {
+            Ok(payload) => RecordedAnswer::Success {
                 payload: payload.clone(),
             },
-            Err(failure) => Response::Error {
+            Err(failure) => RecordedAnswer::Error {
                 message: failure.summary.clone(),
             },
         };
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Entry::Exchange { request, response });
+        locked(&self.entries).push(SessionEntry::Exchange { request, response });
         answer
     }
 }
 
-/// Answers from a recorded session, in its order.
+/// Answers host calls from a recorded session, in the order of the session.
 #[derive(Debug)]
-pub(crate) struct Replayer {
-    entries: Mutex<VecDeque<Entry>>,
+pub(crate) struct SessionReplayer {
+    entries: Mutex<VecDeque<SessionEntry>>,
 }
 
-impl Replayer {
+impl SessionReplayer {
     /// Reads a session.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path)
@@ -94,42 +93,37 @@ impl Replayer {
         })
     }
 
-    /// How many recorded exchanges nobody asked for.
+    /// The number of recorded calls that have not been replayed.
     pub(crate) fn left_over(&self) -> usize {
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
+        locked(&self.entries).len()
     }
 }
 
-impl Registries for Replayer {
-    fn ask(&self, question: &Question) -> Result<String, Failure> {
-        let next = self
-            .entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
-        let Some(Entry::Exchange { request, response }) = next else {
+impl Registries for SessionReplayer {
+    fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
+        let next = locked(&self.entries).pop_front();
+        let Some(SessionEntry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned().into());
         };
-        match yaml_serde::from_str::<Question>(&request) {
-            Ok(expected) if expected == *question => match response {
-                Response::Success { payload } => Ok(payload),
-                Response::Error { message } => Err(message.into()),
-            },
-            Ok(expected) => Err(format!(
-                "Replay error: unexpected request. Was expecting {expected:?}, got {question:?} instead"
-            )
-            .into()),
-            // A capability that this host doesn't serve.
-            Err(_) => Err(format!(
-                "Replay error: unexpected request. Was expecting {}, got {question:?} instead",
-                request.trim()
-            )
-            .into()),
-        }
+        let expected = match yaml_serde::from_str::<RegistryCall>(&request) {
+            Ok(expected) if expected == *call => {
+                return match response {
+                    RecordedAnswer::Success { payload } => Ok(payload),
+                    RecordedAnswer::Error { message } => Err(message.into()),
+                };
+            }
+            Ok(expected) => format!("{expected:?}"),
+            // A recorded call that this host doesn't serve.
+            Err(_) => request.trim().to_owned(),
+        };
+        let text = "Replay error: unexpected request. Was expecting";
+        Err(format!("{text} {expected}, got {call:?} instead").into())
     }
+}
+
+/// The entries, also after a panic in another thread.
+fn locked<T>(entries: &Mutex<T>) -> MutexGuard<'_, T> {
+    entries.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -154,20 +148,20 @@ mod tests {
     message: 'Fail to interact with OCI registry: Not authorized: url http://localhost:5900/v2/a/b/manifests/v2'
 ";
 
-    fn digest(image: &str) -> Question {
+    fn digest(image: &str) -> RegistryCall {
         let image = image.to_owned();
-        Question::OciManifestDigest { image }
+        RegistryCall::OciManifestDigest { image }
     }
 
     struct Script;
 
     impl Registries for Script {
-        fn ask(&self, question: &Question) -> Result<String, Failure> {
-            if *question == digest("localhost:5900/a/b:v1") {
+        fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
+            if *call == digest("localhost:5900/a/b:v1") {
                 return Ok(r#"{"digest":"sha256:0123"}"#.to_owned());
             }
             let summary = "Fail to interact with OCI registry: Not authorized: url http://localhost:5900/v2/a/b/manifests/v2";
-            Err(Failure {
+            Err(RegistryFailure {
                 summary: summary.to_owned(),
                 details: format!("{summary}\n\nCaused by:\n    more"),
             })
@@ -175,53 +169,53 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_session_is_what_kwctl_would_have_written() {
-        let recorder = Recorder::new(Arc::new(Script));
-        assert!(recorder.ask(&digest("localhost:5900/a/b:v1")).is_ok());
-        assert!(recorder.ask(&digest("localhost:5900/a/b:v2")).is_err());
+    fn a_recorded_session_has_the_format_of_kwctl() {
+        let recorder = SessionRecorder::new(Arc::new(Script));
+        assert!(recorder.answer(&digest("localhost:5900/a/b:v1")).is_ok());
+        assert!(recorder.answer(&digest("localhost:5900/a/b:v2")).is_err());
         let entries = recorder.entries.lock().expect("lock");
         assert_eq!(yaml_serde::to_string(&*entries).expect("yaml"), SESSION);
     }
 
     #[test]
-    fn a_session_replays_in_its_order() {
-        let replayer = Replayer::parse(SESSION).expect("session");
+    fn a_session_is_replayed_in_its_order() {
+        let replayer = SessionReplayer::parse(SESSION).expect("session");
         assert_eq!(replayer.left_over(), 2);
         assert_eq!(
             replayer
-                .ask(&digest("localhost:5900/a/b:v1"))
+                .answer(&digest("localhost:5900/a/b:v1"))
                 .expect("recorded"),
             r#"{"digest":"sha256:0123"}"#
         );
         let failure = replayer
-            .ask(&digest("localhost:5900/a/b:v2"))
+            .answer(&digest("localhost:5900/a/b:v2"))
             .expect_err("recorded");
         assert!(failure.details.contains("Not authorized: "));
         assert!(!failure.details.contains('\n'));
         assert_eq!(replayer.left_over(), 0);
         let failure = replayer
-            .ask(&digest("localhost:5900/a/b:v2"))
+            .answer(&digest("localhost:5900/a/b:v2"))
             .expect_err("exhausted");
         assert_eq!(failure.details, "the list of recorded responses is empty");
     }
 
     #[test]
-    fn another_request_than_the_recorded_one_is_an_error() {
-        let replayer = Replayer::parse(SESSION).expect("session");
-        let failure = replayer.ask(&digest("nginx")).expect_err("unexpected");
+    fn a_call_that_was_not_recorded_is_an_error() {
+        let replayer = SessionReplayer::parse(SESSION).expect("session");
+        let failure = replayer.answer(&digest("nginx")).expect_err("unexpected");
         assert_eq!(
             failure.details,
             "Replay error: unexpected request. Was expecting OciManifestDigest { image: \"localhost:5900/a/b:v1\" }, \
              got OciManifestDigest { image: \"nginx\" } instead"
         );
         let image = "localhost:5900/a/b:v1".to_owned();
-        let manifest = Question::OciManifest { image };
-        let replayer = Replayer::parse(SESSION).expect("session");
-        assert!(replayer.ask(&manifest).is_err());
+        let manifest = RegistryCall::OciManifest { image };
+        let replayer = SessionReplayer::parse(SESSION).expect("session");
+        assert!(replayer.answer(&manifest).is_err());
         let other = "- type: Exchange\n  request: |\n    !DNSLookupHost\n    host: x\n  response:\n    type: Success\n    payload: '{}'\n";
-        let failure = Replayer::parse(other)
+        let failure = SessionReplayer::parse(other)
             .expect("session")
-            .ask(&digest("nginx"))
+            .answer(&digest("nginx"))
             .expect_err("unexpected");
         assert!(
             failure.details.starts_with("Replay error: "),
@@ -231,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_session_is_an_error() {
-        assert!(Replayer::parse("a: b").is_err());
-        assert!(Replayer::parse("- type: Nope").is_err());
-        assert_eq!(Replayer::parse("[]").expect("empty").left_over(), 0);
+    fn an_invalid_session_is_an_error() {
+        assert!(SessionReplayer::parse("a: b").is_err());
+        assert!(SessionReplayer::parse("- type: Nope").is_err());
+        assert_eq!(SessionReplayer::parse("[]").expect("empty").left_over(), 0);
     }
 }

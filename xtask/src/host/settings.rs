@@ -1,4 +1,4 @@
-//! A policy's settings as people give them: a file, or an argument.
+//! A policy's settings on the command line: a file, or an argument.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 /// The settings of a policy: a JSON object.
 pub(crate) type Settings = Map<String, Value>;
 
-/// The settings from a file in YAML or JSON, else from an argument in JSON, else none.
-pub(crate) fn read(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
+/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without both, the
+/// settings are empty.
+pub(crate) fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
     let value: Value = match (path, json) {
         (Some(path), _) => {
             let text = fs::read_to_string(path)
@@ -46,7 +47,9 @@ mod tests {
             (Some("{"), None),
         ] {
             assert_eq!(
-                read(None, json).ok().map(|settings| settings.len()),
+                read_settings(None, json)
+                    .ok()
+                    .map(|settings| settings.len()),
                 expected,
                 "{json:?}"
             );
@@ -57,7 +60,7 @@ mod tests {
     fn a_missing_file_is_named() {
         let error = format!(
             "{:#}",
-            read(Some(Path::new("/no/such.yml")), None).expect_err("missing")
+            read_settings(Some(Path::new("/no/such.yml")), None).expect_err("missing")
         );
         assert!(error.contains("/no/such.yml"), "{error}");
     }

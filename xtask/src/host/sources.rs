@@ -1,5 +1,5 @@
-//! The `sources.yaml` of Kubewarden's tools: which registries may be spoken to without TLS, which
-//! have a certificate authority of their own, and the proxies to reach them through.
+//! The `sources.yaml` of Kubewarden's tools. It lists the registries that may be used without TLS, the
+//! certificate authorities of registries, and the proxies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -10,36 +10,36 @@ use anyhow::{Context, Result};
 use oci_client::client::{Certificate, CertificateEncoding};
 use serde::Deserialize;
 
-/// How registries are reached.
+/// The contents of a sources file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Sources {
-    /// `host` or `host:port` of registries that may have an invalid certificate, or none.
+    /// `host` or `host:port` of registries that may have an invalid certificate or no TLS.
     #[serde(rename = "insecure_sources")]
     pub(crate) insecure: BTreeSet<String>,
     #[serde(rename = "source_authorities")]
-    authorities: BTreeMap<String, Vec<Authority>>,
+    authorities: BTreeMap<String, Vec<CertificateAuthority>>,
     proxies: Option<Proxies>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", deny_unknown_fields)]
-enum Authority {
+enum CertificateAuthority {
     Data { data: String },
     Path { path: PathBuf },
 }
 
-/// Proxies, in the sense of the environment's variables of the same names.
+/// Proxies. The keys have the meaning of the environment variables of the same names.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Proxies {
-    /// For `http:`.
+    /// The proxy for `http:`.
     #[serde(rename = "http_proxy")]
     pub(crate) http: Option<String>,
-    /// For `https:`.
+    /// The proxy for `https:`.
     #[serde(rename = "https_proxy")]
     pub(crate) https: Option<String>,
-    /// Hosts that are reached without.
+    /// Hosts for which no proxy is used.
     #[serde(rename = "no_proxy")]
     pub(crate) exceptions: Option<String>,
 }
@@ -55,17 +55,14 @@ impl Sources {
         Ok(sources.unwrap_or_default())
     }
 
-    /// The certificates to trust for a registry, when it has any of its own.
+    /// The additional certificate authorities of a registry.
     pub(crate) fn certificates(&self, registry: &str) -> Result<Vec<Certificate>> {
-        let Some(authorities) = self.authorities.get(registry) else {
-            return Ok(Vec::new());
-        };
+        let authorities = self.authorities.get(registry).into_iter().flatten();
         authorities
-            .iter()
             .map(|authority| {
                 let data = match authority {
-                    Authority::Data { data } => data.clone().into_bytes(),
-                    Authority::Path { path } => fs::read(path)
+                    CertificateAuthority::Data { data } => data.clone().into_bytes(),
+                    CertificateAuthority::Path { path } => fs::read(path)
                         .with_context(|| format!("cannot read certificate {}", path.display()))?,
                 };
                 Ok(certificate(data))
@@ -73,7 +70,7 @@ impl Sources {
             .collect()
     }
 
-    /// The proxies of the file, else those of the environment.
+    /// The proxies of the file. Without these, the proxies of the environment.
     pub(crate) fn proxies(&self) -> Proxies {
         let variable = |name: &str| {
             env::var(name)
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_unknown_key() {
         for (text, expected) in [
             ("insecure_source: []", "insecure_source"),
             ("source_authorities: {r: [{type: Url, url: x}]}", "Url"),
@@ -153,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encoding_of_a_certificate_is_told_by_its_armour() {
+    fn the_encoding_of_a_certificate_follows_from_its_header() {
         assert!(matches!(
             certificate(b"x\n-----BEGIN CERTIFICATE-----".to_vec()).encoding,
             CertificateEncoding::Pem

@@ -1,11 +1,10 @@
-//! What happened between the policy and its host, written down so that another host can be held
-//! against it: the request as it was read, the settings, each host call as the policy made it and
-//! heard the answer, and what came of it.
+//! Transcripts of evaluations, with which another host can be compared. A transcript has the request,
+//! the settings, each host call with its answer, and the response.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -14,9 +13,9 @@ use super::capabilities::Capabilities;
 use super::response::AdmissionResponse;
 use super::settings::Settings;
 
-/// A host call; what is in the log is none that matters.
+/// A host call and its answer. Calls that write the log are left out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct HostCall {
+pub(crate) struct TranscriptCall {
     namespace: String,
     operation: String,
     payload: String,
@@ -26,61 +25,48 @@ pub(crate) struct HostCall {
     error: Option<String>,
 }
 
-/// Passes host calls on and keeps what came back.
-pub(crate) struct Listener {
-    inner: Arc<dyn Capabilities>,
-    calls: Mutex<Vec<HostCall>>,
-}
+/// The recorded host calls of an evaluation.
+#[derive(Clone, Default)]
+pub(crate) struct TranscriptRecorder(Arc<Mutex<Vec<TranscriptCall>>>);
 
-impl Listener {
-    /// Listens to what `inner` is asked.
-    pub(crate) fn new(inner: Arc<dyn Capabilities>) -> Self {
-        Self {
-            inner,
-            calls: Mutex::default(),
-        }
-    }
-
-    /// What was heard so far.
-    pub(crate) fn calls(&self) -> Vec<HostCall> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.clone()
-    }
-}
-
-impl Capabilities for Listener {
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        let result = self.inner.call(binding, namespace, operation, payload);
-        if namespace != "tracing" {
+impl TranscriptRecorder {
+    /// Passes host calls on to `inner` and records them with their answers.
+    pub(crate) fn record(&self, inner: Capabilities) -> Capabilities {
+        let recorder = self.clone();
+        Arc::new(move |call| {
+            let result = inner(call);
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let call = HostCall {
-                namespace: namespace.to_owned(),
-                operation: operation.to_owned(),
-                payload: text(payload),
-                answer: result.as_deref().ok().map(text),
-                error: result.as_ref().err().cloned(),
-            };
-            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.push(call);
-        }
-        result
+            if call.namespace != "tracing" {
+                recorder.locked().push(TranscriptCall {
+                    namespace: call.namespace.to_owned(),
+                    operation: call.operation.to_owned(),
+                    payload: text(call.payload),
+                    answer: result.as_deref().ok().map(text),
+                    error: result.as_ref().err().cloned(),
+                });
+            }
+            result
+        })
+    }
+
+    /// The calls so far.
+    pub(crate) fn calls(&self) -> Vec<TranscriptCall> {
+        self.locked().clone()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<TranscriptCall>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One evaluation, from the outside.
+/// One evaluation.
 #[derive(Serialize)]
 pub(crate) struct Transcript<'a> {
-    /// As it was read, a review or a bare request.
+    /// The text that was read: a review or a bare request.
     pub(crate) request: &'a str,
     pub(crate) settings: &'a Settings,
-    pub(crate) calls: Vec<HostCall>,
-    /// What is wrong with the settings.
+    pub(crate) calls: Vec<TranscriptCall>,
+    /// The problems of settings that the policy doesn't accept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,27 +90,34 @@ impl Transcript<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::capabilities::WapcHostCall;
 
     #[test]
-    fn calls_are_passed_on_and_kept_but_for_the_log() {
-        let inner = |_: &str, _: &str, operation: &str, _: &[u8]| match operation {
+    fn calls_are_passed_on_and_recorded_except_for_the_log() {
+        let inner: Capabilities = Arc::new(|call| match call.operation {
             "log" | "v1/manifest_digest" => Ok(b"yes".to_vec()),
             other => Err(format!("no {other}")),
-        };
-        let listener = Listener::new(Arc::new(inner));
+        });
+        let recorder = TranscriptRecorder::default();
+        let capabilities = recorder.record(inner);
         for (namespace, operation, expected) in [
             ("tracing", "log", Ok("yes")),
             ("oci", "v1/manifest_digest", Ok("yes")),
             ("oci", "v1/verify", Err("no v1/verify")),
         ] {
-            let got = listener.call("kubewarden", namespace, operation, b"\"a:1\"");
+            let got = capabilities(WapcHostCall {
+                binding: "kubewarden",
+                namespace,
+                operation,
+                payload: b"\"a:1\"",
+            });
             let expected = expected
                 .map(|text| text.as_bytes().to_vec())
                 .map_err(str::to_owned);
             assert_eq!(got, expected);
         }
         assert_eq!(
-            serde_json::to_value(listener.calls()).expect("JSON"),
+            serde_json::to_value(recorder.calls()).expect("JSON"),
             serde_json::json!([
                 {"namespace": "oci", "operation": "v1/manifest_digest", "payload": "\"a:1\"", "answer": "yes"},
                 {"namespace": "oci", "operation": "v1/verify", "payload": "\"a:1\"", "error": "no v1/verify"},

@@ -1,8 +1,7 @@
-//! A policy's metadata: what `metadata.yml` may say, and what an annotated module carries in its
-//! custom section.
+//! A policy's metadata, in `metadata.yml` and in the custom section of an annotated module.
 //!
-//! The fields are Kubewarden's. A key that Kubewarden doesn't know is an error here, because there it
-//! would be ignored without a word; what the rules may say, `kwctl annotate` checks at each release.
+//! The fields are Kubewarden's. An unknown key is an error here, because Kubewarden would silently ignore
+//! it. The contents of the rules are checked by `kwctl annotate` at each release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,7 @@ use crate::module::sections;
 /// The custom section that holds the metadata.
 pub(crate) const SECTION: &str = "io.kubewarden.metadata";
 
-/// The annotation that says which tool annotated the module.
+/// The annotation with the tool that annotated the module.
 const ANNOTATED_BY: &str = "io.kubewarden.kwctl";
 
 /// The annotation with the policy's README.
@@ -25,12 +24,12 @@ const USAGE: &str = "io.kubewarden.policy.usage";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Metadata {
-    /// Asked of the module when it is annotated.
+    /// The version of Kubewarden's protocol. `annotate` asks the module for it.
     #[serde(default)]
     pub(crate) protocol_version: Option<String>,
-    /// Which requests the policy is meant for.
+    /// The requests that the policy examines.
     pub(crate) rules: Vec<Rule>,
-    /// `io.kubewarden.policy.*` and others.
+    /// Annotations, such as `io.kubewarden.policy.title`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) annotations: Option<BTreeMap<String, String>>,
     /// Whether the policy changes objects.
@@ -38,19 +37,19 @@ pub(crate) struct Metadata {
     /// Whether the audit scanner runs it.
     #[serde(default = "yes")]
     pub(crate) background_audit: bool,
-    /// How the module is called.
+    /// The calling convention of the module.
     #[serde(default)]
     pub(crate) execution_mode: ExecutionMode,
-    /// What kind of request it is sent.
+    /// The kind of its requests.
     #[serde(default)]
     pub(crate) policy_type: PolicyType,
-    /// Kubernetes resources that it reads.
+    /// The Kubernetes resources that it reads.
     #[serde(default)]
     pub(crate) context_aware_resources: BTreeSet<ContextAwareResource>,
-    /// Host capabilities that it uses.
+    /// The host capabilities that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) host_capabilities: Option<BTreeSet<String>>,
-    /// The oldest Kubewarden it works with.
+    /// The oldest version of Kubewarden that it works with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_kubewarden_version: Option<Version>,
 }
@@ -59,51 +58,46 @@ const fn yes() -> bool {
     true
 }
 
-/// A webhook's rule.
+/// A rule of a webhook.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Rule {
-    /// Empty text for the core group.
+    /// API groups. The core group is the empty text.
     pub(crate) api_groups: Vec<String>,
-    /// For instance `v1`.
+    /// API versions, such as `v1`.
     pub(crate) api_versions: Vec<String>,
-    /// For instance `pods`, `pods/ephemeralcontainers`.
+    /// Resources, such as `pods` or `pods/ephemeralcontainers`.
     pub(crate) resources: Vec<String>,
-    /// For instance `CREATE`.
+    /// Operations, such as `CREATE`.
     pub(crate) operations: Vec<Operation>,
 }
 
 /// An operation of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Operation {
-    #[serde(rename = "CREATE")]
     Create,
-    #[serde(rename = "UPDATE")]
     Update,
-    #[serde(rename = "DELETE")]
     Delete,
-    #[serde(rename = "CONNECT")]
     Connect,
     #[serde(rename = "*")]
     All,
 }
 
-/// How a module is called.
+/// The calling convention of a module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum ExecutionMode {
-    /// By waPC; the only one that these tools can do.
+    /// waPC, the only one that these tools support.
     #[default]
     #[serde(rename = "kubewarden-wapc")]
     Wapc,
-    #[serde(rename = "wasi")]
     Wasi,
-    #[serde(rename = "opa")]
     Opa,
-    #[serde(rename = "gatekeeper")]
     Gatekeeper,
 }
 
-/// What kind of request a policy is sent.
+/// The kind of a policy's requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum PolicyType {
@@ -142,7 +136,7 @@ impl Metadata {
             .transpose()
     }
 
-    /// What annotating adds: the protocol's version, the tool's, and the README.
+    /// Adds the version of the protocol, the version of this tool, and the README.
     pub(crate) fn complete(&mut self, protocol_version: String, usage: Option<String>) {
         self.protocol_version = Some(protocol_version);
         let annotations = self.annotations.get_or_insert_default();
@@ -226,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_default_is_required() {
+    fn keys_without_a_default_are_required() {
         for (text, field) in [("mutating: true", "rules"), ("rules: []", "mutating")] {
             let error = format!("{:#}", Metadata::parse(text).expect_err(text));
             assert!(error.contains(field), "{error}");

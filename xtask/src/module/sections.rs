@@ -1,30 +1,29 @@
-//! WebAssembly modules as bytes: their sections, imports and exports, and how a custom
-//! section gets in.
+//! WebAssembly modules as bytes: their sections, imports and exports, and adding a custom section.
 
 use anyhow::{Context, Result};
 use wasm_encoder::{CustomSection, RawSection};
 use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
-/// One section of a module.
-pub(crate) struct Section {
-    /// The kind's name in the specification; for a custom section, its own.
+/// A section of a module.
+pub(crate) struct ModuleSection {
+    /// The name of its kind in the specification. A custom section has a name of its own.
     pub(crate) name: String,
-    /// Of its contents, in bytes.
+    /// The size of its contents in bytes.
     pub(crate) size: usize,
 }
 
-/// What there is to know of a module without running it.
+/// The structure of a module.
 #[derive(Default)]
-pub(crate) struct Outline {
-    /// In the module's order.
-    pub(crate) sections: Vec<Section>,
-    /// `module.name`, sorted.
+pub(crate) struct ModuleOutline {
+    /// The sections in the module's order.
+    pub(crate) sections: Vec<ModuleSection>,
+    /// The imports as `module.name`, sorted.
     pub(crate) imports: Vec<String>,
-    /// Name and kind, in the module's order.
+    /// The name and the kind of each export, in the module's order.
     pub(crate) exports: Vec<(String, &'static str)>,
 }
 
-impl Outline {
+impl ModuleOutline {
     /// Reads a module.
     pub(crate) fn read(module: &[u8]) -> Result<Self> {
         let mut outline = Self::default();
@@ -66,7 +65,7 @@ impl Outline {
                     Payload::CustomSection(custom) => format!("custom '{}'", custom.name()),
                     _ => section_name(id).to_owned(),
                 };
-                outline.sections.push(Section {
+                outline.sections.push(ModuleSection {
                     name,
                     size: range.len(),
                 });
@@ -77,27 +76,13 @@ impl Outline {
     }
 }
 
+/// The name of a section's kind in the specification.
 fn section_name(id: u8) -> &'static str {
-    const NAMES: [&str; 14] = [
-        "custom",
-        "type",
-        "import",
-        "function",
-        "table",
-        "memory",
-        "global",
-        "export",
-        "start",
-        "element",
-        "code",
-        "data",
-        "data count",
-        "tag",
-    ];
-    NAMES.get(usize::from(id)).copied().unwrap_or("unknown")
+    let names = "custom,type,import,function,table,memory,global,export,start,element,code,data,data count,tag";
+    names.split(',').nth(id.into()).unwrap_or("unknown")
 }
 
-/// The contents of the first custom section of that name; the hosts read the first one, too.
+/// The contents of the first custom section with a name. The hosts read the first one too.
 pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::CustomSection(section) = payload.context("not a WebAssembly module")?
@@ -109,8 +94,8 @@ pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<
     Ok(None)
 }
 
-/// The module with one more custom section at its end and without debugging information, which is
-/// of no use to a host. Everything else stays byte for byte.
+/// Adds a custom section at the end of a module and removes debugging information, which no host uses.
+/// Every other byte stays the same.
 pub(crate) fn with_custom_section(module: &[u8], name: &str, data: &[u8]) -> Result<Vec<u8>> {
     let mut output = wasm_encoder::Module::new();
     for payload in Parser::new(0).parse_all(module) {
@@ -182,7 +167,7 @@ mod tests {
             (".debug_line", b"3"),
         ]);
         let after = with_custom_section(&before, "x", b"").expect("module");
-        let names: Vec<_> = Outline::read(&after)
+        let names: Vec<_> = ModuleOutline::read(&after)
             .expect("module")
             .sections
             .into_iter()
@@ -204,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_an_error() {
-        assert!(Outline::read(b"no module").is_err());
+    fn an_invalid_module_is_an_error() {
+        assert!(ModuleOutline::read(b"no module").is_err());
         assert!(with_custom_section(b"", "x", b"").is_err());
     }
 }

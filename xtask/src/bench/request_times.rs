@@ -1,59 +1,60 @@
-//! Times, in the host that policy-server has, against a policy that does nothing.
+//! The time of a request, compared with that of a policy that does nothing. The host is built from the
+//! crates of policy-server.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use crate::host::{Capabilities, Engine, Module, nothing_granted};
+use crate::host::capabilities::{Capabilities, nothing_granted};
+use crate::host::policy_module::{Engine, PolicyModule};
 
 use super::scenarios::Scenario;
 
-/// Each scenario is measured for so long.
-const EFFORT: Duration = Duration::from_secs(2);
+/// The time for which each scenario is measured.
+const MEASURED_TIME: Duration = Duration::from_secs(2);
 
-/// And at least so often.
-const LEAST: usize = 30;
+/// The smallest number of samples.
+const MIN_SAMPLES: usize = 30;
 
-/// The modules that are compared.
-pub(crate) struct Clocked {
-    policy: Module,
-    nothing: Module,
+/// The two modules that are compared.
+pub(crate) struct TimedPolicies {
+    policy: PolicyModule,
+    nothing: PolicyModule,
 }
 
-/// Medians of the whole evaluation: the request serialised, a fresh instance, the guest, the answer
-/// parsed, the patch made.
-pub(crate) struct Times {
-    /// Of the policy.
+/// The median times of an evaluation. It serialises the request, starts an instance, calls the guest,
+/// parses the answer and makes the patch.
+pub(crate) struct MedianTimes {
+    /// The time of this policy.
     pub(crate) policy: Duration,
-    /// Of the policy that does nothing, given the same request.
+    /// The time of the policy that does nothing, with the same request.
     pub(crate) nothing: Duration,
 }
 
-impl Clocked {
-    /// Compiles the modules, with the interruption of slow policies that policy-server has.
+impl TimedPolicies {
+    /// Compiles the modules. Slow policies are interrupted, as in policy-server.
     pub(crate) fn new(policy: &[u8], nothing: &[u8]) -> Result<Self> {
         let time_limit = Some(Duration::from_secs(2));
         Ok(Self {
-            policy: Module::new(policy, Engine::Compiler, time_limit)?,
-            nothing: Module::new(nothing, Engine::Compiler, time_limit)?,
+            policy: PolicyModule::new(policy, Engine::Compiler, time_limit)?,
+            nothing: PolicyModule::new(nothing, Engine::Compiler, time_limit)?,
         })
     }
 
-    /// Measures a scenario. The two take turns, so that a busy moment befalls both.
-    pub(crate) fn times(&self, scenario: &Scenario) -> Result<Times> {
+    /// Measures a scenario. The modules alternate, so that other load on the machine affects both.
+    pub(crate) fn times(&self, scenario: &Scenario) -> Result<MedianTimes> {
         let capabilities = nothing_granted();
-        for _ in 0..LEAST / 10 {
+        for _ in 0..MIN_SAMPLES / 10 {
             once(&self.policy, &capabilities, scenario)?;
             once(&self.nothing, &capabilities, scenario)?;
         }
         let (mut policy, mut nothing) = (Vec::new(), Vec::new());
         let begin = Instant::now();
-        while policy.len() < LEAST || begin.elapsed() < EFFORT {
+        while policy.len() < MIN_SAMPLES || begin.elapsed() < MEASURED_TIME {
             policy.push(once(&self.policy, &capabilities, scenario)?);
             nothing.push(once(&self.nothing, &capabilities, scenario)?);
         }
-        Ok(Times {
+        Ok(MedianTimes {
             policy: median(policy),
             nothing: median(nothing),
         })
@@ -61,8 +62,8 @@ impl Clocked {
 }
 
 fn once(
-    module: &Module,
-    capabilities: &Arc<dyn Capabilities>,
+    module: &PolicyModule,
+    capabilities: &Capabilities,
     scenario: &Scenario,
 ) -> Result<Duration> {
     let begin = Instant::now();

@@ -1,20 +1,14 @@
-//! `cargo xtask faulty-registry`: a registry for the end-to-end tests that fails on demand, in the
-//! ways that a real one would need an outage for.
+//! A registry for the end-to-end tests that fails on demand, in ways for which a real registry would need
+//! an outage.
 //!
-//! The first part of a repository's name says what becomes of a request: `<address>/429/app:1` has
-//! reached a rate limit. The first line of output is the port, on the loopback; each further line
-//! is a request, so that tests can count what was asked. It serves until it is killed.
+//! The first part of a repository's name selects the failure: `<address>/429/app:1` has reached a rate
+//! limit. The first line of output is the port on the loopback. Each further line is a request, so that
+//! tests can count requests. The registry runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
-
-use anyhow::{Context, Result};
-
-/// Serves a registry that fails in the way that a repository's name says; for the tests
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
 
 /// A manifest, and its digest.
 const MANIFEST: &str =
@@ -22,41 +16,35 @@ const MANIFEST: &str =
 const DIGEST: &str = "sha256:dff9de10919148711140d349bf03f1a99eb06f94b03e51715ccebfa7cdc518e2";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
-/// What tries to be taken for other failures, and to write lines of its own.
-const LIES: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
-/// Longer than any limit that the tests set, shorter than a person's patience.
+/// A text with the words of other failures, with line breaks and a terminal's control characters.
+const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
+/// Longer than any time limit in the tests.
 const SLOW: Duration = Duration::from_secs(4);
 
-/// A policy's manifest, its config, and the beginning of a layer that never comes whole.
+/// A policy's manifest, its config, and the first bytes of a layer whose rest is never sent.
 const POLICY_MANIFEST: &str = r#"{"schemaVersion":2,"config":{"mediaType":"application/vnd.wasm.config.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},"layers":[{"mediaType":"application/vnd.wasm.content.layer.v1+wasm","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8b","size":1000}]}"#;
 const POLICY_MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const POLICY_CONFIG: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
 const HALF_A_LAYER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n\0asm\u{1}\0\0\0";
 
-/// Runs the command.
-pub(crate) fn run(_: &Args) -> Result<()> {
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on the loopback")?;
-    let port = listener
-        .local_addr()
-        .context("cannot tell the port")?
-        .port();
-    println!("{port}");
+fn main() -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    println!("{}", listener.local_addr()?.port());
     for stream in listener.incoming() {
         thread::spawn(move || {
-            // A client that hangs up is its own affair.
+            // A client that closes its connection early is no error.
             let _ = stream.and_then(serve);
         });
     }
     Ok(())
 }
 
-/// Serves one request: the connection is closed after it.
+/// Serves one request, and closes the connection.
 fn serve(mut stream: TcpStream) -> io::Result<()> {
     let mut first = [0];
     stream.read_exact(&mut first)?;
     if !first[0].is_ascii_uppercase() {
-        // TLS. Clients that try it first shall hear at once that it isn't spoken here.
+        // The client tries TLS first. A closed connection tells it that there is none.
         return Ok(());
     }
     let mut line = first.to_vec();
@@ -76,7 +64,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         .and_then(|rest| rest.split('/').next())
         .unwrap_or_default();
     if fault == "reset" {
-        // Closed with its headers unread, a connection is reset.
+        // A connection that is closed before its headers are read is reset.
         return Ok(());
     }
     for header in BufReader::new(stream.try_clone()?).lines() {
@@ -86,28 +74,28 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     }
     stream.write_all(answer(fault, path).to_http(method).as_bytes())?;
     if fault == "stall" && path.contains("/blobs/") && !path.ends_with(POLICY_CONFIG) {
-        // Until the client or this program is gone.
+        // Waits until the client or this program ends.
         stream.flush()?;
         stream.read_to_end(&mut Vec::new())?;
     }
     Ok(())
 }
 
-/// What a request is answered with.
-enum Answer {
+/// The answer to a request.
+enum HttpAnswer {
     /// Status, headers, body.
     Http(&'static str, Vec<(&'static str, String)>, String),
-    /// Something that is no HTTP.
+    /// Bytes that are not HTTP, or not complete.
     Bytes(&'static str),
 }
 
-impl Answer {
+impl HttpAnswer {
     fn new(status: &'static str, content_type: &str, body: &str) -> Self {
         let headers = vec![("Content-Type", content_type.to_owned())];
         Self::Http(status, headers, body.to_owned())
     }
 
-    /// An error as the OCI distribution specification has it.
+    /// An error in the format of the OCI distribution specification.
     fn error(status: &'static str, code: &str, message: &str) -> Self {
         let body = serde_json::json!({ "errors": [{ "code": code, "message": message }] });
         Self::new(status, "application/json", &body.to_string())
@@ -145,14 +133,14 @@ impl Answer {
     }
 }
 
-fn answer(fault: &str, path: &str) -> Answer {
+fn answer(fault: &str, path: &str) -> HttpAnswer {
     const TEXT: &str = "text/plain";
     const HTML: &str = "text/html";
-    let manifest = || Answer::new("200 OK", MANIFEST_TYPE, MANIFEST);
+    let manifest = || HttpAnswer::new("200 OK", MANIFEST_TYPE, MANIFEST);
     let header = "Docker-Content-Digest";
     match fault {
-        // The specification's question whether this is a registry.
-        "" => Answer::new("200 OK", "application/json", "{}"),
+        // Clients ask `/v2/` whether this is a registry.
+        "" => HttpAnswer::new("200 OK", "application/json", "{}"),
         "works" => manifest().with(header, DIGEST),
         "slow" => {
             thread::sleep(SLOW);
@@ -160,31 +148,31 @@ fn answer(fault: &str, path: &str) -> Answer {
         }
         "no-digest" => manifest(),
         "bad-digest" => manifest().with(header, "sha256:nonsense"),
-        "page" => Answer::new("200 OK", HTML, PAGE),
-        "page-404" => Answer::new("404 Not Found", HTML, PAGE),
-        "lies" => Answer::new("404 Not Found", TEXT, LIES),
-        "400" => Answer::new("400 Bad Request", TEXT, "no"),
-        "403" => Answer::error(
+        "page" => HttpAnswer::new("200 OK", HTML, PAGE),
+        "page-404" => HttpAnswer::new("404 Not Found", HTML, PAGE),
+        "lies" => HttpAnswer::new("404 Not Found", TEXT, MISLEADING_TEXT),
+        "400" => HttpAnswer::new("400 Bad Request", TEXT, "no"),
+        "403" => HttpAnswer::error(
             "403 Forbidden",
             "DENIED",
             "requested access to the resource is denied",
         ),
-        "429" => Answer::error(
+        "429" => HttpAnswer::error(
             "429 Too Many Requests",
             "TOOMANYREQUESTS",
             "You have reached your unauthenticated pull rate limit.",
         ),
-        "429-text" => Answer::new("429 Too Many Requests", TEXT, "slow down"),
-        "500" => Answer::error("500 Internal Server Error", "UNKNOWN", "unknown error"),
-        "503" => Answer::new("503 Service Unavailable", HTML, PAGE),
-        "redirect" => Answer::redirect("/v2/works/manifests/1"),
-        "loop" => Answer::redirect(path),
-        // Port 1: nothing listens there.
-        "nowhere" => Answer::redirect("http://127.0.0.1:1/"),
-        "no-http" => Answer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
-        // A policy that doesn't come, or go, whole.
+        "429-text" => HttpAnswer::new("429 Too Many Requests", TEXT, "slow down"),
+        "500" => HttpAnswer::error("500 Internal Server Error", "UNKNOWN", "unknown error"),
+        "503" => HttpAnswer::new("503 Service Unavailable", HTML, PAGE),
+        "redirect" => HttpAnswer::redirect("/v2/works/manifests/1"),
+        "loop" => HttpAnswer::redirect(path),
+        // Nothing listens on port 1.
+        "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
+        "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
+        // A policy that can't be pulled or pushed completely.
         "half" | "stall" | "other-bytes" => policy(fault, path),
-        _ => Answer::error(
+        _ => HttpAnswer::error(
             "404 Not Found",
             "NAME_UNKNOWN",
             "repository name not known to registry",
@@ -192,18 +180,18 @@ fn answer(fault: &str, path: &str) -> Answer {
     }
 }
 
-fn policy(fault: &str, path: &str) -> Answer {
+fn policy(fault: &str, path: &str) -> HttpAnswer {
     if path.contains("/manifests/") {
-        Answer::new("200 OK", POLICY_MANIFEST_TYPE, POLICY_MANIFEST)
+        HttpAnswer::new("200 OK", POLICY_MANIFEST_TYPE, POLICY_MANIFEST)
     } else if path.ends_with(POLICY_CONFIG) {
-        Answer::new("200 OK", "application/json", "{}")
+        HttpAnswer::new("200 OK", "application/json", "{}")
     } else if path.ends_with("/uploads/") {
-        Answer::new("202 Accepted", "text/plain", "").with("Location", &format!("{path}1"))
+        HttpAnswer::new("202 Accepted", "text/plain", "").with("Location", &format!("{path}1"))
     } else if path.contains("/uploads/") {
-        Answer::Bytes("HTTP/1.1 202 Accep")
+        HttpAnswer::Bytes("HTTP/1.1 202 Accep")
     } else if fault == "other-bytes" {
-        Answer::new("200 OK", "application/wasm", &"x".repeat(1000))
+        HttpAnswer::new("200 OK", "application/wasm", &"x".repeat(1000))
     } else {
-        Answer::Bytes(HALF_A_LAYER)
+        HttpAnswer::Bytes(HALF_A_LAYER)
     }
 }

@@ -1,5 +1,5 @@
-//! wasmtime as waPC engine, through the crate and with the engine settings that Kubewarden uses:
-//! modules run as fast as in a policy-server, once they are compiled.
+//! The compiler wasmtime as a waPC engine, with the crate and the engine settings of Kubewarden. So a
+//! compiled module runs as fast as in a policy-server.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use wapc::WebAssemblyEngineProvider;
 use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
-use super::{AnyError, Instances};
+use super::engine::{AnyError, InstanceSource};
 
-/// How often the epoch moves on. Fine enough that a limit of one second means one second, coarse
-/// enough to cost nothing.
+/// The interval between two increments of the epoch. It is short compared with a limit of a second, and
+/// long enough to cost nothing.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A module that is compiled to machine code and linked.
-pub(super) struct Compiled {
+/// A module, compiled to machine code and linked.
+pub(super) struct CompiledModule {
     instances: WasmtimeEngineProviderPre,
-    clock: Option<Clock>,
+    clock: Option<EpochClock>,
 }
 
-impl Compiled {
+impl CompiledModule {
     pub(super) fn new(bytes: &[u8], time_limit: Option<Duration>) -> Result<Self, AnyError> {
         let mut config = configuration();
         config.epoch_interruption(time_limit.is_some());
@@ -30,12 +30,12 @@ impl Compiled {
             .engine(engine.clone())
             .module(module)
             .build_pre()?;
-        let clock = time_limit.map(|limit| Clock::start(engine, limit));
+        let clock = time_limit.map(|limit| EpochClock::start(engine, limit));
         Ok(Self { instances, clock })
     }
 }
 
-impl Instances for Compiled {
+impl InstanceSource for CompiledModule {
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
         let deadlines = self.clock.as_ref().map(|clock| EpochDeadlines {
             wapc_init: clock.deadline,
@@ -45,9 +45,8 @@ impl Instances for Compiled {
     }
 }
 
-/// What is the same in each engine here. Compiled modules are kept beside this program, so that
-/// whoever removes the build directory removes them, too; without such a place everything works as
-/// well, more slowly.
+/// The settings of each engine here. wasmtime keeps compiled modules beside this program, so that
+/// `cargo clean` removes them too. Where it can't keep them, each run compiles the module again.
 pub(crate) fn configuration() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
     config.wasm_function_references(true);
@@ -62,14 +61,14 @@ pub(crate) fn configuration() -> wasmtime::Config {
     config
 }
 
-/// Moves the engine's epoch on until it is dropped.
-struct Clock {
+/// Increments the engine's epoch until it is dropped.
+struct EpochClock {
     deadline: u64,
-    /// Dropped with the clock, which ends the thread at its next tick at the latest.
+    /// Is dropped with the clock, and then the thread ends.
     _stop: mpsc::Sender<()>,
 }
 
-impl Clock {
+impl EpochClock {
     fn start(engine: wasmtime::Engine, limit: Duration) -> Self {
         let (stop, stopped) = mpsc::channel::<()>();
         thread::spawn(move || {
@@ -77,8 +76,7 @@ impl Clock {
                 engine.increment_epoch();
             }
         });
-        // The call may begin just before a tick: one more than the limit's own, so that no guest is
-        // cut short.
+        // A call may start just before a tick. One tick more ensures that no call is interrupted early.
         let ticks = limit.as_nanos().div_ceil(TICK.as_nanos()).saturating_add(1);
         Self {
             deadline: u64::try_from(ticks).unwrap_or(u64::MAX),

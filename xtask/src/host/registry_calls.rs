@@ -1,18 +1,17 @@
-//! The host's side of host calls as Kubewarden's hosts have it: who may make them, and who answers.
+//! The host calls of a policy as Kubewarden's hosts answer them: an allow-list grants a call, and a
+//! registry answers it.
 //!
-//! Two capabilities are served, those that this project's policy uses; anything else gets the refusal
-//! that the real hosts give to what they don't know. The refusals' texts are theirs as well, because
-//! policies have nothing but the text to tell them apart.
+//! This host serves the two capabilities that this policy uses. It refuses any other call in the words
+//! of the real hosts, because a policy can distinguish refusals only by their text.
 
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::capabilities::{Capabilities, log, refusal};
+use super::capabilities::{Capabilities, WapcHostCall, log, refusal};
 
-/// Every capability that Kubewarden 1.36 knows, as `namespace/operation`. Allow-lists are checked
-/// against it.
+/// Every capability of Kubewarden 1.36, as `namespace/operation`.
 const KNOWN: [&str; 11] = [
     "crypto/v1/is_certificate_trusted",
     "kubernetes/can_i",
@@ -27,13 +26,16 @@ const KNOWN: [&str; 11] = [
     "oci/v2/verify",
 ];
 
-/// Which capabilities a policy has been granted: `*`, `oci/*`, `oci/v1/*`, `oci/v1/manifest_digest`.
+/// The capabilities that a policy may use. Examples of its patterns are `*`, `oci/*`, `oci/v1/*` and
+/// `oci/v1/manifest_digest`.
 #[derive(Debug)]
 pub(crate) struct AllowList(Vec<String>);
 
 impl AllowList {
-    /// Reads patterns. What could never match is an error, for a typing error here would otherwise
-    /// show as a policy that fails.
+    /// Reads patterns.
+    ///
+    /// # Errors
+    /// When a pattern matches no capability. With a mistyped pattern the policy would fail later.
     pub(crate) fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self> {
         let patterns: Vec<String> = patterns
             .iter()
@@ -54,7 +56,7 @@ impl AllowList {
     }
 }
 
-/// A wildcard has to be the whole last part.
+/// Whether a pattern matches a capability. `*` may only be the whole last part of a pattern.
 fn matches(pattern: &str, capability: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => {
@@ -64,16 +66,16 @@ fn matches(pattern: &str, capability: &str) -> bool {
     }
 }
 
-/// Why a capability gave no answer.
+/// The reason for which a registry gave no answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    /// In one line; what a recorded session keeps.
+pub(crate) struct RegistryFailure {
+    /// One line, for recorded sessions.
     pub(crate) summary: String,
-    /// With its causes; what the policy hears.
+    /// The summary and its causes, for the policy.
     pub(crate) details: String,
 }
 
-impl From<String> for Failure {
+impl From<String> for RegistryFailure {
     fn from(summary: String) -> Self {
         Self {
             details: summary.clone(),
@@ -82,78 +84,68 @@ impl From<String> for Failure {
     }
 }
 
-/// What a policy asks of a registry. The names are those of kwctl's recorded sessions.
+/// A call of the policy to a registry. The variants have the names in kwctl's recorded sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Question {
+pub(crate) enum RegistryCall {
     /// `oci/v1/manifest_digest`; the answer is `{"digest":"sha256:..."}`.
     OciManifestDigest {
-        /// As the policy wrote it.
+        /// The image reference, as the policy wrote it.
         image: String,
     },
     /// `oci/v1/oci_manifest`; the answer is the image's manifest or index.
     OciManifest {
-        /// As the policy wrote it.
+        /// The image reference, as the policy wrote it.
         image: String,
     },
 }
 
-/// Whoever knows what registries know.
+/// Answers the calls to registries.
 pub(crate) trait Registries: Send + Sync {
     /// The answer, in JSON.
-    fn ask(&self, question: &Question) -> Result<String, Failure>;
+    fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure>;
 }
 
-/// The host's side of a policy's host calls, as Kubewarden's hosts have it.
-pub(crate) struct HostFunctions {
+/// The capabilities that an allow-list grants, answered by registries. Log entries below `info` are
+/// printed only when `verbose`.
+pub(crate) fn granted(
     allowed: AllowList,
     registries: Arc<dyn Registries>,
     verbose: bool,
+) -> Capabilities {
+    Arc::new(move |call| answer(&allowed, &*registries, verbose, call))
 }
 
-impl HostFunctions {
-    /// Grants what `allowed` says; log entries below `info` are printed only when `verbose`.
-    pub(crate) fn new(allowed: AllowList, registries: Arc<dyn Registries>, verbose: bool) -> Self {
-        Self {
-            allowed,
-            registries,
-            verbose,
-        }
+fn answer(
+    allowed: &AllowList,
+    registries: &dyn Registries,
+    verbose: bool,
+    call: WapcHostCall<'_>,
+) -> Result<Vec<u8>, String> {
+    let (namespace, operation) = (call.namespace, call.operation);
+    if call.binding != "kubewarden" {
+        return Err(format!("unknown binding: {}", call.binding));
     }
-}
-
-impl Capabilities for HostFunctions {
-    fn call(
-        &self,
-        binding: &str,
-        namespace: &str,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        if binding != "kubewarden" {
-            return Err(format!("unknown binding: {binding}"));
-        }
-        let capability = format!("{namespace}/{operation}");
-        if namespace != "tracing" && !self.allowed.allows(&capability) {
-            return Err(refusal(&capability));
-        }
-        let question = match (namespace, operation) {
-            ("tracing", "log") => {
-                log(payload, self.verbose);
-                return Ok(Vec::new());
-            }
-            ("oci", "v1/manifest_digest") => |image| Question::OciManifestDigest { image },
-            ("oci", "v1/oci_manifest") => |image| Question::OciManifest { image },
-            ("tracing" | "oci" | "net" | "crypto" | "kubernetes", _) => {
-                return Err(format!("unknown operation: {operation}"));
-            }
-            _ => return Err(format!("unknown namespace: {namespace}")),
-        };
-        let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-        self.registries
-            .ask(&question(image))
-            .map(String::into_bytes)
-            .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
+    let capability = format!("{namespace}/{operation}");
+    if namespace != "tracing" && !allowed.allows(&capability) {
+        return Err(refusal(&capability));
     }
+    let registry_call = match (namespace, operation) {
+        ("tracing", "log") => {
+            log(call.payload, verbose);
+            return Ok(Vec::new());
+        }
+        ("oci", "v1/manifest_digest") => |image| RegistryCall::OciManifestDigest { image },
+        ("oci", "v1/oci_manifest") => |image| RegistryCall::OciManifest { image },
+        ("tracing" | "oci" | "net" | "crypto" | "kubernetes", _) => {
+            return Err(format!("unknown operation: {operation}"));
+        }
+        _ => return Err(format!("unknown namespace: {namespace}")),
+    };
+    let image: String = serde_json::from_slice(call.payload).map_err(|error| error.to_string())?;
+    registries
+        .answer(&registry_call(image))
+        .map(String::into_bytes)
+        .map_err(|failure| format!("Callback evaluation failure: {}", failure.details))
 }
 
 #[cfg(test)]
@@ -163,10 +155,10 @@ mod tests {
     struct Fixed(Result<&'static str, &'static str>);
 
     impl Registries for Fixed {
-        fn ask(&self, question: &Question) -> Result<String, Failure> {
+        fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
             match self.0 {
-                Ok(digest) => Ok(format!("{question:?} {digest}")),
-                Err(text) => Err(Failure {
+                Ok(digest) => Ok(format!("{call:?} {digest}")),
+                Err(text) => Err(RegistryFailure {
                     summary: text.to_owned(),
                     details: format!("{text}\n\nCaused by:\n    more"),
                 }),
@@ -177,17 +169,21 @@ mod tests {
     fn call(
         patterns: &[&str],
         digests: Fixed,
-        target: (&str, &str, &str),
+        (binding, namespace, operation): (&str, &str, &str),
     ) -> Result<String, String> {
         let allowed = AllowList::new(patterns).expect("patterns");
-        let functions = HostFunctions::new(allowed, Arc::new(digests), false);
-        functions
-            .call(target.0, target.1, target.2, b"\"nginx\"")
+        let call = WapcHostCall {
+            binding,
+            namespace,
+            operation,
+            payload: b"\"nginx\"",
+        };
+        granted(allowed, Arc::new(digests), false)(call)
             .map(|answer| String::from_utf8(answer).expect("utf-8"))
     }
 
     #[test]
-    fn patterns_grant_what_they_name() {
+    fn patterns_grant_the_capabilities_that_they_match() {
         for (patterns, granted) in [
             (&["*"][..], true),
             (&["oci/*"], true),
@@ -227,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guest_hears_the_real_hosts_words() {
+    fn the_guest_gets_the_texts_of_the_real_hosts() {
         let digest = ("kubewarden", "oci", "v1/manifest_digest");
         for (patterns, digests, target, expected) in [
             (

@@ -1,7 +1,9 @@
-//! waPC's functions for a guest, as `wasmtime-provider` has them, for engines that come without.
+//! The functions that a waPC host offers to its guest. `wasmtime-provider` has its own, the other engines
+//! of this program use these.
 
-/// Defines waPC's functions in a linker of `wasmi` or `wasmtime`, whose stores hold an
-/// `Arc<wapc::ModuleState>`. A macro, for the two crates agree in everything but the types.
+/// Defines waPC's functions in a linker of `wasmi` or `wasmtime` whose store holds an
+/// `Arc<wapc::ModuleState>`. It is a macro because the two crates have the same functions with different
+/// types.
 macro_rules! define_imports {
     ($linker:expr, $engine:ident, $error:path) => {{
         use $engine::{Caller, Error, Extern, Memory};

@@ -1,5 +1,5 @@
-//! Exact counts: a waPC engine on wasmtime directly, because `wasmtime-provider` keeps its store to
-//! itself, and fuel and memory are read through the store.
+//! The instructions and the memory of a request. Both are read from wasmtime's store, which
+//! `wasmtime-provider` doesn't expose, so this is a waPC engine of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,38 +7,38 @@ use anyhow::{Context, Result, anyhow};
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmtime::{Instance, InstancePre, Linker, Store};
 
-use crate::host::compiler::configuration;
-use crate::host::imports::define_imports;
-use crate::host::{AnyError, Capabilities, Instances, Module, nothing_granted};
+use crate::host::capabilities::{Capabilities, nothing_granted};
+use crate::host::engine::{AnyError, InstanceSource};
+use crate::host::policy_module::PolicyModule;
+use crate::host::wapc_imports::define_imports;
+use crate::host::wasmtime_engine::configuration;
 
-use super::scenarios::Scenario;
-
-/// More than any guest uses. Wasmtime counts with signed numbers.
+/// More fuel than any guest uses. wasmtime counts with signed numbers.
 const FUEL: u64 = 1 << 60;
 
-/// What is the same in every run with the same module.
+/// The figures that are the same in every run of a module.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Exact {
-    /// Of the payload that the guest gets.
+pub(crate) struct RequestCost {
+    /// The size of the payload.
     pub(crate) request_bytes: u64,
-    /// Executed by the guest, start-up included; wasmtime's fuel, one for each.
+    /// The instructions that the guest executed, its start-up included. In wasmtime's fuel.
     pub(crate) instructions: u64,
-    /// Of the linear memory when the call was over. It never shrinks, so this is its peak.
+    /// The size of the linear memory after the call. It never shrinks, so this is its peak.
     pub(crate) memory_bytes: u64,
 }
 
-/// A module whose calls are counted.
-pub(crate) struct Metered {
-    module: Module,
-    last: Arc<Mutex<Exact>>,
+/// A module that counts the cost of its calls.
+pub(crate) struct MeteredPolicy {
+    module: PolicyModule,
+    last: Arc<Mutex<RequestCost>>,
 }
 
-impl Metered {
+impl MeteredPolicy {
     /// Compiles a module.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self> {
-        let last = Arc::<Mutex<Exact>>::default();
+        let last = Arc::<Mutex<RequestCost>>::default();
         let instances = link(bytes).map_err(|error| anyhow!("{error:#}"))?;
-        let module = Module::of(Counted {
+        let module = PolicyModule::of(CountingModule {
             instances,
             last: Arc::clone(&last),
         });
@@ -50,26 +50,19 @@ impl Metered {
         Ok(self.module.validate(&nothing_granted(), payload)?)
     }
 
-    /// The policy's answer to a payload, and what it cost.
+    /// The policy's answer to a payload, and its cost.
     pub(crate) fn cost(
         &self,
         payload: &[u8],
-        capabilities: &Arc<dyn Capabilities>,
-    ) -> Result<(Vec<u8>, Exact)> {
+        capabilities: &Capabilities,
+    ) -> Result<(Vec<u8>, RequestCost)> {
         let answer = self.module.validate(capabilities, payload)?;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let exact = Exact {
+        let exact = RequestCost {
             request_bytes: u64::try_from(payload.len())?,
             ..last.clone()
         };
         Ok((answer, exact))
-    }
-
-    /// What a scenario costs, if its answer is the expected one.
-    pub(crate) fn count(&self, scenario: &Scenario) -> Result<Exact> {
-        let (answer, exact) = self.cost(&scenario.payload()?, &nothing_granted())?;
-        scenario.check(&answer)?;
-        Ok(exact)
     }
 }
 
@@ -83,14 +76,14 @@ fn link(bytes: &[u8]) -> wasmtime::Result<InstancePre<Arc<ModuleState>>> {
     linker.instantiate_pre(&module)
 }
 
-struct Counted {
+struct CountingModule {
     instances: InstancePre<Arc<ModuleState>>,
-    last: Arc<Mutex<Exact>>,
+    last: Arc<Mutex<RequestCost>>,
 }
 
-impl Instances for Counted {
+impl InstanceSource for CountingModule {
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
-        Ok(Box::new(CountedInstance {
+        Ok(Box::new(CountingInstance {
             instances: self.instances.clone(),
             last: Arc::clone(&self.last),
             running: None,
@@ -98,13 +91,13 @@ impl Instances for Counted {
     }
 }
 
-struct CountedInstance {
+struct CountingInstance {
     instances: InstancePre<Arc<ModuleState>>,
-    last: Arc<Mutex<Exact>>,
+    last: Arc<Mutex<RequestCost>>,
     running: Option<(Store<Arc<ModuleState>>, Instance)>,
 }
 
-impl WebAssemblyEngineProvider for CountedInstance {
+impl WebAssemblyEngineProvider for CountingInstance {
     fn init(&mut self, host: Arc<ModuleState>) -> Result<(), AnyError> {
         let mut store = Store::new(self.instances.module().engine(), host);
         store.set_fuel(FUEL)?;
@@ -126,7 +119,7 @@ impl WebAssemblyEngineProvider for CountedInstance {
         let memory = instance
             .get_memory(&mut *store, "memory")
             .context("the module has no memory")?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Exact {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = RequestCost {
             request_bytes: 0,
             instructions: FUEL - store.get_fuel()?,
             memory_bytes: u64::try_from(memory.data_size(&*store))?,
@@ -144,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_and_memory_are_counted_start_up_included() {
+    fn instructions_and_memory_include_the_start_up() {
         let module = |start: &str, grow: u32| {
             let text = format!(
                 r#"(module
@@ -156,14 +149,15 @@ mod tests {
                         (drop (memory.grow (i32.const {grow})))
                         (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
             );
-            let policy = Metered::new(&wat::parse_str(text).expect("a module")).expect("a policy");
+            let policy =
+                MeteredPolicy::new(&wat::parse_str(text).expect("a module")).expect("a policy");
             assert_eq!(policy.answer(b"").expect("an answer"), b"ok");
             let last = policy.last.lock().expect("a lock").clone();
             (last.instructions, last.memory_bytes)
         };
         let (empty, one_page) = module("", 0);
         let (more, three_pages) = module("(drop (i32.const 1)) (drop (i32.const 1))", 2);
-        // `drop` is free.
+        // `drop` costs no fuel.
         assert_eq!(more - empty, 2);
         assert_eq!((one_page, three_pages), (65_536, 3 * 65_536));
     }

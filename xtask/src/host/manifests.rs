@@ -1,5 +1,5 @@
-//! From objects as people have them (a manifest, a list from kubectl, a captured review) to the
-//! requests that an API server would send about them.
+//! Converts manifests, lists from kubectl and captured reviews to the requests that an API server would
+//! send about these objects.
 
 use anyhow::{Context, Result, bail};
 use consistent_pull_policy::image::Reference;
@@ -9,131 +9,129 @@ use serde_json::{Map, Value, json};
 
 use super::request::AdmissionRequest;
 
-/// The kinds with a Pod spec: group, kind, resource, and a JSON pointer to the Pod spec.
-const KINDS: [(&str, &str, &str, &str); 9] = [
-    ("", "Pod", "pods", "/spec"),
-    ("", "PodTemplate", "podtemplates", "/template/spec"),
-    (
-        "",
-        "ReplicationController",
-        "replicationcontrollers",
-        "/spec/template/spec",
-    ),
-    ("apps", "Deployment", "deployments", "/spec/template/spec"),
-    ("apps", "StatefulSet", "statefulsets", "/spec/template/spec"),
-    ("apps", "DaemonSet", "daemonsets", "/spec/template/spec"),
-    ("apps", "ReplicaSet", "replicasets", "/spec/template/spec"),
-    ("batch", "Job", "jobs", "/spec/template/spec"),
-    (
-        "batch",
-        "CronJob",
-        "cronjobs",
-        "/spec/jobTemplate/spec/template/spec",
-    ),
+/// The kinds with a Pod spec: group, kind, and a JSON pointer to the Pod spec.
+const KINDS: [(&str, &str, &str); 9] = [
+    ("", "Pod", "/spec"),
+    ("", "PodTemplate", "/template/spec"),
+    ("", "ReplicationController", "/spec/template/spec"),
+    ("apps", "Deployment", "/spec/template/spec"),
+    ("apps", "StatefulSet", "/spec/template/spec"),
+    ("apps", "DaemonSet", "/spec/template/spec"),
+    ("apps", "ReplicaSet", "/spec/template/spec"),
+    ("batch", "Job", "/spec/template/spec"),
+    ("batch", "CronJob", "/spec/jobTemplate/spec/template/spec"),
 ];
 
-/// What came of reading a text.
+/// The requests about the objects in manifests.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
-    /// A request for each object that the policy is asked about.
+pub(crate) struct RequestsFromManifests {
+    /// One request for each object that this policy is asked about.
     pub(crate) requests: Vec<AdmissionRequest>,
-    /// How many objects no rule of the policy names.
+    /// The number of objects of other kinds.
     pub(crate) others: usize,
 }
 
-/// Reads JSON, or a stream of YAML documents: objects, lists of them, reviews.
-///
-/// # Errors
-/// When it is neither, or when something in it is no object.
-pub(crate) fn read(text: &str, into: &mut Read) -> Result<()> {
-    if text.trim_start().starts_with(['{', '['])
-        && let Ok(value) = serde_json::from_str(text)
-    {
-        return take(value, into);
-    }
-    for document in yaml_serde::Deserializer::from_str(text) {
-        let value = Value::deserialize(document).context("neither JSON nor YAML")?;
-        if !value.is_null() {
-            take(value, into)?;
+impl RequestsFromManifests {
+    /// Adds the objects in a text. It is JSON or a stream of YAML documents, and has objects, lists of
+    /// objects, or reviews.
+    ///
+    /// # Errors
+    /// When the text is neither JSON nor YAML, or something in it is no object.
+    pub(crate) fn read(&mut self, text: &str) -> Result<()> {
+        if text.trim_start().starts_with(['{', '['])
+            && let Ok(value) = serde_json::from_str(text)
+        {
+            return self.add(value);
         }
+        for document in yaml_serde::Deserializer::from_str(text) {
+            let value = Value::deserialize(document).context("neither JSON nor YAML")?;
+            if !value.is_null() {
+                self.add(value)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn take(value: Value, into: &mut Read) -> Result<()> {
-    let mut object = match value {
-        Value::Array(values) => return values.into_iter().try_for_each(|value| take(value, into)),
-        Value::Object(object) => object,
-        _ => bail!("this is no Kubernetes object: {value}"),
-    };
-    // The audit scanner sends reviews without a kind.
-    let unnamed = !object.contains_key("kind") && object.contains_key("request");
-    if unnamed || text(&object, "kind") == Some("AdmissionReview") {
-        let request = object
-            .remove("request")
-            .context("the AdmissionReview has no request")?;
-        return request_of(request, into);
-    }
-    if object.get("kind").is_some_and(Value::is_object) {
-        return request_of(Value::Object(object), into);
-    }
-    let (Some(version), Some(kind)) = (text(&object, "apiVersion"), text(&object, "kind")) else {
-        bail!("an object needs apiVersion and kind");
-    };
-    if let Some(kind) = kind.strip_suffix("List")
-        && object.get("items").is_some_and(Value::is_array)
-    {
-        // The API's own lists (PodList) leave out what all items have; kubectl's (List) don't.
-        let (version, kind) = (version.to_owned(), kind.to_owned());
-        let Some(Value::Array(items)) = object.remove("items") else {
+    fn add(&mut self, value: Value) -> Result<()> {
+        let mut object = match value {
+            Value::Array(values) => {
+                return values.into_iter().try_for_each(|value| self.add(value));
+            }
+            Value::Object(object) => object,
+            _ => bail!("this is no Kubernetes object: {value}"),
+        };
+        // The audit scanner sends reviews without a kind.
+        let unnamed = !object.contains_key("kind") && object.contains_key("request");
+        if unnamed || text(&object, "kind") == Some("AdmissionReview") {
+            let request = object
+                .remove("request")
+                .context("the AdmissionReview has no request")?;
+            return self.add_request(request);
+        }
+        if object.get("kind").is_some_and(Value::is_object) {
+            return self.add_request(Value::Object(object));
+        }
+        let (Some(version), Some(kind)) = (text(&object, "apiVersion"), text(&object, "kind"))
+        else {
+            bail!("an object needs apiVersion and kind");
+        };
+        if let Some(kind) = kind.strip_suffix("List")
+            && object.get("items").is_some_and(Value::is_array)
+        {
+            // The items of an API's own list (PodList) lack kind and version, those of kubectl's (List)
+            // don't.
+            let missing = [
+                ("apiVersion", version.to_owned()),
+                ("kind", kind.to_owned()),
+            ];
+            let is_typed = !kind.is_empty();
+            let items = object.get_mut("items").and_then(Value::as_array_mut);
+            return items.into_iter().flatten().try_for_each(|item| {
+                for (key, value) in missing.clone().into_iter().filter(|_| is_typed) {
+                    if let Some(item) = item.as_object_mut() {
+                        item.entry(key).or_insert(value.into());
+                    }
+                }
+                self.add(item.take())
+            });
+        }
+        let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+        let known = KINDS
+            .iter()
+            .find(|known| (known.0, known.1) == (group, kind));
+        let Some((_, _, spec)) = known else {
+            self.others += 1;
             return Ok(());
         };
-        return items.into_iter().try_for_each(|mut item| {
-            if let Some(item) = item.as_object_mut().filter(|_| !kind.is_empty()) {
-                item.entry("apiVersion")
-                    .or_insert_with(|| version.clone().into());
-                item.entry("kind").or_insert_with(|| kind.clone().into());
-            }
-            take(item, into)
+        let resource = kind.to_lowercase() + "s";
+        let kind = json!({"group": group, "version": version, "kind": kind});
+        let resource = json!({"group": group, "version": version, "resource": resource});
+        let mut request = json!({
+            "uid": "00000000-0000-4000-8000-000000000000",
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            "name": metadata(&object, "name"),
+            "namespace": metadata(&object, "namespace").unwrap_or("default"),
+            "operation": "CREATE",
+            "userInfo": creator(&object),
+            "dryRun": false,
+            "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+            "object": object,
         });
+        if let Some(spec) = request["object"].pointer_mut(spec) {
+            set_server_defaults(spec);
+        }
+        self.add_request(request)
     }
-    let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
-    let Some((group, kind, resource, spec)) = KINDS
-        .into_iter()
-        .find(|known| known.0 == group && known.1 == kind)
-    else {
-        into.others += 1;
-        return Ok(());
-    };
-    let request = json!({
-        "uid": "00000000-0000-4000-8000-000000000000",
-        "kind": {"group": group, "version": version, "kind": kind},
-        "resource": {"group": group, "version": version, "resource": resource},
-        "requestKind": {"group": group, "version": version, "kind": kind},
-        "requestResource": {"group": group, "version": version, "resource": resource},
-        "name": metadata(&object, "name"),
-        "namespace": metadata(&object, "namespace").unwrap_or("default"),
-        "operation": "CREATE",
-        "userInfo": creator(&object),
-        "dryRun": false,
-        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
-    });
-    let mut object = Value::Object(object);
-    if let Some(spec) = object.pointer_mut(spec) {
-        fill_defaults(spec);
-    }
-    let mut request: AdmissionRequest =
-        serde_json::from_value(request).context("cannot make a request")?;
-    request.object = Some(object);
-    into.requests.push(request);
-    Ok(())
-}
 
-fn request_of(value: Value, into: &mut Read) -> Result<()> {
-    let request =
-        serde_json::from_value(value).context("not an AdmissionRequest of admission.k8s.io/v1")?;
-    into.requests.push(request);
-    Ok(())
+    fn add_request(&mut self, request: Value) -> Result<()> {
+        let request = serde_json::from_value(request)
+            .context("not an AdmissionRequest of admission.k8s.io/v1")?;
+        self.requests.push(request);
+        Ok(())
+    }
 }
 
 fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
@@ -144,7 +142,7 @@ fn metadata<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get(key)?.as_str()
 }
 
-/// Who created it: a mirror Pod in a list from a cluster was made by its kubelet.
+/// The user who created an object. A kubelet created the mirror Pods in a list from a cluster.
 fn creator(object: &Map<String, Value>) -> Value {
     let mirror = object.get("metadata").and_then(|metadata| {
         metadata
@@ -166,9 +164,9 @@ fn creator(object: &Map<String, Value>) -> Value {
     }
 }
 
-/// Fills in the pull policies that are not set, as the API server does before any webhook sees the
-/// object: `""` and `null` count as not set, and what can't be parsed gets `IfNotPresent`.
-fn fill_defaults(spec: &mut Value) {
+/// Writes the server default where no pull policy is set, as the API server does before any webhook sees
+/// the object. `""` and `null` count as not set. An invalid image reference gets `IfNotPresent`.
+fn set_server_defaults(spec: &mut Value) {
     let places = |list: &'static str| ["image", "imagePullPolicy", list];
     for [image, policy, list] in [
         places("initContainers"),
@@ -205,9 +203,9 @@ mod tests {
     use super::*;
 
     fn requests(text: &str) -> Result<Vec<String>> {
-        let mut into = Read::default();
-        read(text, &mut into)?;
-        Ok(into
+        let mut input = RequestsFromManifests::default();
+        input.read(text)?;
+        Ok(input
             .requests
             .iter()
             .map(|request| {
@@ -215,7 +213,7 @@ mod tests {
                 let namespace = request.namespace.as_deref().unwrap_or("-");
                 format!("{} {namespace}/{name}", request.kind.kind)
             })
-            .chain((into.others > 0).then(|| format!("{} others", into.others)))
+            .chain((input.others > 0).then(|| format!("{} others", input.others)))
             .collect())
     }
 
@@ -251,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error() {
+    fn an_invalid_object_is_an_error() {
         for (text, expected) in [
             ("word", "no Kubernetes object"),
             ("a: 1", "apiVersion and kind"),
@@ -269,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn policies_that_are_not_set_are_filled_in() {
+    fn pull_policies_that_are_not_set_become_the_server_default() {
         let mut spec = json!({
             "initContainers": [{"image": "x:1", "imagePullPolicy": ""}],
             "containers": [{"image": "x", "imagePullPolicy": null}, {"image": "x", "imagePullPolicy": "Never"}, {"image": "X"}, 7],
             "ephemeralContainers": [{"image": "x:latest"}],
             "volumes": [{"image": {"reference": "x:latest"}}, {"emptyDir": {}}],
         });
-        fill_defaults(&mut spec);
+        set_server_defaults(&mut spec);
         let expected = json!({
             "initContainers": [{"image": "x:1", "imagePullPolicy": "IfNotPresent"}],
             "containers": [
@@ -292,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_mirror_pod_of_a_cluster_was_made_by_its_kubelet() {
+    fn a_kubelet_created_the_mirror_pods_of_a_cluster() {
         let pod = |metadata: &str| {
             let text = format!(
                 "{{apiVersion: v1, kind: Pod, metadata: {{{metadata}annotations: {{kubernetes.io/config.mirror: x}}}}, spec: {{nodeName: n}}}}"
             );
-            let mut into = Read::default();
-            read(&text, &mut into).expect("a Pod");
-            into.requests.remove(0).user_info.username.expect("a name")
+            let mut input = RequestsFromManifests::default();
+            input.read(&text).expect("a Pod");
+            input.requests.remove(0).user_info.username.expect("a name")
         };
         assert_eq!(pod("uid: u, "), "system:node:n");
         assert_eq!(pod(""), "kubernetes-admin");

@@ -1,5 +1,5 @@
-//! The least that a policy's author writes with Kubewarden's SDK: it accepts everything and reads
-//! nothing. What it costs is what a policy costs before it does anything.
+//! The smallest policy that can be written with Kubewarden's SDK. It accepts every request without reading
+//! it. Its cost is the cost of a policy before it does anything.
 
 #[cfg(target_arch = "wasm32")]
 mod guest {

@@ -1,18 +1,17 @@
-//! Policies in registries, in the form that `kwctl push` writes and that `kwctl` and policy-server
-//! read: an OCI image manifest with one layer, the module, and the metadata's annotations.
+//! Policies in registries, in the format of `kwctl push`: an OCI image manifest with the module as its
+//! only layer, and with the metadata's annotations.
 //!
-//! The form is Kubewarden's own (media types `application/vnd.wasm.*`), older than the Wasm working
-//! group's, which its hosts refuse. No time is in it, so a module's manifest always has one digest.
+//! The media types `application/vnd.wasm.*` are Kubewarden's own. Its hosts refuse the newer format of
+//! the Wasm working group. The manifest contains no time, so a module's manifest has only one digest.
 //!
-//! Registries are reached as the policy's host reaches them (see [`super::oci`]), with one addition:
-//! those on the loopback may speak HTTP without being named in a sources file, as in Docker.
+//! Registries on the loopback may use HTTP without an entry in the sources file, as in Docker.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 use oci_client::client::{Config, ImageLayer};
 use oci_client::errors::{OciDistributionError, OciErrorCode};
 use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
@@ -20,18 +19,18 @@ use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
 use tokio::signal;
 
-use crate::host::oci::{RealRegistries, runtime};
+use crate::host::registry_client::{RegistryClient, runtime};
 use crate::module::metadata::Metadata;
 
 /// The scheme that Kubewarden puts before a reference.
 const SCHEME: &str = "registry://";
 
-/// The metadata's annotation with the repository's address.
+/// Kubewarden's annotation with the address of the source.
 const SOURCE: &str = "io.kubewarden.policy.source";
 /// OCI's annotation for the same.
 const OCI_SOURCE: &str = "org.opencontainers.image.source";
 
-/// How each WebAssembly module begins.
+/// The first bytes of each WebAssembly module.
 const MAGIC: &[u8] = b"\0asm";
 
 /// Whether an argument names a policy in a registry.
@@ -39,7 +38,7 @@ pub(crate) fn is_in_registry(uri: &str) -> bool {
     uri.starts_with(SCHEME)
 }
 
-/// A reference as other tools than Kubewarden's write it.
+/// A reference without Kubewarden's scheme, as other tools write it.
 pub(crate) fn without_scheme(uri: &str) -> &str {
     uri.strip_prefix(SCHEME).unwrap_or(uri)
 }
@@ -47,7 +46,7 @@ pub(crate) fn without_scheme(uri: &str) -> &str {
 /// Reads `[registry://]host/repository[:tag][@digest]`.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is no such reference.
 pub(crate) fn reference(uri: &str) -> Result<Reference> {
     without_scheme(uri).parse().map_err(|error| {
         anyhow!(
@@ -57,8 +56,8 @@ pub(crate) fn reference(uri: &str) -> Result<Reference> {
     })
 }
 
-/// What stands beside the module in its manifest: the metadata's annotations of one line, and where
-/// the source is.
+/// The annotations of the manifest: those of the metadata that have one line, and OCI's annotation for
+/// the source.
 fn annotations(metadata: Option<Metadata>) -> Option<BTreeMap<String, String>> {
     let mut annotations: BTreeMap<String, String> = metadata?
         .annotations?
@@ -74,19 +73,19 @@ fn annotations(metadata: Option<Metadata>) -> Option<BTreeMap<String, String>> {
 
 /// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`.
 ///
-/// The manifest comes last, so that a push that is interrupted leaves the tag as it was.
+/// The manifest is pushed last, so an interrupted push doesn't change the tag.
 ///
 /// # Errors
-/// When the module is not annotated (unless `force`d), or the registry doesn't take it.
+/// When the module is not annotated and `force` is not set, or the registry refuses the push.
 pub(crate) fn push(
-    registries: &RealRegistries,
+    registries: &RegistryClient,
     uri: &str,
     module: Vec<u8>,
     force: bool,
 ) -> Result<String> {
     let target = reference(uri)?;
     if target.digest().is_some() {
-        bail!("'{uri}' has a digest, which a push finds out: name a tag instead");
+        bail!("'{uri}' has a digest, which only the push determines: name a tag instead");
     }
     if !module.starts_with(MAGIC) {
         bail!("this is not a WebAssembly module");
@@ -98,33 +97,23 @@ pub(crate) fn push(
              annotated-policy.wasm, or use --force"
         );
     }
-    let _progress = progress(&format!("pushing {} bytes to {target}", module.len()), None);
-    let layers = [ImageLayer::new(
-        module,
-        WASM_LAYER_MEDIA_TYPE.to_owned(),
-        None,
-    )];
+    let _progress = progress(&format!("pushing {} bytes to {target}", module.len()));
+    let media_type = WASM_LAYER_MEDIA_TYPE.to_owned();
+    let layers = [ImageLayer::new(module, media_type, None)];
     let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
     let manifest = OciImageManifest::build(&layers, &config, annotations(metadata));
     let url = with_registry(registries, &target, &async |client, credentials| {
-        client
-            .push(
-                &target,
-                &layers,
-                config.clone(),
-                credentials,
-                Some(manifest.clone()),
-            )
-            .await
-            .map(|answer| answer.manifest_url)
+        let (config, manifest) = (config.clone(), Some(manifest.clone()));
+        let pushed = client.push(&target, &layers, config, credentials, manifest);
+        Ok(pushed.await?.manifest_url)
     })
     .with_context(|| format!("cannot push to {target}"))?;
-    // The registry names the manifest that it stored by its digest.
+    // The address of the stored manifest ends in its digest.
     let digest = url
         .rsplit_once('/')
         .map(|(_, digest)| digest)
         .filter(|digest| digest.starts_with("sha256:"))
-        .with_context(|| format!("the registry doesn't name what it stored by a digest: {url}"))?;
+        .with_context(|| format!("the registry gives no digest of the stored manifest: {url}"))?;
     Ok(format!(
         "{SCHEME}{}/{}@{digest}",
         target.registry(),
@@ -132,88 +121,56 @@ pub(crate) fn push(
     ))
 }
 
-/// Fetches a module. Its digest has been checked.
+/// Fetches a module and checks its digest.
 ///
 /// # Errors
-/// When it isn't there, or is no policy, or the registry doesn't give it.
-pub(crate) fn pull(registries: &RealRegistries, uri: &str) -> Result<Vec<u8>> {
+/// When the reference doesn't exist or is no policy, or the registry fails.
+pub(crate) fn pull(registries: &RegistryClient, uri: &str) -> Result<Vec<u8>> {
     let source = reference(uri)?;
-    let module = with_registry(registries, &source, &async |client, credentials| {
-        let (manifest, _, _) = client
-            .pull_manifest_and_config(&source, credentials)
-            .await?;
-        // Kubewarden's hosts take the first layer, and refuse a manifest with any other.
-        if let Some(other) = manifest
-            .layers
-            .iter()
-            .find(|layer| layer.media_type != WASM_LAYER_MEDIA_TYPE)
-        {
-            return Err(OciDistributionError::IncompatibleLayerMediaTypeError(
-                other.media_type.clone(),
-            ));
-        }
-        let layer = manifest
-            .layers
-            .first()
-            .ok_or(OciDistributionError::PullNoLayersError)?;
-        let progress = progress(&format!("pulling {source}"), u64::try_from(layer.size).ok());
-        let mut module = Vec::new();
-        client
-            .pull_blob(&source, layer, progress.wrap_async_write(&mut module))
-            .await?;
-        Ok(module)
+    let _progress = progress(&format!("pulling {source}"));
+    let layers = with_registry(registries, &source, &async |client, credentials| {
+        let pulled = client.pull(&source, credentials, vec![WASM_LAYER_MEDIA_TYPE]);
+        Ok(pulled.await?.layers)
     })
     .with_context(|| format!("cannot pull {source}"))?;
-    if !module.starts_with(MAGIC) {
-        bail!("cannot pull {source}: what it holds is not a WebAssembly module");
-    }
-    Ok(module)
+    // Kubewarden's hosts use the first layer too.
+    let module = layers.first().map(|layer| layer.data.to_vec());
+    module
+        .filter(|bytes| bytes.starts_with(MAGIC))
+        .with_context(|| format!("cannot pull {source}: what it holds is not a WebAssembly module"))
 }
 
-/// A line on the terminal until it is dropped, if there is a terminal: with a bar if the size is known.
-fn progress(text: &str, size: Option<u64>) -> ProgressBar {
-    let (bar, template) = match size {
-        Some(size) => (
-            ProgressBar::new(size),
-            "{spinner} {msg} {wide_bar} {bytes}/{total_bytes}",
-        ),
-        None => (ProgressBar::new_spinner(), "{spinner} {msg}"),
-    };
-    let bar = bar.with_finish(ProgressFinish::AndClear);
+/// A line on the terminal until it is dropped.
+fn progress(text: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(Duration::from_millis(100));
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style).with_message(text.to_owned()),
-        Err(_) => bar,
-    }
+    bar.with_message(text.to_owned())
 }
 
-/// Does something with a registry: over HTTPS, and where that is allowed without a valid certificate
-/// or over HTTP. An answer from a registry ends the attempts, so that its error is the one that is told.
+/// Runs an operation with each protocol that the registry may use, until the registry answers. If the
+/// answer is an error, this error is reported.
 fn with_registry<T>(
-    registries: &RealRegistries,
+    registries: &RegistryClient,
     reference: &Reference,
     operation: &impl AsyncFn(&Client, &RegistryAuth) -> Result<T, OciDistributionError>,
 ) -> Result<T> {
     let registry = reference.registry();
     let credentials = registries.credentials(registry);
     let attempts = async {
-        let mut failed = None;
-        for attempt in registries.attempts(registry, is_on_loopback(registry))? {
-            let answer = match registries.client(&attempt) {
+        let mut last = None;
+        for transport in registries.transports(registry, is_on_loopback(registry))? {
+            let answer = match registries.client(&transport) {
                 Ok(client) => operation(&client, &credentials).await,
                 Err(error) => Err(error),
             };
-            match answer {
-                Ok(answer) => return Ok(answer),
-                Err(error @ OciDistributionError::RequestError(_)) => failed = Some(error),
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
+            let unanswered = matches!(answer, Err(OciDistributionError::RequestError(_)));
+            last = Some(answer);
+            if !unanswered {
+                break;
             }
         }
-        let failed = failed.context("the registry was not asked")?;
-        Err(explained(failed, reference, &credentials))
+        last.context("the registry was not asked")?
+            .map_err(|error| explain(error, reference, &credentials))
     };
     runtime()?.block_on(async {
         tokio::select! {
@@ -236,12 +193,13 @@ fn is_on_loopback(registry: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// An error in words that say what to do.
-fn explained(
+/// An error with a hint for the user.
+fn explain(
     error: OciDistributionError,
     reference: &Reference,
     credentials: &RegistryAuth,
 ) -> anyhow::Error {
+    use OciDistributionError as Oci;
     let registry = reference.registry();
     let denied = match credentials {
         RegistryAuth::Basic(user, _) => format!(
@@ -254,59 +212,48 @@ fn explained(
     };
     let missing = format!(
         "there is no {} in {registry}/{}",
-        match (reference.digest(), reference.tag()) {
-            (Some(digest), _) => digest.to_owned(),
-            (None, tag) => format!("tag {}", tag.unwrap_or_default()),
-        },
+        reference.digest().map_or_else(
+            || format!("tag {}", reference.tag().unwrap_or_default()),
+            str::to_owned
+        ),
         reference.repository()
     );
+    let has_code = |codes: &[OciErrorCode]| match &error {
+        Oci::RegistryError { envelope, .. } => envelope
+            .errors
+            .iter()
+            .any(|error| codes.contains(&error.code)),
+        _ => false,
+    };
     let text = match &error {
-        OciDistributionError::RegistryError { envelope, .. }
-            if envelope.errors.iter().any(|error| {
-                matches!(
-                    error.code,
-                    OciErrorCode::ManifestUnknown
-                        | OciErrorCode::NameUnknown
-                        | OciErrorCode::NotFound
-                )
-            }) =>
+        Oci::ImageManifestNotFoundError(_) | Oci::ServerError { code: 404, .. } => missing,
+        Oci::UnauthorizedError { .. }
+        | Oci::AuthenticationFailure(_)
+        | Oci::ServerError {
+            code: 401 | 403, ..
+        } => denied,
+        Oci::RequestError(request) if request.is_connect() => format!(
+            "{registry} can't be reached: is it there? (A registry that speaks HTTP has to be one of \
+             the insecure_sources in the file of --sources-path.)"
+        ),
+        Oci::RequestError(request) if request.is_timeout() => format!("{registry} gives no answer"),
+        Oci::IncompatibleLayerMediaTypeError(found) => {
+            format!("what is there is no policy: its layer is {found}, not {WASM_LAYER_MEDIA_TYPE}")
+        }
+        Oci::DigestError(_) => format!("{registry} sent other bytes than the manifest says"),
+        Oci::PullNoLayersError => "what is there has no layer".to_owned(),
+        _ if has_code(&[OciErrorCode::Unauthorized, OciErrorCode::Denied]) => denied,
+        _ if has_code(&[
+            OciErrorCode::ManifestUnknown,
+            OciErrorCode::NameUnknown,
+            OciErrorCode::NotFound,
+        ]) =>
         {
             missing
         }
-        OciDistributionError::ImageManifestNotFoundError(_)
-        | OciDistributionError::ServerError { code: 404, .. } => missing,
-        OciDistributionError::RegistryError { envelope, .. }
-            if envelope.errors.iter().any(|error| {
-                matches!(
-                    error.code,
-                    OciErrorCode::Unauthorized | OciErrorCode::Denied
-                )
-            }) =>
-        {
-            denied
-        }
-        OciDistributionError::UnauthorizedError { .. }
-        | OciDistributionError::AuthenticationFailure(_)
-        | OciDistributionError::ServerError {
-            code: 401 | 403, ..
-        } => denied,
-        OciDistributionError::RequestError(request) if request.is_connect() => format!(
-            "{registry} can't be reached: is it there? (One that speaks HTTP has to stand under \
-             insecure_sources in the file of --sources-path.)"
-        ),
-        OciDistributionError::RequestError(request) if request.is_timeout() => {
-            format!("{registry} gives no answer")
-        }
-        OciDistributionError::IncompatibleLayerMediaTypeError(found) => {
-            format!("what is there is no policy: its layer is {found}, not {WASM_LAYER_MEDIA_TYPE}")
-        }
-        OciDistributionError::DigestError(_) => {
-            format!("{registry} sent other bytes than the manifest says")
-        }
-        OciDistributionError::PullNoLayersError => "what is there has no layer".to_owned(),
         _ => format!("{registry} failed in the middle"),
     };
-    // What the client and the registry say of it, on one line.
+    // The error of the client or the registry, on one line.
     let cause = format!("{:#}", anyhow::Error::new(error));
     let cause: Vec<&str> = cause.split_whitespace().collect();
     anyhow!("{text}: {}", cause.join(" "))
@@ -317,8 +264,8 @@ mod tests {
     use super::*;
     use crate::host::sources::Sources;
 
-    fn nowhere() -> RealRegistries {
-        RealRegistries::new(
+    fn nowhere() -> RegistryClient {
+        RegistryClient::new(
             Sources::default(),
             None,
             Some(Duration::from_secs(5)),
@@ -355,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_told_from_other_places() {
+    fn only_addresses_of_this_machine_are_on_the_loopback() {
         for (registry, expected) in [
             ("localhost", true),
             ("localhost:5000", true),
@@ -371,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_place_is_refused() {
+    fn an_invalid_reference_is_refused() {
         for uri in ["", "registry://", "registry://ghcr.io/UPPER/x:v1", "a:b:c"] {
             let error = reference(uri).expect_err(uri).to_string();
             assert!(error.contains("names no place in a registry"), "{error}");
@@ -397,7 +344,7 @@ mod tests {
         let empty = b"\0asm\x01\0\0\0";
         assert!(refused(empty, false).contains("--force"));
         assert!(refused(b"#!/bin/sh", true).contains("not a WebAssembly module"));
-        // Forced, it gets as far as the registry, and nothing listens there.
+        // With `force` the push reaches the registry, and nothing listens there.
         assert!(refused(empty, true).contains("127.0.0.1:1 can't be reached"));
     }
 }

@@ -1,5 +1,5 @@
-//! `wasmi` as waPC engine: it is compiled in a tenth of the time that wasmtime takes, and a module of
-//! this size starts in it at once.
+//! The interpreter `wasmi` as a waPC engine. Cargo compiles it in a tenth of the time that wasmtime
+//! takes, and a module of this size starts in it at once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,21 +10,21 @@ use wasmi::{
     WasmResults,
 };
 
-use super::imports::define_imports;
-use super::{AnyError, INTERRUPTED, Instances};
+use super::engine::{AnyError, INTERRUPTED, InstanceSource};
+use super::wapc_imports::define_imports;
 
-/// Between two looks at the clock, in wasmi's fuel: about a tenth of a second.
+/// The interval between two checks of the time limit, in wasmi's fuel: about a tenth of a second.
 const SLICE: u64 = 20_000_000;
 
-/// A module that is interpreted.
+/// A module for the interpreter.
 #[derive(Clone)]
-pub(super) struct Interpreted {
+pub(super) struct InterpretedModule {
     module: Module,
     linker: Arc<Linker<Arc<ModuleState>>>,
     time_limit: Option<Duration>,
 }
 
-impl Interpreted {
+impl InterpretedModule {
     pub(super) fn new(bytes: &[u8], time_limit: Option<Duration>) -> Result<Self, Error> {
         let mut config = Config::default();
         config.consume_fuel(time_limit.is_some());
@@ -32,7 +32,7 @@ impl Interpreted {
         let module = Module::new(&engine, bytes)?;
         let mut linker = Linker::new(&engine);
         define_imports!(linker, wasmi, Error::new);
-        // What doesn't link shall be refused now, and not at the first call.
+        // A module that doesn't link is refused here, and not at the first call.
         let mut store = Store::new(&engine, Arc::default());
         if time_limit.is_some() {
             store.set_fuel(SLICE)?;
@@ -46,22 +46,22 @@ impl Interpreted {
     }
 }
 
-impl Instances for Interpreted {
+impl InstanceSource for InterpretedModule {
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
-        Ok(Box::new(Instance {
-            of: self.clone(),
+        Ok(Box::new(InterpretedInstance {
+            module: self.clone(),
             running: None,
         }))
     }
 }
 
-struct Instance {
-    of: Interpreted,
+struct InterpretedInstance {
+    module: InterpretedModule,
     running: Option<(Store<Arc<ModuleState>>, wasmi::Instance)>,
 }
 
-impl Instance {
-    /// Calls a function, and looks at the clock whenever a slice of fuel is used up.
+impl InterpretedInstance {
+    /// Calls a function, and checks the time limit whenever a slice of fuel is used up.
     fn call_typed<P: WasmParams, R: WasmResults>(
         time_limit: Option<Duration>,
         store: &mut Store<Arc<ModuleState>>,
@@ -92,19 +92,19 @@ impl Instance {
     }
 }
 
-impl WebAssemblyEngineProvider for Instance {
+impl WebAssemblyEngineProvider for InterpretedInstance {
     fn init(&mut self, host: Arc<ModuleState>) -> Result<(), AnyError> {
-        let mut store = Store::new(self.of.module.engine(), host);
-        if self.of.time_limit.is_some() {
+        let mut store = Store::new(self.module.module.engine(), host);
+        if self.module.time_limit.is_some() {
             store.set_fuel(SLICE)?;
         }
         let instance = self
-            .of
+            .module
             .linker
-            .instantiate_and_start(&mut store, &self.of.module)?;
+            .instantiate_and_start(&mut store, &self.module.module)?;
         for start in wapc_functions::REQUIRED_STARTS {
             if let Ok(function) = instance.get_typed_func::<(), ()>(&store, start) {
-                Self::call_typed(self.of.time_limit, &mut store, function, ())?;
+                Self::call_typed(self.module.time_limit, &mut store, function, ())?;
             }
         }
         self.running = Some((store, instance));
@@ -118,7 +118,7 @@ impl WebAssemblyEngineProvider for Instance {
         let function =
             instance.get_typed_func::<(i32, i32), i32>(&*store, wapc_functions::GUEST_CALL)?;
         let lengths = (operation_length, payload_length);
-        Self::call_typed(self.of.time_limit, store, function, lengths)
+        Self::call_typed(self.module.time_limit, store, function, lengths)
     }
 
     fn replace(&mut self, _: &[u8]) -> Result<(), AnyError> {

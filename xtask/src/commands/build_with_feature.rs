@@ -1,0 +1,61 @@
+//! Commands that this program was compiled without: Cargo compiles it with the feature that such a
+//! command needs, and runs the result.
+
+use std::env;
+use std::io::IsTerminal;
+use std::process::{self, Command};
+
+use anyhow::{Context, Result};
+
+use crate::workspace;
+
+/// Each command that needs a feature, with Cargo's arguments for it. wasmtime gets all features, as
+/// the tests have them: for another set of features Cargo would compile wasmtime a second time.
+const COMMANDS: [(&str, &str); 7] = [
+    ("bench", "--all-features"),
+    ("plan", "--features=policy"),
+    ("pull", "--features=registry"),
+    ("push", "--features=registry"),
+    ("run", "--features=registry"),
+    ("schema", "--features=policy"),
+    ("soak", "--all-features"),
+];
+
+/// Adds the commands that `cli` lacks, so that its help lists them.
+pub(crate) fn with_missing_commands(cli: clap::Command) -> clap::Command {
+    COMMANDS.iter().fold(cli, |cli, (name, _)| {
+        let is_there = cli.find_subcommand(name).is_some();
+        let about = "Is compiled when it is first used";
+        let missing = (!is_there).then(|| clap::Command::new(*name).about(about));
+        cli.subcommands(missing)
+    })
+}
+
+/// Cargo's argument for the command on the command line. `None` if `cli` has this command.
+pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
+    let asked = env::args().skip(1).find(|word| word != "help")?;
+    let (name, feature) = COMMANDS.into_iter().find(|(name, _)| *name == asked)?;
+    cli.find_subcommand(name).is_none().then_some(feature)
+}
+
+/// Compiles this program with a feature, and runs it with the same arguments.
+///
+/// # Errors
+/// When there is no Cargo. When the command fails, this process ends with its exit code.
+pub(crate) fn run(feature: &str) -> Result<()> {
+    if std::io::stderr().is_terminal() {
+        eprintln!("==> compiling what this command needs; the first time takes minutes");
+    }
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "--locked", "--package=xtask"])
+        .args(["--profile=xtask", feature, "--manifest-path"])
+        .arg(workspace::root().join("Cargo.toml"))
+        .arg("--")
+        .args(env::args_os().skip(1))
+        .status()
+        .context("cannot run cargo")?;
+    if status.success() {
+        return Ok(());
+    }
+    process::exit(status.code().unwrap_or(1))
+}
