@@ -1,9 +1,10 @@
-//! Random requests: what comes in, what was stored, and shapes that no API server would let in.
+//! Random requests: objects that are new, objects that change, and shapes that no API server lets in.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
 
-use super::{Source, VOLUMES};
+use super::Source;
+use super::vocabulary::VOLUMES;
 
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
@@ -25,8 +26,9 @@ impl Source<'_> {
             KINDS[0]
         };
         let is_pod = kind.1 == "Pod";
-        let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": self.metadata()?});
         let spec = self.spec(images)?;
+        let metadata = self.metadata(&spec)?;
+        let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": metadata});
         if is_pod {
             object["spec"] = spec;
             if self.chance(1, 8)? {
@@ -61,6 +63,14 @@ impl Source<'_> {
         if self.chance(1, 8)? {
             request["userInfo"]["groups"] = json!(["system:nodes", "system:authenticated"]);
         }
+        // An audit names no user.
+        if self.chance(1, 8)? {
+            let no_user = [json!(null), json!({}), json!({"username": ""})];
+            request["userInfo"] = self.0.choose(&no_user)?.clone();
+            if request["userInfo"].is_null() && self.chance(1, 2)? {
+                request.as_object_mut().map(|request| request.remove("userInfo"));
+            }
+        }
         if self.chance(1, 40)? {
             self.break_shape(&mut request["object"])?;
         }
@@ -73,6 +83,9 @@ impl Source<'_> {
         if !self.chance(1, 4)? {
             self.change_an_image(&mut request["object"])?;
             self.change_an_image(&mut request["object"])?;
+        }
+        if is_pod && self.chance(1, 6)? {
+            self.change_what_the_server_refuses(&mut request["object"])?;
         }
         if is_pod && self.chance(1, 3)? {
             request["subResource"] = self
@@ -141,40 +154,19 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn status(&mut self, spec: &Value) -> Result<Value> {
-        let mut status = json!({"phase": "Pending", "conditions": [
-            {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-21T09:06:20Z"},
-            {"type": "ContainersReady", "status": "False", "lastTransitionTime": "2026-11-21T09:06:17Z"},
-        ]});
-        for (list, key) in [
-            ("initContainers", "initContainerStatuses"),
-            ("containers", "containerStatuses"),
-        ] {
-            let mut statuses = Vec::new();
-            for container in spec[list].as_array().into_iter().flatten() {
-                let state = match self.0.int_in_range(0..=3)? {
-                    0 => json!({"terminated": {"exitCode": 0, "reason": "Completed"}}),
-                    1 => json!({"running": {}}),
-                    _ => {
-                        let reason = self.pick(&[
-                            "ImagePullBackOff",
-                            "ErrImagePull",
-                            "PodInitializing",
-                            "ErrImageNeverPull",
-                            "InvalidImageName",
-                            "ImageInspectError",
-                            "SignatureValidationFailed",
-                            "RegistryUnavailable",
-                            "CrashLoopBackOff",
-                        ])?;
-                        json!({"waiting": {"reason": reason, "message": "token=s3cr3t-value"}})
-                    }
-                };
-                statuses.push(json!({"name": container["name"], "state": state, "image": "x", "restartCount": 0}));
-            }
-            status[key] = statuses.into();
+    /// Changes that no API server lets through, at UPDATE of a Pod: a pull policy, a new container.
+    fn change_what_the_server_refuses(&mut self, object: &mut Value) -> Result<()> {
+        let images = [self.repository()?];
+        let container = self.container("new", &images)?;
+        let Some(containers) = object["spec"]["containers"].as_array_mut() else {
+            return Ok(());
+        };
+        if self.chance(1, 2)? {
+            containers.push(container);
+        } else if let Some(first) = containers.first_mut() {
+            first["imagePullPolicy"] = container["imagePullPolicy"].clone();
         }
-        Ok(status)
+        Ok(())
     }
 
     fn break_shape(&mut self, object: &mut Value) -> Result<()> {
@@ -202,5 +194,48 @@ impl Source<'_> {
             *value = broken;
         }
         Ok(())
+    }
+}
+
+/// The object that `kubectl apply` sends for a manifest that was applied before: the manifest's
+/// fields over the stored object's. Fields and entries that the manifest doesn't have stay.
+#[must_use]
+pub fn applied_again(manifest: &Value, stored: &Value) -> Value {
+    merged("", manifest, stored)
+}
+
+fn merged(key: &str, manifest: &Value, stored: &Value) -> Value {
+    match (manifest, stored) {
+        (Value::Object(written), Value::Object(kept)) => {
+            let mut result = kept.clone();
+            for (key, value) in written {
+                // `null` and `""` are not set, and the API server fills them in again.
+                if !value.is_null() && value != "" {
+                    let kept = kept.get(key).unwrap_or(&Value::Null);
+                    result.insert(key.clone(), merged(key, value, kept));
+                }
+            }
+            result.into()
+        }
+        (Value::Array(written), Value::Array(kept)) => {
+            // The merge keys of Kubernetes' types (`patchMergeKey` in its API).
+            let merge_key = match key {
+                "containers" | "initContainers" | "volumes" | "env" => "name",
+                "volumeMounts" => "mountPath",
+                "volumeDevices" => "devicePath",
+                _ => return manifest.clone(),
+            };
+            let same = |one: &Value, other: &Value| one.get(merge_key) == other.get(merge_key);
+            let find = |list: &[Value], entry: &Value| {
+                list.iter().find(|other| same(other, entry)).cloned()
+            };
+            let both = kept.iter().map(|entry| match find(written, entry) {
+                Some(written) => merged("", &written, entry),
+                None => entry.clone(),
+            });
+            let new = written.iter().filter(|entry| find(kept, entry).is_none());
+            both.chain(new.cloned()).collect()
+        }
+        _ => manifest.clone(),
     }
 }

@@ -10,7 +10,9 @@ use crate::policy::Policy;
 use crate::verdict::{Finding, Repair, Weight};
 
 impl Pod<'_> {
-    /// Writes a policy, and a finding where that is one.
+    /// Writes a pull policy, and a finding if `tell` says so.
+    ///
+    /// **Decided**: if two rules wrote the same field, the finding of the last rule stays.
     pub(crate) fn set_policy(&mut self, rule: &'static str, place: usize, to: Policy, tell: bool) {
         let from = self.places[place].policy;
         if from == to {
@@ -19,7 +21,6 @@ impl Pod<'_> {
         self.places[place].policy = to;
         self.places[place].policy_rule = rule;
         if tell {
-            // What a later rule writes is what a person has to know of the field.
             self.findings
                 .retain(|finding| finding.repair != Repair::Policy(place));
             let path = self.policy_path(place);

@@ -94,6 +94,7 @@ pub(super) fn read_place(
     let policy = match text(fields, keys[1], &path)?.as_deref() {
         // "`""` and `null` count as not set" (facts)
         None | Some("") => server_default(&image),
+        // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
         Some(text) => Policy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
     };
     let mut mounts = Vec::new();
@@ -146,6 +147,9 @@ fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> 
 }
 
 /// "for the images that changed", "for the containers that are new".
+///
+/// **Decided**: at UPDATE of a Pod, a container that the stored Pod doesn't have is examined, whatever
+/// its image is. A changed image volume is not examined, because the API server refuses the change.
 fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,

@@ -1,6 +1,10 @@
 //! **default**: "the policy of a container whose author chose none becomes the configured default,
 //! in `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`. Every container,
 //! not some of them."
+//!
+//! **Decided**: *disallowed-policy* reports a default that replaces a forbidden pull policy, and a
+//! default that is clamped. An image that `requireAlways` and `forbidAlways` both name is a conflict,
+//! and its default still applies. An image that can't be pulled gets no default.
 
 use crate::image::Reference;
 use crate::pod::{Event, List, Pod};
@@ -52,7 +56,7 @@ pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy
         || policy == Policy::Never && settings.forbids_never(image)
 }
 
-/// What is to be said of such a place, *invalid-image* says.
+/// Whether *invalid-image* reports the place.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_none()
 }
@@ -115,6 +119,8 @@ pub(crate) fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
 }
 
 /// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
+///
+/// **Decided**: this is read from the pull policies that came in.
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
     let is_left = |container: usize, proof: usize| {
         let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {

@@ -12,7 +12,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         return;
     }
     let missing = missing(pod);
-    // A Pod that would get more than 10,000 mounts is too large for any API server (DESIGN.md).
+    // **Decided**: without init containers, every app container has to mount every check volume. If
+    // that makes more than 10,000 mounts, nothing is added and `coverage: Fix` rejects. No API server
+    // would take the object.
     let containers = pod.list(List::Containers).len();
     let is_too_much = pod.settings.coverage() == "Fix"
         && pod.can_get_checks()
@@ -22,6 +24,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             || pod.settings.template().is_none())
         && missing.len() * containers > 10_000;
     for (container, need) in missing {
+        // **Decided**: `coverage: Reject` rejects a Windows Pod too.
         let (repair, weight) = match pod.settings.coverage() {
             "Reject" => (Repair::None, Weight::Rejects),
             _ if is_too_much => (Repair::None, Weight::Rejects),
@@ -71,7 +74,7 @@ fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
             found.push((neediest.unwrap_or(container), need));
         }
     }
-    // In the order in which the images come, init containers before the app.
+    // **Decided**: several checks come in the order of their images, init containers first.
     found.sort_by_key(|&(container, _)| {
         let same = pod.examined().into_iter().filter(|&other| {
             pod.is_same_image(other, container) && pod.is_written_alike(other, container)
@@ -124,8 +127,8 @@ fn add(pod: &mut Pod, container: usize, need: Policy) {
         .list(List::InitContainers)
         .into_iter()
         .rfind(|&place| pod.is_check(place));
-    // "where there is none, on every app container": an init container would take from the volumes that
-    // the app carries what makes them checks.
+    // **Decided\***: if the app containers carry the check volumes, an added check is a volume too,
+    // whatever `imageChecks.as` says. Behind an init container, the others would be checks no more.
     let is_carried_by_app = pod.list(List::InitContainers).is_empty() && pod.has_checks();
     let as_volume = pod.settings.as_image_volume() || is_carried_by_app;
     let template = pod.settings.template();
@@ -183,6 +186,9 @@ fn add_container(
 }
 
 /// "Mount path `/.imagecheck/<volume name>`", "mounted read-only"
+///
+/// **Decided**: an added volume is the last of `volumes`, and an added mount is the last of
+/// `volumeMounts`.
 pub(crate) fn mount_of(volume: &str) -> Value {
     json!({"name": volume, "mountPath": format!("/.imagecheck/{volume}"), "readOnly": true})
 }

@@ -28,8 +28,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.places[proof].policy == Policy::Always && pod.proves(proof, container)
         });
         if is_proved {
-            // "pull-once is computed in all modes and written in `Fix`". Where a rule before it took a
-            // `Never` away, that stays the reason.
+            // "pull-once is computed in all modes and written in `Fix`". **Decided**: a forbidden
+            // `Never` stays a finding if *pull-once* lowers the default that replaced it.
             let rule = if pod.places[container].policy_before() == Policy::Never {
                 pod.places[container].policy_rule
             } else {

@@ -1,6 +1,8 @@
 //! `cargo xtask soak`: runs the module against the specification in `spec/`, on random cases or on
 //! small spaces as a whole.
 
+mod transcripts;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -35,6 +37,9 @@ pub(crate) struct Args {
     /// Runs every case of the small spaces instead: Pods of up to so many containers
     #[arg(long, value_name = "CONTAINERS")]
     spaces: Option<u32>,
+    /// Compares the evaluations that `make e2e-tests` wrote to a directory with the specification instead
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["spaces", "load"])]
+    transcripts: Option<PathBuf>,
     /// Sends mixed reviews for so many seconds instead, and looks at errors, latency and memory
     #[arg(long, value_name = "SECONDS", conflicts_with = "spaces")]
     load: Option<u64>,
@@ -78,6 +83,9 @@ impl Policy for Subject {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(directory) = &args.transcripts {
+        return transcripts::compare(directory);
+    }
     let path = args
         .module
         .clone()
