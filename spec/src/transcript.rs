@@ -63,7 +63,9 @@ pub fn replay(evaluation: &Evaluation) -> Vec<String> {
         return Vec::new();
     }
     if !contradictions.is_empty() {
-        return vec![format!("settings: specified as refused, {contradictions:?}")];
+        return vec![format!(
+            "settings: specified as refused, {contradictions:?}"
+        )];
     }
     let mut registry = Recorded(&evaluation.calls);
     let verdict = validate(&evaluation.request, &evaluation.settings, &mut registry);
@@ -131,8 +133,9 @@ static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regular expression")
 });
 
-static MESSAGES: LazyLock<[(Regex, Failure); 4]> = LazyLock::new(|| {
-    [
+static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
+    LazyLock::new(|| {
+        [
         ("rate limit|too many requests|toomanyrequests", Failure::RateLimited),
         (
             "(manifest|name) unknown|not known to registry|not found|does not exist|was deleted",
@@ -148,7 +151,7 @@ static MESSAGES: LazyLock<[(Regex, Failure); 4]> = LazyLock::new(|| {
         let words = Regex::new(&format!("(?i-u:{words})")).expect("a regular expression");
         (words, failure)
     })
-});
+    });
 
 /// The class of a failed lookup, by the text of the host.
 #[must_use]

@@ -198,9 +198,17 @@ impl Source<'_> {
             return Ok(());
         }
         let [init, proxy, image] = if self.chance(1, 2)? {
-            ["istio-init", "istio-proxy", "docker.io/istio/proxyv2:1.27.1"]
+            [
+                "istio-init",
+                "istio-proxy",
+                "docker.io/istio/proxyv2:1.27.1",
+            ]
         } else {
-            ["linkerd-init", "linkerd-proxy", "cr.l5d.io/linkerd/proxy:edge-26.9.1"]
+            [
+                "linkerd-init",
+                "linkerd-proxy",
+                "cr.l5d.io/linkerd/proxy:edge-26.9.1",
+            ]
         };
         let container = |name: &str| {
             json!({

@@ -92,6 +92,24 @@ impl Source<'_> {
                 }
             }
         }
+        // A registry has the digests that it gives for its tags.
+        let tagged: Vec<String> = answers
+            .digests
+            .iter()
+            .filter_map(|(image, answer)| {
+                let name = Reference::parse(image)?.name();
+                Some(format!("{name}@{}", answer.as_ref().ok()?))
+            })
+            .collect();
+        for image in tagged {
+            if answers
+                .digests
+                .get(&image)
+                .is_some_and(std::result::Result::is_err)
+            {
+                answers.digests.remove(&image);
+            }
+        }
         Ok(answers)
     }
 

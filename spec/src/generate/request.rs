@@ -68,7 +68,9 @@ impl Source<'_> {
             let no_user = [json!(null), json!({}), json!({"username": ""})];
             request["userInfo"] = self.0.choose(&no_user)?.clone();
             if request["userInfo"].is_null() && self.chance(1, 2)? {
-                request.as_object_mut().map(|request| request.remove("userInfo"));
+                request
+                    .as_object_mut()
+                    .map(|request| request.remove("userInfo"));
             }
         }
         if self.chance(1, 40)? {

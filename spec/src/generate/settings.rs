@@ -16,7 +16,6 @@ const ON: [&str; 5] = [
     "onUnknown",
 ];
 
-
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
         let mut settings = json!({});
@@ -94,7 +93,9 @@ impl Source<'_> {
                 ("images", "forbidNever"),
                 ("exempt", "images"),
             ] {
-                if settings.get(section).is_some_and(Value::is_object) && settings[section].get(key).is_none() {
+                if settings.get(section).is_some_and(Value::is_object)
+                    && settings[section].get(key).is_none()
+                {
                     settings[section][key] = Value::Null;
                 }
             }
