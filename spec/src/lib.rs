@@ -6,17 +6,21 @@
 //! Where the design leaves something open, `DESIGN.md` says how it is read here.
 
 pub mod compare;
+pub mod corpus;
 pub mod differential;
+pub mod events;
 pub mod generate;
 pub mod image;
 pub mod pattern;
 mod pod;
 mod policy;
+pub mod promises;
 mod reapply;
 mod request;
 mod rules;
 mod settings;
 pub mod spaces;
+pub mod validity;
 mod verdict;
 
 use std::collections::BTreeMap;
