@@ -41,7 +41,7 @@ run: policy.wasm ## Set up, build, and show what the policy does with real admis
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
+test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install what the tests need: rustfmt and clippy, packages of Debian and npm, cargo-sbom
@@ -91,6 +91,11 @@ specification: policy.wasm ## The built module against the specification in spec
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 	@"$(XTASK)" soak --load 60
+
+# The specification has to answer as the module did.
+.PHONY: replay
+replay: e2e-tests ## The specification, on each request of the end-to-end tests
+	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)"
 
 # Another seed each time; what it finds is written down, with how to go on.
 .PHONY: soak

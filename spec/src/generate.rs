@@ -18,11 +18,11 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::RECORD;
+use crate::events::applied_again;
 use vocabulary::REPOSITORIES;
 
 pub use any_shape::any_shape;
 pub use registries::{Answers, Index};
-pub use request::applied_again;
 
 /// How many bytes a case is made of.
 const BYTES: usize = 2048;
@@ -155,7 +155,9 @@ impl Source<'_> {
                     request["operation"] = "UPDATE".into();
                     request["oldObject"] = stored.clone();
                     match self.0.int_in_range(0..=3)? {
-                        0 => request["object"] = applied_again(&request["object"], &stored),
+                        0 if request["kind"]["kind"] == "Pod" => {
+                            request = applied_again(&request, &stored);
+                        }
                         // The record alone stays.
                         1 => {
                             let record = stored.pointer("/metadata/annotations").cloned();

@@ -8,18 +8,23 @@
 //! that was not found by reading: a promise had failed on random cases.
 
 pub mod compare;
+pub mod corpus;
 pub mod differential;
+pub mod events;
 pub mod generate;
 pub mod image;
 pub mod pattern;
 mod pod;
 mod policy;
+pub mod promises;
 mod reapply;
 mod request;
 mod rules;
 mod settings;
 pub mod spaces;
+pub mod traits;
 pub mod transcript;
+pub mod validity;
 mod verdict;
 
 use std::collections::BTreeMap;

@@ -1,10 +1,14 @@
-//! Random Pod specs: containers, volumes and their mounts, the platform, the containers of a mesh.
+//! Random Pod specs: containers, volumes and their mounts, the platform. Some are Pods of the corpus.
+
+use std::sync::LazyLock;
 
 use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::{APPS, INITS, VOLUMES};
+use crate::corpus::samples;
+use crate::events::{elements, elements_mut, named};
 
 impl Source<'_> {
     pub(super) fn spec(&mut self, images: &[&str]) -> Result<Value> {
@@ -51,9 +55,6 @@ impl Source<'_> {
         }
         if self.chance(1, 6)? {
             spec["futureSpecField"] = json!({"containers": [{"image": "NGINX"}]});
-        }
-        if self.chance(1, 12)? {
-            self.mesh(&mut spec)?;
         }
         Ok(spec)
     }
@@ -183,67 +184,50 @@ impl Source<'_> {
         )
     }
 
-    /// The containers that a service mesh injected before this policy saw the Pod.
-    fn mesh(&mut self, spec: &mut Value) -> Result<()> {
-        let has = |name: &str| {
-            ["initContainers", "containers"].iter().any(|list| {
-                let list = spec[*list].as_array().into_iter().flatten();
-                list.into_iter().any(|one| one["name"] == name)
-            })
-        };
-        if ["istio-init", "istio-proxy", "linkerd-init", "linkerd-proxy"]
-            .into_iter()
-            .any(has)
-        {
-            return Ok(());
-        }
-        let [init, proxy, image] = if self.chance(1, 2)? {
-            [
-                "istio-init",
-                "istio-proxy",
-                "docker.io/istio/proxyv2:1.27.1",
-            ]
-        } else {
-            [
-                "linkerd-init",
-                "linkerd-proxy",
-                "cr.l5d.io/linkerd/proxy:edge-26.9.1",
-            ]
-        };
-        let container = |name: &str| {
-            json!({
-                "name": name, "image": image, "imagePullPolicy": "IfNotPresent",
-                "args": ["proxy"], "securityContext": {"runAsUser": 1337},
-                "resources": {"requests": {"cpu": "10m", "memory": "40Mi"}},
-            })
-        };
-        let mut sidecar = container(proxy);
-        let is_native = self.chance(1, 2)?;
-        if is_native {
-            sidecar["restartPolicy"] = "Always".into();
-        }
-        let mut put = |list: &str, index: usize, container: Value| {
-            if !spec[list].is_array() {
-                spec[list] = json!([]);
+    /// A Pod of the corpus, with the images of some of its containers changed, and sometimes with the
+    /// containers and volumes of a generated Pod.
+    pub(super) fn mixed_with_corpus(
+        &mut self,
+        generated: &Value,
+        images: &[&str],
+    ) -> Result<Value> {
+        let mut pod = self.0.choose(&CORPUS)?.clone();
+        for list in ["initContainers", "containers"] {
+            for container in elements_mut(&mut pod["spec"], list) {
+                if self.chance(1, 3)? {
+                    let image = self.image(images)?;
+                    if let Some(policy) = self.pull_policy(&image)? {
+                        container["imagePullPolicy"] = policy;
+                    }
+                    container["image"] = image;
+                }
             }
-            if let Some(list) = spec[list].as_array_mut() {
-                list.insert(index.min(list.len()), container);
+        }
+        if self.chance(1, 2)? {
+            for list in ["initContainers", "containers", "volumes"] {
+                let mut merged = elements(&pod["spec"], list).to_vec();
+                for entry in elements(&generated["spec"], list) {
+                    if named(&merged, &entry["name"]).is_none() {
+                        merged.push(entry.clone());
+                    }
+                }
+                if !merged.is_empty() {
+                    pod["spec"][list] = merged.into();
+                }
             }
-        };
-        let has_init = self.chance(3, 4)?;
-        // A classic sidecar comes first or last; a native one comes before the Pod's own containers.
-        let index = if self.chance(1, 2)? { usize::MAX } else { 0 };
-        if is_native {
-            put("initContainers", 0, sidecar);
-        } else {
-            put("containers", index, sidecar);
         }
-        if has_init {
-            put("initContainers", 0, container(init));
-        }
-        Ok(())
+        Ok(pod)
     }
 }
+
+/// The Pods of the corpus.
+static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let requests = samples().into_iter().map(|sample| sample.request);
+    requests
+        .filter(|request| request["kind"]["kind"] == "Pod")
+        .map(|mut request| request["object"].take())
+        .collect()
+});
 
 /// Appends an entry to a list of a container, which may be missing or null.
 fn push_to(container: &mut Value, list: &str, entry: Value) {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
+use crate::events::Mesh;
 
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
@@ -31,6 +32,13 @@ impl Source<'_> {
         let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": metadata});
         if is_pod {
             object["spec"] = spec;
+            if self.chance(1, 6)? {
+                object = self.mixed_with_corpus(&object, images)?;
+            }
+            if self.chance(1, 12)? {
+                // A mesh injected its containers before this policy saw the Pod.
+                self.0.choose(&Mesh::ALL)?.inject(&mut object);
+            }
             if self.chance(1, 8)? {
                 object["status"] = self.status(&object["spec"])?;
             }
@@ -196,48 +204,5 @@ impl Source<'_> {
             *value = broken;
         }
         Ok(())
-    }
-}
-
-/// The object that `kubectl apply` sends for a manifest that was applied before: the manifest's
-/// fields over the stored object's. Fields and entries that the manifest doesn't have stay.
-#[must_use]
-pub fn applied_again(manifest: &Value, stored: &Value) -> Value {
-    merged("", manifest, stored)
-}
-
-fn merged(key: &str, manifest: &Value, stored: &Value) -> Value {
-    match (manifest, stored) {
-        (Value::Object(written), Value::Object(kept)) => {
-            let mut result = kept.clone();
-            for (key, value) in written {
-                // `null` and `""` are not set, and the API server fills them in again.
-                if !value.is_null() && value != "" {
-                    let kept = kept.get(key).unwrap_or(&Value::Null);
-                    result.insert(key.clone(), merged(key, value, kept));
-                }
-            }
-            result.into()
-        }
-        (Value::Array(written), Value::Array(kept)) => {
-            // The merge keys of Kubernetes' types (`patchMergeKey` in its API).
-            let merge_key = match key {
-                "containers" | "initContainers" | "volumes" | "env" => "name",
-                "volumeMounts" => "mountPath",
-                "volumeDevices" => "devicePath",
-                _ => return manifest.clone(),
-            };
-            let same = |one: &Value, other: &Value| one.get(merge_key) == other.get(merge_key);
-            let find = |list: &[Value], entry: &Value| {
-                list.iter().find(|other| same(other, entry)).cloned()
-            };
-            let both = kept.iter().map(|entry| match find(written, entry) {
-                Some(written) => merged("", &written, entry),
-                None => entry.clone(),
-            });
-            let new = written.iter().filter(|entry| find(kept, entry).is_none());
-            both.chain(new.cloned()).collect()
-        }
-        _ => manifest.clone(),
     }
 }

@@ -1,0 +1,380 @@
+//! Every Pod of the corpus, with the settings of every example and every event in the Pod's life, is
+//! held to the promises. This policy runs as a crate, compiled for this machine.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::Native;
+use consistent_pull_policy_spec::corpus::{
+    Known, KnownFailure, create_request, examples, fill_in_defaults, manifests, samples,
+};
+use consistent_pull_policy_spec::events::{Event, Mesh};
+use consistent_pull_policy_spec::generate::{Answers, Case};
+use consistent_pull_policy_spec::promises::{ALL, broken_promises};
+use consistent_pull_policy_spec::validity::faults;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+/// All failures, with their details.
+fn failures() -> Vec<(KnownFailure, String)> {
+    let mut failures = Vec::new();
+    for example in examples() {
+        for sample in samples() {
+            if !example.selects(&sample.request["object"]) {
+                continue;
+            }
+            let case = Case {
+                request: sample.request.clone(),
+                settings: example.settings.clone(),
+                answers: Answers::default(),
+            };
+            for event in Event::ALL {
+                let place = format!("{}, {}, {}", sample.file, example.file, event.name());
+                let broken = broken_promises(&Native, &case, event);
+                let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
+                for one in broken {
+                    let failure = KnownFailure {
+                        promise: one.promise.to_owned(),
+                        pod: sample.file.clone(),
+                        settings: example.file.clone(),
+                        event: event.name().to_owned(),
+                    };
+                    failures.push((failure, one.details));
+                }
+            }
+        }
+    }
+    failures
+}
+
+/// `UPDATE_KNOWN=1` writes what fails today into `test_data/pods/known.yaml`. Otherwise an unlisted
+/// case that fails is an error, and a listed case that passes is one too.
+#[test]
+fn the_corpus_keeps_the_promises_apart_from_the_known_failures() {
+    let failures = failures();
+    let found: BTreeSet<KnownFailure> = failures.iter().map(|(one, _)| one.clone()).collect();
+    let mut known = Known::read();
+    if std::env::var_os("UPDATE_KNOWN").is_some() {
+        known.corpus = found;
+        known.write().expect("the file of the known failures");
+        return;
+    }
+    let new: Vec<String> = failures
+        .iter()
+        .filter(|(one, _)| !known.corpus.contains(one))
+        .map(|(one, details)| {
+            let (pod, settings, event) = (&one.pod, &one.settings, &one.event);
+            format!("{}: {pod}, {settings}, {event}\n    {details}", one.promise)
+        })
+        .collect();
+    let gone: Vec<&KnownFailure> = known.corpus.difference(&found).collect();
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "cases that fail and are not known:\n{}\nknown failures that pass, to be taken off the list \
+         with UPDATE_KNOWN=1:\n{gone:#?}",
+        new.join("\n"),
+    );
+}
+
+#[test]
+fn known_failures_name_promises_and_events_that_there_are() {
+    let known = Known::read();
+    let events: Vec<&str> = Event::ALL.into_iter().map(Event::name).collect();
+    for one in &known.corpus {
+        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
+        assert!(events.contains(&one.event.as_str()), "{one:?}");
+    }
+    for one in &known.random {
+        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
+    }
+}
+
+/// The members of `value` that `typed` lost.
+fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
+    match (value, typed) {
+        (Value::Object(members), Value::Object(of_type)) => {
+            for (key, member) in members {
+                let path = format!("{path}.{key}");
+                match of_type.get(key) {
+                    Some(typed) => lost(member, typed, &path, found),
+                    None => found.push(path),
+                }
+            }
+        }
+        (Value::Array(elements), Value::Array(of_type)) => {
+            for (index, (element, typed)) in elements.iter().zip(of_type).enumerate() {
+                lost(element, typed, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A mistyped field would be no field of Kubernetes at all.
+#[test]
+fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
+    for (file, manifest) in manifests() {
+        let pod: Pod = serde_json::from_value(manifest.clone())
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let typed = serde_json::to_value(&pod).expect("a Pod is JSON");
+        let mut fields = Vec::new();
+        lost(&manifest, &typed, "", &mut fields);
+        assert!(fields.is_empty(), "{file}: Kubernetes has no {fields:?}");
+    }
+}
+
+#[test]
+fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
+    for sample in samples() {
+        let is_pod = sample.request["kind"]["kind"] == "Pod";
+        let object = &sample.request["object"];
+        let pod = if is_pod {
+            object
+        } else {
+            &object["spec"]["template"]
+        };
+        assert_eq!(faults(pod), [], "{}", sample.file);
+        let meshes = Event::ALL.into_iter().filter_map(|event| match event {
+            Event::InjectedBefore(mesh) => Some(mesh),
+            _ => None,
+        });
+        for mesh in meshes {
+            let mut pod = pod.clone();
+            mesh.inject(&mut pod);
+            assert_eq!(faults(&pod), [], "{} with {mesh:?}", sample.file);
+        }
+    }
+}
+
+/// A Pod that no rule of the oracle refuses.
+fn valid_pod() -> Value {
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "p",
+            "annotations": {"container.apparmor.security.beta.kubernetes.io/check": "runtime/default"},
+        },
+        "spec": {
+            "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+            "initContainers": [{
+                "name": "check",
+                "image": "a:1",
+                "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}},
+            }],
+            "containers": [{
+                "name": "app",
+                "image": "a:1",
+                "env": [{"name": "CPU", "valueFrom": {"resourceFieldRef": {
+                    "containerName": "check", "resource": "requests.cpu",
+                }}}],
+                "resources": {"claims": [{"name": "gpu"}]},
+                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                "volumeDevices": [{"name": "d", "devicePath": "/dev/d"}],
+            }],
+            "volumes": [
+                {"name": "v", "image": {"reference": "b:1"}},
+                {"name": "d", "persistentVolumeClaim": {"claimName": "d"}},
+            ],
+        },
+    });
+    fill_in_defaults(&mut pod);
+    pod
+}
+
+/// Each row changes a valid Pod in one place, and exactly this place has a fault then.
+#[test]
+fn the_oracle_finds_each_kind_of_fault() {
+    assert_eq!(faults(&valid_pod()), []);
+    let long = "x".repeat(64);
+    let mount = json!({"name": "v", "mountPath": "/v"});
+    let rows: [(&str, Value, &str); 25] = [
+        (
+            "/spec/containers/0/name",
+            "App".into(),
+            "spec.containers[0].name",
+        ),
+        (
+            "/spec/containers/0/name",
+            long.clone().into(),
+            "spec.containers[0].name",
+        ),
+        (
+            "/spec/containers/0/name",
+            "check".into(),
+            "spec.initContainers[0].name",
+        ),
+        (
+            "/spec/containers/0/image",
+            "".into(),
+            "spec.containers[0].image",
+        ),
+        (
+            "/spec/containers/0/image",
+            " a:1".into(),
+            "spec.containers[0].image",
+        ),
+        (
+            "/spec/initContainers/0/livenessProbe",
+            json!({}),
+            "spec.initContainers[0].livenessProbe",
+        ),
+        (
+            "/spec/initContainers",
+            json!([]),
+            "metadata.annotations[container.apparmor.security.beta.kubernetes.io/check]",
+        ),
+        (
+            "/spec/initContainers",
+            json!([]),
+            "spec.containers[0].env[0]",
+        ),
+        ("/spec/volumes/0/name", long.into(), "spec.volumes[0].name"),
+        ("/spec/volumes/0/name", "d".into(), "spec.volumes[1].name"),
+        (
+            "/spec/volumes/0/image/reference",
+            "".into(),
+            "spec.volumes[0].image.reference",
+        ),
+        ("/spec/volumes/0/emptyDir", json!({}), "spec.volumes[0]"),
+        (
+            "/spec/volumes/0/name",
+            "w".into(),
+            "spec.containers[0].volumeMounts[0].name",
+        ),
+        (
+            "/spec/containers/0/volumeMounts/0/mountPath",
+            "".into(),
+            "spec.containers[0].volumeMounts[0].mountPath",
+        ),
+        (
+            "/spec/containers/0/volumeMounts/0/mountPath",
+            "/dev/d".into(),
+            "spec.containers[0].volumeMounts[0].mountPath",
+        ),
+        (
+            "/spec/containers/0/volumeMounts/0/name",
+            "d".into(),
+            "spec.containers[0].volumeMounts[0].name",
+        ),
+        (
+            "/spec/containers/0/volumeMounts",
+            json!([mount, mount]),
+            "spec.containers[0].volumeMounts[1].mountPath",
+        ),
+        (
+            "/spec/containers/0/volumeDevices/0/name",
+            "v".into(),
+            "spec.containers[0].volumeDevices[0].name",
+        ),
+        (
+            "/spec/containers/0/resources/claims/0/name",
+            "tpu".into(),
+            "spec.containers[0].resources.claims[0]",
+        ),
+        (
+            "/spec/initContainers/0/resources/requests/cpu",
+            "1.5".into(),
+            "spec.initContainers[0].resources.requests.cpu",
+        ),
+        (
+            "/spec/initContainers/0/resources/limits/cpu",
+            "3".into(),
+            "spec.initContainers[0].resources.limits.cpu",
+        ),
+        (
+            "/spec/containers/0/resources/requests",
+            json!({"cpu": "1100m"}),
+            "spec.resources.requests.cpu",
+        ),
+        ("/spec/os", json!({"name": "linux"}), ""),
+        (
+            "/metadata/annotations/large",
+            "x".repeat(300_000).into(),
+            "metadata.annotations",
+        ),
+        (
+            "/spec/containers/0/args",
+            json!(["x".repeat(1_600_000)]),
+            ".",
+        ),
+    ];
+    for (pointer, value, path) in rows {
+        let mut pod = valid_pod();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        match pod.pointer_mut(parent).expect("the parent is there") {
+            Value::Array(list) => list[key.parse::<usize>().expect("an index")] = value,
+            object => object[key] = value,
+        }
+        let paths: Vec<String> = faults(&pod).into_iter().map(|fault| fault.path).collect();
+        match path {
+            "" => assert!(paths.is_empty(), "{pointer}: {paths:?}"),
+            "." => assert_eq!(paths, [""], "{pointer}"),
+            _ => assert!(
+                paths.iter().any(|found| found == path),
+                "{pointer}: {paths:?}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn linux_fields_are_faults_in_a_windows_pod() {
+    let pod = |os: &str, context: Value| {
+        let mut pod = json!({"spec": {
+            "os": {"name": os},
+            "containers": [{"name": "app", "image": "a:1", "securityContext": context}],
+        }});
+        fill_in_defaults(&mut pod);
+        pod
+    };
+    let of_linux = json!({"capabilities": {"drop": ["ALL"]}});
+    let of_windows = json!({"windowsOptions": {"runAsUserName": "u"}});
+    assert_eq!(faults(&pod("linux", of_linux.clone())), []);
+    assert_eq!(faults(&pod("windows", of_windows.clone())), []);
+    assert_eq!(faults(&pod("windows", of_linux)).len(), 1);
+    assert_eq!(faults(&pod("linux", of_windows)).len(), 1);
+}
+
+/// The proxies of Istio and Linkerd are where their injectors put them.
+#[test]
+fn a_mesh_injects_its_containers_where_it_is_documented() {
+    let mut pod = json!({
+        "metadata": {"name": "p"},
+        "spec": {
+            "initContainers": [{"name": "own", "image": "a:1"}],
+            "containers": [{"name": "app", "image": "a:1"}],
+        },
+    });
+    fill_in_defaults(&mut pod);
+    let request = create_request(pod);
+    let names = |mesh: Mesh| {
+        let mut pod = request["object"].clone();
+        mesh.inject(&mut pod);
+        let of = |list: &str| -> Vec<String> {
+            let list = pod["spec"][list].as_array().expect("a list").iter();
+            list.map(|one| one["name"].as_str().expect("a name").to_owned())
+                .collect()
+        };
+        (of("initContainers").join(" "), of("containers").join(" "))
+    };
+    let expected = |init: &str, app: &str| (init.to_owned(), app.to_owned());
+    assert_eq!(
+        names(Mesh::IstioNativeSidecar),
+        expected("istio-init istio-proxy own", "app")
+    );
+    assert_eq!(
+        names(Mesh::IstioSidecar),
+        expected("own istio-init", "app istio-proxy")
+    );
+    assert_eq!(
+        names(Mesh::LinkerdNativeSidecar),
+        expected("linkerd-init linkerd-proxy own", "app")
+    );
+    assert_eq!(
+        names(Mesh::LinkerdSidecar),
+        expected("own linkerd-init", "linkerd-proxy app")
+    );
+}
