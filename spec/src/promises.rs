@@ -45,6 +45,8 @@ pub const COMMAND: &str = "an-added-check-has-a-command";
 pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
 /// "a copy of the Pod's last image check … whose AppArmor profile is not an annotation"
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
+/// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
+pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
 /// "Windows Pods get nothing added or replaced."
 pub const WINDOWS: &str = "windows-pods-get-nothing-added";
 /// A quota that admits the Pod that came in admits the Pod that goes out.
@@ -70,7 +72,7 @@ pub const MISSING_IMAGE: &str = "an-audit-names-the-missing-image";
 pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 
 /// All promises.
-pub const ALL: [&str; 21] = [
+pub const ALL: [&str; 22] = [
     VALID,
     SERVICE,
     MINIMAL,
@@ -81,6 +83,7 @@ pub const ALL: [&str; 21] = [
     COMMAND,
     COPIED_FIELDS,
     APPARMOR,
+    SIZE,
     WINDOWS,
     QUOTA,
     POD_SECURITY,
