@@ -46,6 +46,8 @@ pub const COMMAND: &str = "an-added-check-has-a-command";
 pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
 /// "a copy of the Pod's last image check … whose AppArmor profile is not an annotation"
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
+/// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
+pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
 /// "Windows Pods get nothing added or replaced."
 pub const WINDOWS: &str = "windows-pods-get-nothing-added";
 /// A quota that admits the Pod that came in admits the Pod that goes out.
@@ -85,6 +87,7 @@ pub const ALL: [&str; 22] = [
     COMMAND,
     COPIED_FIELDS,
     APPARMOR,
+    SIZE,
     WINDOWS,
     QUOTA,
     POD_SECURITY,

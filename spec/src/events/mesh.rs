@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::elements;
+use crate::validity::windows::is_windows;
 
 /// A mesh, with the form of its proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +36,9 @@ impl Mesh {
         Self::LinkerdSidecar,
     ];
 
-    /// Injects the containers into a Pod. A Pod that has containers of this mesh stays as it is, and
-    /// so does a Pod in the host's network.
+    /// Injects the containers into a Pod. A Pod that has a proxy of this mesh stays as it is, and so
+    /// does a Pod in the host's network. A Windows Pod stays as it is too: the proxies are programs
+    /// for Linux.
     pub fn inject(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         let proxy_name = match self {
@@ -48,7 +50,7 @@ impl Mesh {
                 .iter()
                 .any(|one| one["name"] == proxy_name)
         });
-        if is_injected || spec["hostNetwork"] == true {
+        if is_injected || spec["hostNetwork"] == true || is_windows(spec) {
             return;
         }
         let mut init_containers = elements(spec, "initContainers").to_vec();

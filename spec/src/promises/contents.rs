@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    APPARMOR, BrokenPromise, COMMAND, COPIED_FIELDS, MINIMAL, POD_SECURITY, QUOTA, SERVICE, VALID,
-    WINDOWS, minimal,
+    APPARMOR, BrokenPromise, COMMAND, COPIED_FIELDS, MINIMAL, POD_SECURITY, QUOTA, SERVICE, SIZE,
+    VALID, WINDOWS, minimal,
 };
 use crate::events::{CONTAINER_LISTS, Event, elements, named};
 use crate::settings::Settings;
@@ -90,6 +90,7 @@ pub(super) fn broken(
         return broken;
     }
     check(VALID, newly(&faults(before), &faults(after)));
+    check(SIZE, large_addition(before, after));
     check(SERVICE, lowered_service(before, after, settings));
     let (spec_before, spec_after) = (&before["spec"], &after["spec"]);
     match event {
@@ -141,6 +142,15 @@ fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Opt
     });
     let is_excused = is_operators && is != QualityOfService::BestEffort;
     (is < was && !is_excused).then(|| format!("{was:?} became {is:?}"))
+}
+
+/// A mebibyte, and what other rules write besides: the record, pull policies and digests.
+const ADDED_MAX: usize = 1024 * 1024 + 64 * 1024;
+
+fn large_addition(before: &Value, after: &Value) -> Option<String> {
+    let size = |object: &Value| object.to_string().len();
+    let added = size(after).saturating_sub(size(before));
+    (added > ADDED_MAX).then(|| format!("{added} bytes were added"))
 }
 
 fn without_command(check: &Value) -> Option<String> {
