@@ -76,7 +76,7 @@ pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 pub const MODES: &str = "the-modes-find-the-same";
 
 /// All promises.
-pub const ALL: [&str; 22] = [
+pub const ALL: [&str; 23] = [
     VALID,
     SERVICE,
     MINIMAL,

@@ -14,7 +14,7 @@ use consistent_pull_policy_spec::events::Event;
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
 use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};
 use consistent_pull_policy_spec::traits::{names, traits};
-use k8s_openapi::api::core::v1::Pod;
+use serde_json::Value;
 
 /// The number of cases in `make test`. The list of known failures is made from as many.
 const CASES: u64 = 12_000;
@@ -38,13 +38,28 @@ fn event(number: u64) -> Event {
     }
 }
 
-/// The promises that a case breaks. Events other than the creation happen to Pods that Kubernetes can
-/// read and that are not being deleted.
+/// Whether every container and volume of a Pod is an object.
+fn has_shape_of_pod(object: &Value) -> bool {
+    let lists = [
+        "containers",
+        "initContainers",
+        "ephemeralContainers",
+        "volumes",
+    ];
+    object["spec"].is_object()
+        && lists.iter().all(|list| match &object["spec"][*list] {
+            Value::Null => true,
+            Value::Array(entries) => entries.iter().all(Value::is_object),
+            _ => false,
+        })
+}
+
+/// The promises that a case breaks. Events other than the creation happen to Pods without a broken
+/// shape that are not being deleted.
 fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
     let object = &case.request["object"];
     let is_alive = object["metadata"]["deletionTimestamp"].is_null();
-    let is_pod = || serde_json::from_value::<Pod>(object.clone()).is_ok();
-    if event != Event::Created && !(is_alive && is_pod()) {
+    if event != Event::Created && !(is_alive && has_shape_of_pod(object)) {
         return Vec::new();
     }
     broken_promises(&Native, case, event).unwrap_or_else(|problem| {
