@@ -184,7 +184,11 @@ pub fn applied_again(create: &Value, stored: &Value) -> Value {
             let name = container["name"].clone();
             if let Some(written) = named(elements(manifest, list), &name) {
                 for key in ["image", "imagePullPolicy"] {
-                    container[key] = written[key].clone();
+                    // The API server fills in a field that is not set, as it did at CREATE.
+                    let is_set = !written[key].is_null() && written[key] != "";
+                    if is_set {
+                        container[key] = written[key].clone();
+                    }
                 }
             }
         }

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use crate::pod::{Event, List, Pod, field};
 use crate::request::Row;
 
-pub use crate::policy::{Policy, server_default};
+pub use crate::policy::{PullPolicy, server_default};
 pub use crate::settings::Settings;
 pub use crate::verdict::{Change, FailedLookup, Failure, Finding, Record, Repair, Verdict, Weight};
 
@@ -141,7 +141,7 @@ fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
                 .reference(finding.place)
                 .is_some_and(|image| !pod.settings.forbids_always(&image));
             is_allowed
-                && pod.places[finding.place].policy_before() == policy::Policy::Always
+                && pod.places[finding.place].policy_before() == policy::PullPolicy::Always
                 && pod.may_be_pulled_first(finding.place)
         }
         _ => false,

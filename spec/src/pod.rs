@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::image::{Reference, is_image_id};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::settings::Settings;
 use crate::verdict::{FailedLookup, Finding};
 
@@ -59,7 +59,7 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) image: String,
     /// An unset policy is what the API server would write.
-    pub(crate) policy: Policy,
+    pub(crate) policy: PullPolicy,
     /// What came in; `None` for a check that was added.
     pub(crate) came_in: Option<CameIn>,
     pub(crate) is_sidecar: bool,
@@ -85,12 +85,12 @@ pub(crate) struct CameIn {
     pub(crate) index: usize,
     pub(crate) image: Value,
     pub(crate) policy: Value,
-    pub(crate) effective: Policy,
+    pub(crate) effective: PullPolicy,
 }
 
 impl Place {
     /// The policy that came in, or that the API server writes.
-    pub(crate) fn policy_before(&self) -> Policy {
+    pub(crate) fn policy_before(&self) -> PullPolicy {
         let came_in = self.came_in.as_ref();
         came_in.map_or(self.policy, |came_in| came_in.effective)
     }
@@ -356,7 +356,7 @@ impl Pod<'_> {
     /// **Decided\***: the copy doesn't know which tag and which other reference were the same image. It
     /// is lenient where an answer may have shown a check that is strong enough, or an init container
     /// that covers the image. It is lenient nowhere else.
-    fn may_be_joined(&self, place: usize) -> Option<(Option<Policy>, Option<Policy>)> {
+    fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
         let alike: Vec<usize> = self
             .examined()
             .into_iter()
@@ -386,13 +386,13 @@ impl Pod<'_> {
 
     /// "accepts whatever [the first copy] may have left": whether an answer to it may have shown that a
     /// check of the image is strong enough.
-    pub(crate) fn may_be_checked(&self, place: usize, need: Policy) -> bool {
+    pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, _)| checks >= Some(need))
     }
 
     /// The same: whether it may have shown that the image is covered.
-    pub(crate) fn may_be_covered(&self, place: usize, need: Policy) -> bool {
+    pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
@@ -462,7 +462,7 @@ impl Pod<'_> {
     /// **Decided**: `UseCached` never excuses a check with `Never`.
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
         self.is_lenient
-            && self.places[place].policy_before() == Policy::IfNotPresent
+            && self.places[place].policy_before() == PullPolicy::IfNotPresent
             && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
             && self.is_looked_up(place)
             && self.reference(place).is_some_and(|image| {

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 type HasTrait = fn(&Subject<'_>) -> bool;
 
 /// All traits, each with its test.
-const TRAITS: [(&str, HasTrait); 22] = [
+const TRAITS: [(&str, HasTrait); 23] = [
     ("windows-by-node-selector", |subject| {
         subject.is_silent_about_os() && subject.selects_windows()
     }),
@@ -96,6 +96,11 @@ const TRAITS: [(&str, HasTrait); 22] = [
         elements(&subject.pod["spec"], "volumes")
             .iter()
             .any(|volume| volume["image"].is_object())
+    }),
+    ("check-volume-that-this-policy-adds", |subject| {
+        let settings = subject.settings;
+        let adds = settings.coverage() == "Fix" || settings.replace_existing();
+        adds && (settings.as_image_volume() || settings.template().is_none())
     }),
     ("status", |subject| subject.pod["status"].is_object()),
     ("many-annotations", |subject| {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
-use crate::events::Mesh;
+use crate::events::{Mesh, elements};
 
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
@@ -37,7 +37,13 @@ impl Source<'_> {
             }
             if self.chance(1, 12)? {
                 // A mesh injected its containers before this policy saw the Pod.
-                self.0.choose(&Mesh::ALL)?.inject(&mut object);
+                let mesh = self.0.choose(&Mesh::ALL)?;
+                let mut injected = object.clone();
+                mesh.inject(&mut injected);
+                // No API server lets in two containers of a name.
+                if has_unique_names(&injected) {
+                    object = injected;
+                }
             }
             if self.chance(1, 8)? {
                 object["status"] = self.status(&object["spec"])?;
@@ -205,4 +211,16 @@ impl Source<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the init containers and the app containers have names of their own in their lists.
+fn has_unique_names(pod: &Value) -> bool {
+    ["initContainers", "containers"].iter().all(|list| {
+        let names: Vec<&Value> = elements(&pod["spec"], list)
+            .iter()
+            .map(|one| &one["name"])
+            .collect();
+        let repeats = |index: usize| names[..index].contains(&names[index]);
+        !(0..names.len()).any(repeats)
+    })
 }

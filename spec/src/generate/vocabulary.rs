@@ -47,7 +47,7 @@ pub(super) const SUFFIXES: [&str; 7] = [
     ":1.29-alpine",
     ":Latest",
 ];
-pub(super) const BAD_IMAGES: [&str; 12] = [
+pub(super) const BAD_IMAGES: [&str; 13] = [
     "",
     "NGINX",
     "$(IMG)",
@@ -60,6 +60,7 @@ pub(super) const BAD_IMAGES: [&str; 12] = [
     "sha256:abc",
     "1111111111111111111111111111111111111111111111111111111111111111",
     "ngi nx",
+    "  ",
 ];
 /// Image patterns that settings may have. `"*"` is the first, because `exempt.images` leaves it out.
 pub(super) const IMAGE_PATTERNS: [&str; 26] = [

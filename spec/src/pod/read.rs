@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{CameIn, Event, List, Lookups, Place, Pod};
 use crate::image::{Reference, is_image_id};
-use crate::policy::{Policy, server_default};
+use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
 impl<'a> Pod<'a> {
@@ -95,7 +95,7 @@ pub(super) fn read_place(
         // "`""` and `null` count as not set" (facts)
         None | Some("") => server_default(&image),
         // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
-        Some(text) => Policy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
+        Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
     };
     let mut mounts = Vec::new();
     match entry.get("volumeMounts") {

@@ -89,16 +89,26 @@ pub(super) fn broken(
     if !is_pod {
         return broken;
     }
-    check(VALID, newly(&faults(before), &faults(after)));
+    // The check template is the operator's. It is kept as written, with its mounts and resources.
+    let template = settings.template();
+    if template.is_none_or(|template| has_volumes_of(&before["spec"], template)) {
+        check(VALID, newly(&faults(before), &faults(after)));
+    }
     check(SIZE, large_addition(before, after));
     check(SERVICE, lowered_service(before, after, settings));
     let (spec_before, spec_after) = (&before["spec"], &after["spec"]);
+    let of_template = with_template_alone(settings);
+    let template_passes = |faults: fn(&Value) -> Vec<Fault>| {
+        of_template
+            .as_ref()
+            .is_none_or(|spec| faults(spec).is_empty())
+    };
     match event {
-        Event::ResourceQuota => check(
+        Event::ResourceQuota if template_passes(quota_faults) => check(
             QUOTA,
             newly(&quota_faults(spec_before), &quota_faults(spec_after)),
         ),
-        Event::PodSecurityRestricted => check(
+        Event::PodSecurityRestricted if template_passes(restricted_faults) => check(
             POD_SECURITY,
             newly(
                 &restricted_faults(spec_before),
@@ -122,6 +132,19 @@ pub(super) fn broken(
         check(WINDOWS, Some(format!("added {names:?}")));
     }
     broken
+}
+
+/// Whether a Pod has the volumes that the check template mounts.
+fn has_volumes_of(spec: &Value, template: &Value) -> bool {
+    let volumes = elements(spec, "volumes");
+    let mut mounts = elements(template, "volumeMounts").iter();
+    mounts.all(|mount| named(volumes, &mount["name"]).is_some())
+}
+
+/// A Pod spec with the check template as its only container.
+fn with_template_alone(settings: Settings<'_>) -> Option<Value> {
+    let template = settings.template()?;
+    Some(serde_json::json!({"containers": [template]}))
 }
 
 /// The faults of an object whose first form had none.

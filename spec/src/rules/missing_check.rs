@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::pod::{List, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
 
@@ -56,8 +56,8 @@ fn is_asked_for(pod: &Pod) -> bool {
 
 /// The images, as they are written, that are not covered: the first container that needs most, and
 /// the strength that it needs.
-fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
-    let mut found: Vec<(usize, Policy)> = Vec::new();
+fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
+    let mut found: Vec<(usize, PullPolicy)> = Vec::new();
     for container in pod.guarded() {
         let of_its_image = |other: &usize| {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
@@ -97,7 +97,7 @@ pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
 }
 
 /// "the strength that its containers need"
-pub(crate) fn need(pod: &Pod, container: usize) -> Policy {
+pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
     pod.guarded()
         .into_iter()
         .filter(|&other| {
@@ -120,7 +120,7 @@ pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
 
 /// "add `imagecheck-N` (first name prefix, first free N) with the image and the strength that its
 /// containers need"
-fn add(pod: &mut Pod, container: usize, need: Policy) {
+fn add(pod: &mut Pod, container: usize, need: PullPolicy) {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
     let last_check = pod
@@ -176,7 +176,7 @@ fn add_container(
     like: Value,
     name: &str,
     image: &str,
-    policy: Policy,
+    policy: PullPolicy,
 ) {
     let mut container = like;
     container["name"] = name.into();

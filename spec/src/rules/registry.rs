@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Registry;
 use crate::image::Reference;
 use crate::pod::{Event, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::rules::platform;
 use crate::verdict::{FailedLookup, Failure, Repair, Weight};
 
@@ -121,7 +121,7 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
 fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     let places = places_of(pod, normalised).into_iter();
     places
-        .filter(|&place| pod.places[place].policy != Policy::Never)
+        .filter(|&place| pod.places[place].policy != PullPolicy::Never)
         .collect()
 }
 
@@ -229,20 +229,20 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     pod.places[place].image.clone_from(&to);
     pod.places[place].image_rule = "registry";
     // "never a change of `imagePullPolicy`" at UPDATE of a Pod; "`Pin` leaves `Never`"
-    if pod.event != Event::PodUpdate && pod.places[place].policy != Policy::Never {
+    if pod.event != Event::PodUpdate && pod.places[place].policy != PullPolicy::Never {
         let is_required = pod
             .reference(place)
             .is_some_and(|image| pod.settings.requires_always(&image));
         let policy = if is_required {
-            Policy::Always
+            PullPolicy::Always
         } else {
-            Policy::IfNotPresent
+            PullPolicy::IfNotPresent
         };
         if pod.places[place].policy != policy {
             // **Decided**: `Pin` changes the image and the pull policy. That is one finding, on the
             // image.
             pod.findings
-                .retain(|finding| finding.repair != Repair::Policy(place));
+                .retain(|finding| finding.repair != Repair::PullPolicy(place));
         }
         pod.set_policy("registry", place, policy, false);
     }
@@ -288,10 +288,10 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
             // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
             // `Always` only"
             "UseCached"
-                if pod.places[place].policy == Policy::Always
+                if pod.places[place].policy == PullPolicy::Always
                     && !pod.settings.requires_always(image) =>
             {
-                pod.set_policy("registry", place, Policy::IfNotPresent, true);
+                pod.set_policy("registry", place, PullPolicy::IfNotPresent, true);
             }
             _ => {}
         }

@@ -3,12 +3,12 @@
 
 use crate::image::Reference;
 use crate::pod::Pod;
-use crate::policy::{Policy, server_default};
+use crate::policy::{PullPolicy, server_default};
 use crate::rules::{default, missing_check};
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
-    let came_with: Vec<Policy> = pod.places.iter().map(|place| place.policy).collect();
+    let came_with: Vec<PullPolicy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
     // **Decided**: the containers whose checks are written alike come first. A check that is raised for
     // them may be strong enough for the others.
@@ -29,9 +29,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         let path = pod.policy_path(check);
         // docs/rules.md, *weak-check*, "No repair"
         let (expected, repair) = if refused.contains(&check) {
-            (Policy::Always, Repair::None)
+            (PullPolicy::Always, Repair::None)
         } else if from != to {
-            (to, Repair::Policy(check))
+            (to, Repair::PullPolicy(check))
         } else {
             continue;
         };
@@ -95,7 +95,8 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     // with the same digest are one image, and a pattern can name only one of them.
     let may_pull = |check: &usize| {
         let image = pod.reference(*check);
-        need != Policy::Always || !image.is_some_and(|image| pod.settings.forbids_always(&image))
+        need != PullPolicy::Always
+            || !image.is_some_and(|image| pod.settings.forbids_always(&image))
     };
     let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
         refused.push(first);
@@ -112,7 +113,7 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
 ///
 /// **Decided**: a check that is raised or added gets the strength that its containers need, or the
 /// default that would reach it in the next run.
-pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
+pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
     // A default reaches what the API server could have written.
     let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
@@ -121,14 +122,14 @@ pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
         // What *disallowed-policy* would make of it; "set `IfNotPresent` on the containers and their
         // checks".
         if pod.settings.requires_always(&image) {
-            policy = Policy::Always;
+            policy = PullPolicy::Always;
         } else if pod.settings.forbids_always(&image)
             || pod.lookups.cached.contains(&image.normalised())
         {
-            policy = policy.min(Policy::IfNotPresent);
+            policy = policy.min(PullPolicy::IfNotPresent);
         }
         if pod.settings.forbids_never(&image) {
-            policy = policy.max(Policy::IfNotPresent);
+            policy = policy.max(PullPolicy::IfNotPresent);
         }
     }
     policy.max(need)
