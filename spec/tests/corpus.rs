@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use common::Native;
 use consistent_pull_policy_spec::corpus::{
-    Known, KnownFailure, create_request, examples, fill_in_defaults, manifests, samples,
+    Known, KnownFailure, Sample, create_request, examples, fill_in_defaults, manifests, samples,
 };
+use consistent_pull_policy_spec::differential::check;
 use consistent_pull_policy_spec::events::{Event, Mesh};
 use consistent_pull_policy_spec::generate::{Answers, Case};
 use consistent_pull_policy_spec::promises::{ALL, broken_promises};
@@ -16,36 +17,70 @@ use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
+/// Every request of the corpus under the settings of every example that selects it, with the name of
+/// the example.
+fn cases() -> Vec<(String, Sample, Case)> {
+    let samples = samples();
+    let mut cases = Vec::new();
+    for example in examples() {
+        for sample in &samples {
+            if example.selects(&sample.request["object"]) {
+                let case = Case {
+                    request: sample.request.clone(),
+                    settings: example.settings.clone(),
+                    answers: Answers::default(),
+                };
+                cases.push((example.file.clone(), sample.clone(), case));
+            }
+        }
+    }
+    cases
+}
+
 /// All failures, with their details.
 fn failures() -> Vec<(KnownFailure, String)> {
     let mut failures = Vec::new();
-    for example in examples() {
-        for sample in samples() {
-            if !example.selects(&sample.request["object"]) {
-                continue;
-            }
-            let case = Case {
-                request: sample.request.clone(),
-                settings: example.settings.clone(),
-                answers: Answers::default(),
-            };
-            for event in Event::ALL {
-                let place = format!("{}, {}, {}", sample.file, example.file, event.name());
-                let broken = broken_promises(&Native, &case, event);
-                let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
-                for one in broken {
-                    let failure = KnownFailure {
-                        promise: one.promise.to_owned(),
-                        pod: sample.file.clone(),
-                        settings: example.file.clone(),
-                        event: event.name().to_owned(),
-                    };
-                    failures.push((failure, one.details));
-                }
+    for (settings, sample, case) in cases() {
+        for event in Event::ALL {
+            let place = format!("{}, {settings}, {}", sample.file, event.name());
+            let broken = broken_promises(&Native, &case, event);
+            let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
+            for one in broken {
+                let failure = KnownFailure {
+                    promise: one.promise.to_owned(),
+                    pod: sample.file.clone(),
+                    settings: settings.clone(),
+                    event: event.name().to_owned(),
+                };
+                failures.push((failure, one.details));
             }
         }
     }
     failures
+}
+
+/// The specification and this policy give the same answer to every request of the corpus, also with
+/// the events that happen before this policy sees the Pod.
+#[test]
+fn the_specification_agrees_with_this_policy_on_the_corpus() {
+    let mut differences = Vec::new();
+    for (settings, sample, case) in cases() {
+        for event in Event::ALL {
+            let mut case = case.clone();
+            if case.request["kind"]["kind"] == "Pod" {
+                event.happen_before(&mut case.request["object"]);
+            }
+            if event != Event::Created && case.request == sample.request {
+                continue;
+            }
+            if let Err(difference) = check(&Native, &case) {
+                let lines = difference.lines.join("\n    ");
+                let event = event.name();
+                differences.push(format!("{}, {settings}, {event}\n    {lines}", sample.file));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// `UPDATE_KNOWN=1` writes what fails today into `test_data/pods/known.yaml`. Otherwise an unlisted
