@@ -113,7 +113,7 @@ pub fn samples() -> Vec<Sample> {
         .into_iter()
         .map(|(file, mut pod)| {
             fill_in_defaults(&mut pod);
-            let request = create_request(pod);
+            let request = create_request(&pod);
             Sample { file, request }
         })
         .collect();
@@ -155,7 +155,7 @@ pub fn examples() -> Vec<Example> {
 /// The request that creates a Pod. A mirror Pod is created by the kubelet of its node, a Pod with a
 /// controller by a service account, and any other Pod by a person.
 #[must_use]
-pub fn create_request(pod: Value) -> Value {
+pub fn create_request(pod: &Value) -> Value {
     let metadata = &pod["metadata"];
     let is_mirror = metadata["annotations"]
         .get("kubernetes.io/config.mirror")

@@ -20,7 +20,7 @@ pub enum Event {
     InjectedBefore(Mesh),
     /// A mesh injects its containers after mode `Fix` and before the copy.
     InjectedBetween(Mesh),
-    /// The plugin AlwaysPullImages raises all pull policies, before the webhooks and after them.
+    /// The plugin `AlwaysPullImages` raises all pull policies, before the webhooks and after them.
     AlwaysPullImages,
     /// The namespace has a quota of cpu and memory. Every container that comes in has both.
     ResourceQuota,
@@ -116,7 +116,7 @@ pub(crate) fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Raises every pull policy to `Always`, as the plugin AlwaysPullImages does. Source:
+/// Raises every pull policy to `Always`, as the plugin `AlwaysPullImages` does. Source:
 /// `plugin/pkg/admission/alwayspullimages/admission.go` in `kubernetes/kubernetes`.
 pub fn raise_all(pod: &mut Value) {
     let spec = &mut pod["spec"];

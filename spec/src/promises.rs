@@ -44,7 +44,7 @@ pub const COPY: &str = "the-copy-accepts-what-fix-returned";
 pub const COMMAND: &str = "an-added-check-has-a-command";
 /// "Copied fields: only the fields that a check needs."
 pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
-/// "a copy of the Pod's last image check … whose AppArmor profile is not an annotation"
+/// "a copy of the Pod's last image check … whose `AppArmor` profile is not an annotation"
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
 /// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
 pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
@@ -59,7 +59,7 @@ pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
 pub const COPY_BESIDE_MESH: &str = "the-copy-accepts-a-mesh";
 /// "A second `Fix` adds nothing for the images that were there before" (issue 20, item 2).
 pub const NO_CHECK_TWICE: &str = "a-mesh-leads-to-no-second-check";
-/// AlwaysPullImages and the copy get along, with the settings that go with the plugin.
+/// `AlwaysPullImages` and the copy get along, with the settings that go with the plugin.
 pub const COPY_BESIDE_PLUGIN: &str = "the-copy-accepts-always-pull-images";
 /// "a manifest that is applied once more changes nothing and is accepted"
 pub const RE_APPLY: &str = "a-manifest-can-be-applied-again";

@@ -1,6 +1,6 @@
 //! Promises on the object that goes out, compared with the object that came in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -227,7 +227,7 @@ fn needless_fields(check: &Value) -> Option<String> {
     (!found.is_empty()).then(|| format!("{} has {}", check["name"], found.join(", ")))
 }
 
-/// A check whose AppArmor profile is an annotation was copied: the copy would run without the
+/// A check whose `AppArmor` profile is an annotation was copied: the copy would run without the
 /// profile.
 fn lost_profile(before: &Value, check: &Value) -> Option<String> {
     let contents = |one: &Value| {
@@ -239,13 +239,11 @@ fn lost_profile(before: &Value, check: &Value) -> Option<String> {
         .filter(|one| contents(one) == contents(check))
         .peekable();
     same.peek()?;
-    let annotated: BTreeMap<&str, ()> = names::named_by_apparmor(before)
-        .map(|name| (name, ()))
-        .collect();
+    let annotated: BTreeSet<&str> = names::named_by_apparmor(before).collect();
     let is_annotated = |one: &Value| {
         one["name"]
             .as_str()
-            .is_some_and(|name| annotated.contains_key(name))
+            .is_some_and(|name| annotated.contains(name))
     };
     same.all(is_annotated).then(|| {
         format!(

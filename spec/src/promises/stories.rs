@@ -99,7 +99,7 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// AlwaysPullImages raises what `Fix` lowered, and the copy sees the result.
+    /// `AlwaysPullImages` raises what `Fix` lowered, and the copy sees the result.
     pub(super) fn raised_after(&mut self) -> Result<(), String> {
         let Some(mut object) = self
             .repaired()
@@ -292,7 +292,7 @@ fn is_mirror(pod: &Value) -> bool {
         .is_some()
 }
 
-/// Whether settings go with the plugin AlwaysPullImages. `images.forbidAlways` doesn't ("the copy
+/// Whether settings go with the plugin `AlwaysPullImages`. `images.forbidAlways` doesn't ("the copy
 /// would reject what that plugin raised"), and neither do `Pin`, `UseCached` and a default pull
 /// policy (issue 20, item 11).
 fn goes_with_plugin(settings: Settings<'_>) -> bool {

@@ -32,6 +32,19 @@ pub fn quota_faults(spec: &Value) -> Vec<Fault> {
     faults.0
 }
 
+/// The kinds of volumes that the level `restricted` allows.
+const ALLOWED_VOLUMES: [&str; 9] = [
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "image",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+];
+
 /// The faults under Pod Security's level `restricted`, as far as containers and volumes decide.
 /// Source: `staging/src/k8s.io/pod-security-admission/policy/check_*.go`.
 #[must_use]
@@ -81,21 +94,8 @@ pub fn restricted_faults(spec: &Value) -> Vec<Fault> {
             refuse("privileged", "check_privileged.go");
         }
     }
-    const ALLOWED: [&str; 8] = [
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "ephemeral",
-        "image",
-        "persistentVolumeClaim",
-        "projected",
-    ];
     for (index, volume) in elements(spec, "volumes").iter().enumerate() {
-        let is_allowed = ["secret"]
-            .iter()
-            .chain(&ALLOWED)
-            .any(|key| is_set(volume, key));
+        let is_allowed = ALLOWED_VOLUMES.iter().any(|key| is_set(volume, key));
         if !is_allowed {
             faults.add(
                 format!("spec.volumes[{index}]"),

@@ -10,10 +10,11 @@ use super::{
 
 pub(super) fn check(pod: &Value, faults: &mut Faults) {
     let spec = &pod["spec"];
-    let volumes: BTreeMap<&str, &Value> = elements(spec, "volumes")
-        .iter()
-        .map(|volume| (text(volume, "name"), volume))
-        .collect();
+    // Of two volumes with a name, the first counts.
+    let mut volumes: BTreeMap<&str, &Value> = BTreeMap::new();
+    for volume in elements(spec, "volumes") {
+        volumes.entry(text(volume, "name")).or_insert(volume);
+    }
     for container in containers(spec, &[CONTAINERS, INIT_CONTAINERS, EPHEMERAL_CONTAINERS]) {
         let devices = elements(container.fields, "volumeDevices");
         let device_paths: BTreeSet<&str> = devices.iter().map(|d| text(d, "devicePath")).collect();

@@ -8,7 +8,7 @@ use super::{
     CONTAINERS, EPHEMERAL_CONTAINERS, Faults, INIT_CONTAINERS, containers, elements, is_set, text,
 };
 
-/// An annotation of this prefix names a container, whose AppArmor profile it sets.
+/// An annotation of this prefix names a container, whose `AppArmor` profile it sets.
 const APPARMOR_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 const DNS_LABEL_MAX: usize = 63;
@@ -139,7 +139,7 @@ fn restart_policies(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// The containers that AppArmor annotations name.
+/// The containers that `AppArmor` annotations name.
 pub(crate) fn named_by_apparmor(pod: &Value) -> impl Iterator<Item = &str> {
     let annotations = pod.pointer("/metadata/annotations");
     let annotations = annotations.and_then(Value::as_object);
