@@ -41,7 +41,7 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests specification e2e-tests budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
+test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm, cargo-sbom
@@ -91,6 +91,11 @@ specification: policy.wasm ## Compare the built module with the specification, o
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 	@"$(XTASK)" soak --load 60
+
+# The specification has to answer as the module did.
+.PHONY: replay
+replay: e2e-tests ## The specification, on each request of the end-to-end tests
+	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)"
 
 # Each run has another seed, and prints how to continue it.
 .PHONY: soak

@@ -4,20 +4,28 @@
 //!
 //! Names, images and patterns come from short lists, so that they meet.
 
+mod any_shape;
+mod container;
+mod metadata;
 mod pod;
+mod registries;
 mod request;
 mod settings;
-
-use std::collections::BTreeMap;
+mod status;
+mod vocabulary;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
-use crate::image::Reference;
-use crate::{Failure, RECORD, Registry};
+use crate::RECORD;
+use crate::events::applied_again;
+use vocabulary::REPOSITORIES;
+
+pub use any_shape::any_shape;
+pub use registries::{Answers, Index};
 
 /// How many bytes a case is made of.
-const BYTES: usize = 1024;
+const BYTES: usize = 2048;
 
 /// One request under some settings, and what the registries would answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,139 +109,6 @@ pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
     }
 }
 
-/// What the registries answer; an image that is not named here has the digest of its name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answers {
-    /// Per normalised image.
-    pub digests: BTreeMap<String, std::result::Result<String, Failure>>,
-    /// Per repository at a digest.
-    pub indexes: BTreeMap<String, Index>,
-}
-
-/// The platforms of an index, `None` for an image of one platform, or why it can't be had.
-pub type Index = std::result::Result<Option<Vec<(String, String)>>, Failure>;
-
-impl Registry for Answers {
-    fn manifest_digest(&mut self, image: &str) -> std::result::Result<String, Failure> {
-        if let Some(answer) = self.digests.get(image) {
-            return answer.clone();
-        }
-        match Reference::parse(image).and_then(|image| image.digest) {
-            Some(digest) => Ok(digest),
-            None => Ok(DIGESTS[image.len() % DIGESTS.len()].to_owned()),
-        }
-    }
-
-    fn platforms(&mut self, image: &str) -> Index {
-        self.indexes.get(image).cloned().unwrap_or(Ok(None))
-    }
-}
-
-const DIGESTS: [&str; 3] = [
-    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
-    "sha256:2222222222222222222222222222222222222222222222222222222222222222",
-    "sha256:3333333333333333333333333333333333333333333333333333333333333333",
-];
-const REPOSITORIES: [&str; 10] = [
-    "app",
-    "docker.io/library/app",
-    "library/app",
-    "index.docker.io/library/app",
-    "r.example.com/team/app",
-    "r.example.com/tools",
-    "web",
-    "localhost:5000/a/b",
-    "R.example.com/x",
-    "[::1]:5000/a/b",
-];
-const SUFFIXES: [&str; 6] = ["", ":latest", ":v1", ":v2", ":1.29-alpine", ":Latest"];
-const BAD_IMAGES: [&str; 12] = [
-    "",
-    "NGINX",
-    "$(IMG)",
-    "app:",
-    "http://r.example.com/a",
-    "a//b",
-    "app@latest",
-    "app:v1@sha256:abc",
-    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
-    "sha256:abc",
-    "1111111111111111111111111111111111111111111111111111111111111111",
-    "ngi nx",
-];
-const IMAGE_PATTERNS: [&str; 18] = [
-    "*",
-    "app",
-    "app:v*",
-    "app:latest",
-    "*/app",
-    "*:latest",
-    "docker.io/*",
-    "docker.io/library/app:v1",
-    "index.docker.io/library/app",
-    "r.example.com/*",
-    "r.example.com/team/app:v?",
-    "*/tools",
-    "library/*",
-    "web",
-    "localhost:5000/*",
-    "a?p",
-    "*v1",
-    "R.example.com/x",
-];
-const APPS: [&str; 6] = [
-    "container-0",
-    "container-1",
-    "app",
-    "imagecheck-1",
-    "istio-proxy",
-    "x",
-];
-const INITS: [&str; 8] = [
-    "imagecheck-0",
-    "imagecheck-1",
-    "copy-agent",
-    "imagepullcheck-0",
-    "setup",
-    "imagecheck-3",
-    "probe-0",
-    "istio-init",
-];
-const VOLUMES: [&str; 7] = [
-    "workspace",
-    "model",
-    "imagecheck-0",
-    "imagecheck-5",
-    "imagepullcheck-0",
-    "istio-proxy",
-    "probe-1",
-];
-const CONTAINER_PATTERNS: [&str; 6] = [
-    "istio-*",
-    "app",
-    "copy-*",
-    "imagepullcheck-*",
-    "set?p",
-    "*-proxy",
-];
-const POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
-const ON: [&str; 5] = [
-    "onNotFound",
-    "onDenied",
-    "onRateLimited",
-    "onUnreachable",
-    "onUnknown",
-];
-const FAILURES: [Failure; 6] = [
-    Failure::NotFound,
-    Failure::Denied,
-    Failure::RateLimited,
-    Failure::Unreachable,
-    Failure::Unknown,
-    Failure::NotGranted,
-];
-
 struct Source<'a>(Unstructured<'a>);
 
 impl Source<'_> {
@@ -264,8 +139,8 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=3)? {
             images.push(self.repository()?);
         }
-        let answers = self.answers()?;
         let mut request = self.request(&images)?;
+        let answers = self.answers(&images)?;
         // The next looks at the same object: the policy's own output, the manifest applied again.
         if request["operation"] == "CREATE" && self.chance(1, 4)? {
             let first = Case {
@@ -279,14 +154,20 @@ impl Source<'_> {
                 } else {
                     request["operation"] = "UPDATE".into();
                     request["oldObject"] = stored.clone();
-                    if self.chance(1, 2)? {
-                        // As kubectl does: what is not in the manifest stays, lists included.
-                        let record = stored.pointer("/metadata/annotations").cloned();
-                        if let Some(record) =
-                            record.filter(|_| request["object"]["metadata"].is_object())
-                        {
-                            request["object"]["metadata"]["annotations"] = record;
+                    match self.0.int_in_range(0..=3)? {
+                        0 if request["kind"]["kind"] == "Pod" => {
+                            request = applied_again(&request, &stored);
                         }
+                        // The record alone stays.
+                        1 => {
+                            let record = stored.pointer("/metadata/annotations").cloned();
+                            if let Some(record) =
+                                record.filter(|_| request["object"]["metadata"].is_object())
+                            {
+                                request["object"]["metadata"]["annotations"] = record;
+                            }
+                        }
+                        _ => {}
                     }
                     self.change_an_image(&mut request["object"])?;
                 }
@@ -307,58 +188,6 @@ impl Source<'_> {
             5
         };
         self.pick(&REPOSITORIES[..among])
-    }
-
-    fn answers(&mut self) -> Result<Answers> {
-        let mut answers = Answers::default();
-        if self.chance(1, 3)? {
-            return Ok(answers);
-        }
-        let all_down = self.chance(1, 8)?;
-        for repository in REPOSITORIES {
-            for suffix in SUFFIXES {
-                if let Some(image) = Reference::parse(&format!("{repository}{suffix}")) {
-                    let answer = if all_down || self.chance(1, 4)? {
-                        Err(*self.0.choose(&FAILURES)?)
-                    } else if self.chance(1, 60)? {
-                        Ok(self.pick(&["", "sha256:123", "latest"])?.to_owned())
-                    } else {
-                        Ok(self.pick(&DIGESTS)?.to_owned())
-                    };
-                    answers.digests.insert(image.normalised(), answer);
-                    for digest in DIGESTS {
-                        if self.chance(1, 3)? {
-                            let index = self.index()?;
-                            answers
-                                .indexes
-                                .insert(format!("{}@{digest}", image.name()), index);
-                        }
-                    }
-                }
-            }
-        }
-        Ok(answers)
-    }
-
-    fn index(&mut self) -> Result<Index> {
-        if self.chance(1, 6)? {
-            return Ok(Err(*self.0.choose(&FAILURES)?));
-        }
-        let mut platforms = Vec::new();
-        for platform in [
-            ("linux", "amd64"),
-            ("linux", "arm64"),
-            ("windows", "amd64"),
-            ("unknown", "unknown"),
-        ] {
-            if self.chance(1, 2)? {
-                platforms.push((platform.0.to_owned(), platform.1.to_owned()));
-            }
-        }
-        if platforms.iter().all(|(os, _)| os == "unknown") && self.chance(3, 4)? {
-            platforms.push(("linux".to_owned(), "s390x".to_owned()));
-        }
-        Ok(Ok(self.chance(3, 4)?.then_some(platforms)))
     }
 }
 

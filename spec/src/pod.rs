@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::image::{Reference, is_image_id};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::settings::Settings;
 use crate::verdict::{FailedLookup, Finding};
 
@@ -59,10 +59,12 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) image: String,
     /// An unset policy is what the API server would write.
-    pub(crate) policy: Policy,
+    pub(crate) policy: PullPolicy,
     /// What came in; `None` for a check that was added.
     pub(crate) came_in: Option<CameIn>,
     pub(crate) is_sidecar: bool,
+    /// **Decided**: an exempt container counts as absent, with three exceptions. Its name is in use,
+    /// `imageChecks.after` may name it, and it may carry mounts.
     pub(crate) is_exempt: bool,
     /// Whether the rules look at it.
     pub(crate) is_examined: bool,
@@ -83,12 +85,12 @@ pub(crate) struct CameIn {
     pub(crate) index: usize,
     pub(crate) image: Value,
     pub(crate) policy: Value,
-    pub(crate) effective: Policy,
+    pub(crate) effective: PullPolicy,
 }
 
 impl Place {
     /// The policy that came in, or that the API server writes.
-    pub(crate) fn policy_before(&self) -> Policy {
+    pub(crate) fn policy_before(&self) -> PullPolicy {
         let came_in = self.came_in.as_ref();
         came_in.map_or(self.policy, |came_in| came_in.effective)
     }
@@ -214,6 +216,8 @@ impl Pod<'_> {
     /// "an init container, not a native sidecar, whose name starts with one of
     /// `imageChecks.namePrefixes`; or an image volume with such a name, mounted on any init
     /// container, or, where there is none, on every app container that pulls its image"
+    ///
+    /// **Decided**: a volume with the name of a check is no check if nothing mounts it.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -310,8 +314,11 @@ impl Pod<'_> {
             }
     }
 
-    /// Whether they are the same image, or a registry could say so: what it says doesn't decide what a
-    /// volume is (DESIGN.md).
+    /// Whether two places have the same image, or an answer of a registry could make it the same.
+    ///
+    /// **Decided\***: if an image of the repository is looked up, all its tags and digests count as one
+    /// image for the question which app containers have to mount a check volume. The answer of a
+    /// registry must not decide whether a Pod has checks.
     fn may_be_same_image(&self, a: usize, b: usize) -> bool {
         let looks_up = |place: usize| {
             self.reference(place)
@@ -342,10 +349,14 @@ impl Pod<'_> {
         proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
     }
 
-    /// The strongest policies that checks and other init containers came in with, where an answer of
-    /// a registry may make the image of a place one with theirs: several images of its
-    /// repository stand in the Pod, however they are written, and one of them is a tag that is looked up.
-    fn may_be_joined(&self, place: usize) -> Option<(Option<Policy>, Option<Policy>)> {
+    /// The strongest pull policies that checks and other init containers came in with, if an answer of
+    /// a registry may make their image the same as the image of a place. That is possible if the Pod has
+    /// several images of the repository, in any spelling, and one of them is a tag that is looked up.
+    ///
+    /// **Decided\***: the copy doesn't know which tag and which other reference were the same image. It
+    /// is lenient where an answer may have shown a check that is strong enough, or an init container
+    /// that covers the image. It is lenient nowhere else.
+    fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
         let alike: Vec<usize> = self
             .examined()
             .into_iter()
@@ -375,13 +386,13 @@ impl Pod<'_> {
 
     /// "accepts whatever [the first copy] may have left": whether an answer to it may have shown that a
     /// check of the image is strong enough.
-    pub(crate) fn may_be_checked(&self, place: usize, need: Policy) -> bool {
+    pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, _)| checks >= Some(need))
     }
 
     /// The same: whether it may have shown that the image is covered.
-    pub(crate) fn may_be_covered(&self, place: usize, need: Policy) -> bool {
+    pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
@@ -446,10 +457,12 @@ impl Pod<'_> {
             && actions.any(|key| self.settings.registry(image, key, "") == "UseCached")
     }
 
-    /// In the copy: whether `UseCached` may have left the policy of a place.
+    /// In the copy: whether `UseCached` may have left the pull policy of a place.
+    ///
+    /// **Decided**: `UseCached` never excuses a check with `Never`.
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
         self.is_lenient
-            && self.places[place].policy_before() == Policy::IfNotPresent
+            && self.places[place].policy_before() == PullPolicy::IfNotPresent
             && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
             && self.is_looked_up(place)
             && self.reference(place).is_some_and(|image| {

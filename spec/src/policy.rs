@@ -4,7 +4,7 @@ use crate::image::Reference;
 
 /// A pull policy; "Strength: Always > `IfNotPresent` > Never".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Policy {
+pub enum PullPolicy {
     /// Takes what lies on the node.
     Never,
     /// Asks the registry where the node has nothing.
@@ -13,7 +13,7 @@ pub enum Policy {
     Always,
 }
 
-impl Policy {
+impl PullPolicy {
     /// The policy of that name.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
@@ -40,9 +40,9 @@ impl Policy {
 /// neither tag nor digest the tag is `latest`; tag exactly `latest` gives Always, with a digest
 /// too" (facts).
 #[must_use]
-pub fn server_default(image: &str) -> Policy {
+pub fn server_default(image: &str) -> PullPolicy {
     match Reference::parse(image) {
-        Some(image) if image.tag.as_deref() == Some("latest") => Policy::Always,
-        _ => Policy::IfNotPresent,
+        Some(image) if image.tag.as_deref() == Some("latest") => PullPolicy::Always,
+        _ => PullPolicy::IfNotPresent,
     }
 }

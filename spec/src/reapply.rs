@@ -1,5 +1,8 @@
 //! **Re-apply**: "what the stored object's record says was changed from A to B, where the request
 //! brings A and the stored object has B, becomes B again".
+//!
+//! **Decided**: only fields are restored. Checks that were added are not, because kubectl's merge keeps
+//! them. An entry of the record without a container's name is matched by its path.
 
 use serde_json::Value;
 
@@ -65,8 +68,7 @@ fn restore(
             .get("path")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        // "they are matched by list and name, as an injected container may have moved the index";
-        // what was recorded before entries had names is matched by its path.
+        // "they are matched by list and name, as an injected container may have moved the index"
         let is_there = match entry.get("container") {
             Some(container) => *container == name && same_field(text, path),
             None => text == path,

@@ -1,4 +1,7 @@
-//! The table *Requests*: what is examined, and what passes untouched.
+//! The table *Requests*: the requests that are examined, and those that are accepted untouched.
+//!
+//! **Decided**: group and kind decide, the version doesn't. A subresource of a workload and an unknown
+//! operation are accepted untouched. At an UPDATE without `oldObject`, everything counts as changed.
 
 use serde_json::Value;
 
@@ -63,7 +66,7 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         return Row::Untouched;
     }
     // "mirror Pods (annotation `kubernetes.io/config.mirror`, made by a user in the group
-    // `system:nodes`)"
+    // `system:nodes`)". **Decided**: the annotation counts without a value.
     let is_node = request
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)

@@ -67,7 +67,7 @@ pub enum Repair {
     /// Nothing can be done.
     None,
     /// The policy of a place gets another value.
-    Policy(usize),
+    PullPolicy(usize),
     /// The image of a place gets its digest.
     Image(usize),
     /// A check is added.

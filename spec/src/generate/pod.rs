@@ -1,69 +1,16 @@
-//! Random objects: containers, volumes, Pod specs, metadata.
+//! Random Pod specs: containers, volumes and their mounts, the platform. Some are Pods of the corpus.
+
+use std::sync::LazyLock;
 
 use arbitrary::Result;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{APPS, BAD_IMAGES, DIGESTS, INITS, POLICIES, SUFFIXES, Source, VOLUMES};
-use crate::RECORD;
+use super::Source;
+use super::vocabulary::{APPS, INITS, VOLUMES};
+use crate::corpus::samples;
+use crate::events::{elements, elements_mut, named};
 
 impl Source<'_> {
-    pub(super) fn image(&mut self, repositories: &[&str]) -> Result<Value> {
-        if self.chance(1, 40)? {
-            let bad = self.pick(&BAD_IMAGES)?;
-            return Ok(if bad.is_empty() && self.0.arbitrary()? {
-                Value::Null
-            } else {
-                bad.into()
-            });
-        }
-        let repository = self.pick(repositories)?;
-        let among = if self.chance(1, 4)? {
-            SUFFIXES.len()
-        } else {
-            3
-        };
-        let suffix = self.pick(&SUFFIXES[..among])?;
-        let digest = if self.chance(1, 4)? {
-            format!("@{}", self.pick(&DIGESTS)?)
-        } else {
-            String::new()
-        };
-        Ok(format!("{repository}{suffix}{digest}").into())
-    }
-
-    fn policy(&mut self) -> Result<Option<Value>> {
-        if self.chance(1, 12)? {
-            return Ok(self
-                .0
-                .choose(&[None, Some(Value::Null), Some("".into())])?
-                .clone());
-        }
-        let among = if self.chance(1, 4)? { 3 } else { 2 };
-        Ok(Some(self.pick(&POLICIES[..among])?.into()))
-    }
-
-    pub(super) fn container(&mut self, name: &str, images: &[&str]) -> Result<Value> {
-        let mut container = json!({"name": name, "image": self.image(images)?});
-        if container["image"].is_null() && self.0.arbitrary()? {
-            container = json!({"name": name});
-        }
-        if let Some(policy) = self.policy()? {
-            container["imagePullPolicy"] = policy;
-        }
-        if self.chance(1, 4)? {
-            container["env"] = json!([{"name": "TOKEN", "value": "s3cr3t-value"}]);
-            container["args"] = json!(["--password=s3cr3t-value"]);
-        }
-        if self.chance(1, 6)? {
-            container["futureField"] =
-                json!({"imagePullPolicy": "Never", "deep": [1, {"image": "x"}]});
-        }
-        if self.chance(1, 8)? {
-            container["volumeMounts"] = self.0.choose(&[json!(null), json!([])])?.clone();
-        }
-        Ok(container)
-    }
-
     pub(super) fn spec(&mut self, images: &[&str]) -> Result<Value> {
         let mut spec = json!({});
         let mut containers = Vec::new();
@@ -86,6 +33,9 @@ impl Source<'_> {
                 volumes.push(self.volume(&name, images, &mut inits, &mut containers)?);
             }
         }
+        if self.chance(1, 20)? {
+            volumes.push(self.device(&mut inits, &mut containers)?);
+        }
         spec["containers"] = containers.into();
         for (key, list) in [("initContainers", inits), ("volumes", volumes)] {
             if !list.is_empty() {
@@ -94,22 +44,14 @@ impl Source<'_> {
                 spec[key] = self.0.choose(&[json!(null), json!([])])?.clone();
             }
         }
-        if self.chance(1, 12)? {
-            spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
-        }
-        if self.chance(1, 6)? {
-            let arch = self.pick(&["amd64", "arm64"])?;
-            spec["nodeSelector"] = json!({"kubernetes.io/arch": arch, "disk": "ssd"});
-        }
-        if self.chance(1, 8)? {
-            spec["affinity"] = self.affinity()?;
-        }
-        if self.chance(1, 12)? {
-            for key in ["os", "nodeSelector", "affinity"] {
-                if spec.get(key).is_none() {
-                    spec[key] = Value::Null;
-                }
-            }
+        self.platform(&mut spec)?;
+        if self.chance(1, 16)? {
+            let amounts = [
+                json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
+                json!({"limits": {"cpu": "1", "memory": "512Mi"}}),
+                json!({"requests": {"memory": "1Gi"}}),
+            ];
+            spec["resources"] = self.0.choose(&amounts)?.clone();
         }
         if self.chance(1, 6)? {
             spec["futureSpecField"] = json!({"containers": [{"image": "NGINX"}]});
@@ -124,18 +66,24 @@ impl Source<'_> {
         inits: &mut [Value],
         containers: &mut [Value],
     ) -> Result<Value> {
-        if self.chance(1, 6)? {
-            return Ok(if self.chance(1, 2)? {
+        let mut volume = if self.chance(1, 6)? {
+            if self.chance(1, 2)? {
                 json!({"name": name, "emptyDir": {}})
             } else {
                 json!({"name": name, "emptyDir": {}, "image": null})
-            });
+            }
+        } else {
+            json!({"name": name, "image": {"reference": self.image(images)?}})
+        };
+        if volume["image"].is_object() {
+            if let Some(policy) = self.pull_policy(&volume["image"]["reference"])? {
+                volume["image"]["pullPolicy"] = policy;
+            }
+            if self.chance(1, 8)? {
+                volume["image"]["futureField"] = 1.into();
+            }
         }
-        let mut volume = json!({"name": name, "image": {"reference": self.image(images)?}});
-        if let Some(policy) = self.policy()? {
-            volume["image"]["pullPolicy"] = policy;
-        }
-        let where_mounted = self.0.int_in_range(0..=4)?;
+        let mounted_by = self.0.int_in_range(0..=5)?;
         let path = if self.chance(1, 8)? {
             format!("/.imagecheck/{}", self.pick(&INITS)?)
         } else if self.chance(1, 2)? {
@@ -143,12 +91,12 @@ impl Source<'_> {
         } else {
             format!("/mnt/{name}")
         };
-        let mount = json!({"name": name, "mountPath": path, "readOnly": true});
-        let mut put = |container: &mut Value| match &mut container["volumeMounts"] {
-            Value::Array(mounts) => mounts.push(mount.clone()),
-            none => *none = json!([mount]),
-        };
-        match where_mounted {
+        let mut mount = json!({"name": name, "mountPath": path, "readOnly": true});
+        if self.chance(1, 10)? {
+            mount["futureField"] = Value::Null;
+        }
+        let mut put = |container: &mut Value| push_to(container, "volumeMounts", mount.clone());
+        match mounted_by {
             0 => inits.iter_mut().take(1).for_each(&mut put),
             1 => containers.iter_mut().for_each(&mut put),
             2 => containers.iter_mut().take(1).for_each(&mut put),
@@ -157,9 +105,57 @@ impl Source<'_> {
                 .chain(containers)
                 .take(2)
                 .for_each(&mut put),
+            4 => {
+                for container in inits.iter_mut().chain(containers) {
+                    if self.chance(1, 3)? {
+                        put(container);
+                    }
+                }
+            }
             _ => {}
         }
         Ok(volume)
+    }
+
+    /// A block device, at a path that a check volume could get.
+    fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
+        let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
+        let device = json!({"name": "disk", "devicePath": path});
+        let containers = if self.chance(1, 2)? {
+            inits
+        } else {
+            containers
+        };
+        for container in containers.iter_mut().take(1) {
+            push_to(container, "volumeDevices", device.clone());
+        }
+        Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
+    }
+
+    /// OS and architecture that the Pod asks for.
+    fn platform(&mut self, spec: &mut Value) -> Result<()> {
+        if self.chance(1, 16)? {
+            spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
+        }
+        if self.chance(1, 6)? {
+            let arch = self.pick(&["amd64", "arm64"])?;
+            spec["nodeSelector"] = json!({"kubernetes.io/arch": arch, "disk": "ssd"});
+        }
+        if self.chance(1, 20)? {
+            let label = self.pick(&["kubernetes.io/os", "beta.kubernetes.io/os"])?;
+            spec["nodeSelector"][label] = self.pick(&["windows", "windows", "linux"])?.into();
+        }
+        if self.chance(1, 8)? {
+            spec["affinity"] = self.affinity()?;
+        }
+        if self.chance(1, 12)? {
+            for key in ["os", "nodeSelector", "affinity"] {
+                if spec.get(key).is_none() {
+                    spec[key] = Value::Null;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn affinity(&mut self) -> Result<Value> {
@@ -167,9 +163,14 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=2)? {
             let mut expressions = Vec::new();
             for _ in 0..self.0.int_in_range(0..=2)? {
-                let key = self.pick(&["kubernetes.io/arch", "kubernetes.io/os", "zone"])?;
+                let key = self.pick(&[
+                    "kubernetes.io/arch",
+                    "kubernetes.io/os",
+                    "beta.kubernetes.io/os",
+                    "zone",
+                ])?;
                 let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
-                let values = if key == "kubernetes.io/os" {
+                let values = if key.ends_with("/os") {
                     self.some(&["linux", "windows"], 2)?
                 } else {
                     self.some(&["amd64", "arm64"], 2)?
@@ -183,50 +184,55 @@ impl Source<'_> {
         )
     }
 
-    pub(super) fn metadata(&mut self) -> Result<Value> {
-        let mut metadata = json!({"namespace": "default"});
-        if self.chance(1, 3)? {
-            metadata["generateName"] = "job-".into();
-        } else {
-            metadata["name"] = "job-1".into();
+    /// A Pod of the corpus, with the images of some of its containers changed, and sometimes with the
+    /// containers and volumes of a generated Pod.
+    pub(super) fn mixed_with_corpus(
+        &mut self,
+        generated: &Value,
+        images: &[&str],
+    ) -> Result<Value> {
+        let mut pod = self.0.choose(&CORPUS)?.clone();
+        for list in ["initContainers", "containers"] {
+            for container in elements_mut(&mut pod["spec"], list) {
+                if self.chance(1, 3)? {
+                    let image = self.image(images)?;
+                    if let Some(policy) = self.pull_policy(&image)? {
+                        container["imagePullPolicy"] = policy;
+                    }
+                    container["image"] = image;
+                }
+            }
         }
-        if self.chance(1, 3)? {
-            let controller = self.chance(3, 4)?;
-            metadata["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": "u", "controller": controller}]);
+        if self.chance(1, 2)? {
+            for list in ["initContainers", "containers", "volumes"] {
+                let mut merged = elements(&pod["spec"], list).to_vec();
+                for entry in elements(&generated["spec"], list) {
+                    if named(&merged, &entry["name"]).is_none() {
+                        merged.push(entry.clone());
+                    }
+                }
+                if !merged.is_empty() {
+                    pod["spec"][list] = merged.into();
+                }
+            }
         }
-        let mut annotations = Map::new();
-        if self.chance(1, 6)? {
-            annotations.insert(RECORD.to_owned(), self.record()?.into());
-        }
-        if self.chance(1, 15)? {
-            annotations.insert("kubernetes.io/config.mirror".to_owned(), "hash".into());
-        }
-        if self.chance(1, 25)? {
-            let size = *self.0.choose(&[240_000, 262_000, 262_100])?;
-            annotations.insert("big".to_owned(), "x".repeat(size).into());
-        }
-        if !annotations.is_empty() {
-            metadata["annotations"] = annotations.into();
-        } else if self.chance(1, 8)? {
-            metadata["annotations"] = self.0.choose(&[json!(null), json!({})])?.clone();
-        }
-        if self.chance(1, 15)? {
-            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-        }
-        Ok(metadata)
+        Ok(pod)
     }
+}
 
-    fn record(&mut self) -> Result<String> {
-        let entry = json!({
-            "path": "spec.containers[0].imagePullPolicy", "container": self.pick(&APPS)?,
-            "from": self.pick(&POLICIES)?, "to": self.pick(&POLICIES)?, "rule": "pull-once",
-        });
-        Ok(match self.0.int_in_range(0..=4)? {
-            0 => json!([entry]).to_string(),
-            1 => "no list".to_owned(),
-            2 => json!({"a": 1}).to_string(),
-            3 => json!([entry, {"more": 3}]).to_string(),
-            _ => json!(vec![entry; 200]).to_string(),
-        })
+/// The Pods of the corpus.
+static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let requests = samples().into_iter().map(|sample| sample.request);
+    requests
+        .filter(|request| request["kind"]["kind"] == "Pod")
+        .map(|mut request| request["object"].take())
+        .collect()
+});
+
+/// Appends an entry to a list of a container, which may be missing or null.
+fn push_to(container: &mut Value, list: &str, entry: Value) {
+    match &mut container[list] {
+        Value::Array(entries) => entries.push(entry),
+        missing => *missing = json!([entry]),
     }
 }

@@ -1,9 +1,11 @@
-//! Random requests: what comes in, what was stored, and shapes that no API server would let in.
+//! Random requests: objects that are new, objects that change, and shapes that no API server lets in.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
 
-use super::{Source, VOLUMES};
+use super::Source;
+use super::vocabulary::VOLUMES;
+use crate::events::{Mesh, elements};
 
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
@@ -25,10 +27,24 @@ impl Source<'_> {
             KINDS[0]
         };
         let is_pod = kind.1 == "Pod";
-        let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": self.metadata()?});
         let spec = self.spec(images)?;
+        let metadata = self.metadata(&spec)?;
+        let mut object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": metadata});
         if is_pod {
             object["spec"] = spec;
+            if self.chance(1, 6)? {
+                object = self.mixed_with_corpus(&object, images)?;
+            }
+            if self.chance(1, 12)? {
+                // A mesh injected its containers before this policy saw the Pod.
+                let mesh = self.0.choose(&Mesh::ALL)?;
+                let mut injected = object.clone();
+                mesh.inject(&mut injected);
+                // No API server lets in two containers of a name.
+                if has_unique_names(&injected) {
+                    object = injected;
+                }
+            }
             if self.chance(1, 8)? {
                 object["status"] = self.status(&object["spec"])?;
             }
@@ -61,6 +77,16 @@ impl Source<'_> {
         if self.chance(1, 8)? {
             request["userInfo"]["groups"] = json!(["system:nodes", "system:authenticated"]);
         }
+        // An audit names no user.
+        if self.chance(1, 8)? {
+            let no_user = [json!(null), json!({}), json!({"username": ""})];
+            request["userInfo"] = self.0.choose(&no_user)?.clone();
+            if request["userInfo"].is_null() && self.chance(1, 2)? {
+                request
+                    .as_object_mut()
+                    .map(|request| request.remove("userInfo"));
+            }
+        }
         if self.chance(1, 40)? {
             self.break_shape(&mut request["object"])?;
         }
@@ -73,6 +99,9 @@ impl Source<'_> {
         if !self.chance(1, 4)? {
             self.change_an_image(&mut request["object"])?;
             self.change_an_image(&mut request["object"])?;
+        }
+        if is_pod && self.chance(1, 6)? {
+            self.change_what_the_server_refuses(&mut request["object"])?;
         }
         if is_pod && self.chance(1, 3)? {
             request["subResource"] = self
@@ -141,40 +170,19 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn status(&mut self, spec: &Value) -> Result<Value> {
-        let mut status = json!({"phase": "Pending", "conditions": [
-            {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-21T09:06:20Z"},
-            {"type": "ContainersReady", "status": "False", "lastTransitionTime": "2026-11-21T09:06:17Z"},
-        ]});
-        for (list, key) in [
-            ("initContainers", "initContainerStatuses"),
-            ("containers", "containerStatuses"),
-        ] {
-            let mut statuses = Vec::new();
-            for container in spec[list].as_array().into_iter().flatten() {
-                let state = match self.0.int_in_range(0..=3)? {
-                    0 => json!({"terminated": {"exitCode": 0, "reason": "Completed"}}),
-                    1 => json!({"running": {}}),
-                    _ => {
-                        let reason = self.pick(&[
-                            "ImagePullBackOff",
-                            "ErrImagePull",
-                            "PodInitializing",
-                            "ErrImageNeverPull",
-                            "InvalidImageName",
-                            "ImageInspectError",
-                            "SignatureValidationFailed",
-                            "RegistryUnavailable",
-                            "CrashLoopBackOff",
-                        ])?;
-                        json!({"waiting": {"reason": reason, "message": "token=s3cr3t-value"}})
-                    }
-                };
-                statuses.push(json!({"name": container["name"], "state": state, "image": "x", "restartCount": 0}));
-            }
-            status[key] = statuses.into();
+    /// Changes that no API server lets through, at UPDATE of a Pod: a pull policy, a new container.
+    fn change_what_the_server_refuses(&mut self, object: &mut Value) -> Result<()> {
+        let images = [self.repository()?];
+        let container = self.container("new", &images)?;
+        let Some(containers) = object["spec"]["containers"].as_array_mut() else {
+            return Ok(());
+        };
+        if self.chance(1, 2)? {
+            containers.push(container);
+        } else if let Some(first) = containers.first_mut() {
+            first["imagePullPolicy"] = container["imagePullPolicy"].clone();
         }
-        Ok(status)
+        Ok(())
     }
 
     fn break_shape(&mut self, object: &mut Value) -> Result<()> {
@@ -203,4 +211,16 @@ impl Source<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the init containers and the app containers have names of their own in their lists.
+fn has_unique_names(pod: &Value) -> bool {
+    ["initContainers", "containers"].iter().all(|list| {
+        let names: Vec<&Value> = elements(&pod["spec"], list)
+            .iter()
+            .map(|one| &one["name"])
+            .collect();
+        let repeats = |index: usize| names[..index].contains(&names[index]);
+        !(0..names.len()).any(repeats)
+    })
 }

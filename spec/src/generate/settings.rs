@@ -3,7 +3,18 @@
 use arbitrary::Result;
 use serde_json::{Map, Value, json};
 
-use super::{ACTIONS, CONTAINER_PATTERNS, IMAGE_PATTERNS, ON, Source};
+use super::Source;
+use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS, OVERRIDDEN_IMAGES};
+
+const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
+/// The settings for the classes of failed lookups.
+const ON: [&str; 5] = [
+    "onNotFound",
+    "onDenied",
+    "onRateLimited",
+    "onUnreachable",
+    "onUnknown",
+];
 
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
@@ -75,6 +86,19 @@ impl Source<'_> {
                     settings[key] = unset;
                 }
             }
+            for (section, key) in [
+                ("imageChecks", "coverage"),
+                ("imageChecks", "namePrefixes"),
+                ("defaults", "imagePullPolicy"),
+                ("images", "forbidNever"),
+                ("exempt", "images"),
+            ] {
+                if settings.get(section).is_some_and(Value::is_object)
+                    && settings[section].get(key).is_none()
+                {
+                    settings[section][key] = Value::Null;
+                }
+            }
         }
         Ok(settings)
     }
@@ -89,6 +113,7 @@ impl Source<'_> {
                 json!(["probe-"]),
                 json!(["imagecheck-"]),
                 json!(["setup", "imagecheck-"]),
+                json!(["check-", "imagepullcheck-"]),
             ];
             put("namePrefixes", self.0.choose(&prefixes)?.clone());
         }
@@ -105,11 +130,14 @@ impl Source<'_> {
         }
         let has_template = self.chance(1, 3)?;
         if has_template {
-            let template = json!({
-                "command": ["/tools/true"],
-                "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
-            });
-            put("template", template);
+            let templates = [
+                json!({
+                    "command": ["/tools/true"],
+                    "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
+                }),
+                json!({"command": ["/check"], "resources": {"limits": {"cpu": "100m"}}}),
+            ];
+            put("template", self.0.choose(&templates)?.clone());
         }
         if self.chance(1, 3)? && (as_volume || has_template || coverage != "Fix") {
             put("everyPod", true.into());
@@ -136,9 +164,8 @@ impl Source<'_> {
         let mut looks_up = registry["lookup"] != "Off";
         if self.chance(1, 4)? {
             let mut overrides = Vec::new();
-            // One never hides the other.
-            for patterns in [["r.example.com/*"], ["app"]] {
-                if self.chance(1, 2)? {
+            for patterns in OVERRIDDEN_IMAGES {
+                if self.chance(1, 4)? {
                     let mut over = self.actions()?;
                     if self.chance(1, 2)? {
                         let lookup = self.pick(&["Pin", "Verify", "Off"])?;

@@ -6,12 +6,20 @@ use serde_json::{Value, json};
 
 use super::read::read_place;
 use super::{List, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::verdict::{Finding, Repair, Weight};
 
 impl Pod<'_> {
-    /// Writes a policy, and a finding where that is one.
-    pub(crate) fn set_policy(&mut self, rule: &'static str, place: usize, to: Policy, tell: bool) {
+    /// Writes a pull policy, and a finding if `tell` says so.
+    ///
+    /// **Decided**: if two rules wrote the same field, the finding of the last rule stays.
+    pub(crate) fn set_policy(
+        &mut self,
+        rule: &'static str,
+        place: usize,
+        to: PullPolicy,
+        tell: bool,
+    ) {
         let from = self.places[place].policy;
         if from == to {
             return;
@@ -19,9 +27,8 @@ impl Pod<'_> {
         self.places[place].policy = to;
         self.places[place].policy_rule = rule;
         if tell {
-            // What a later rule writes is what a person has to know of the field.
             self.findings
-                .retain(|finding| finding.repair != Repair::Policy(place));
+                .retain(|finding| finding.repair != Repair::PullPolicy(place));
             let path = self.policy_path(place);
             let (found, expected) = (from.name().into(), to.name().into());
             self.find(
@@ -30,7 +37,7 @@ impl Pod<'_> {
                 path,
                 found,
                 expected,
-                Repair::Policy(place),
+                Repair::PullPolicy(place),
                 Weight::Rejects,
             );
         }
@@ -72,7 +79,7 @@ impl Pod<'_> {
         let came_in = |place: usize| self.places[place].came_in.as_ref();
         match finding.repair {
             Repair::None | Repair::Addition => true,
-            Repair::Policy(place) => {
+            Repair::PullPolicy(place) => {
                 came_in(place).is_some_and(|came_in| came_in.effective != self.places[place].policy)
             }
             Repair::Image(place) => came_in(place)
@@ -103,7 +110,7 @@ impl Pod<'_> {
         rule: &'static str,
         name: &str,
         image: &str,
-        policy: Policy,
+        policy: PullPolicy,
     ) {
         let volume =
             json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});

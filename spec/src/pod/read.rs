@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{CameIn, Event, List, Lookups, Place, Pod};
 use crate::image::{Reference, is_image_id};
-use crate::policy::{Policy, server_default};
+use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
 impl<'a> Pod<'a> {
@@ -94,7 +94,8 @@ pub(super) fn read_place(
     let policy = match text(fields, keys[1], &path)?.as_deref() {
         // "`""` and `null` count as not set" (facts)
         None | Some("") => server_default(&image),
-        Some(text) => Policy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
+        // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
+        Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
     };
     let mut mounts = Vec::new();
     match entry.get("volumeMounts") {
@@ -146,6 +147,9 @@ fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> 
 }
 
 /// "for the images that changed", "for the containers that are new".
+///
+/// **Decided**: at UPDATE of a Pod, a container that the stored Pod doesn't have is examined, whatever
+/// its image is. A changed image volume is not examined, because the API server refuses the change.
 fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,

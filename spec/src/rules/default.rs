@@ -1,14 +1,18 @@
 //! **default**: "the policy of a container whose author chose none becomes the configured default,
 //! in `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`. Every container,
 //! not some of them."
+//!
+//! **Decided**: *disallowed-policy* reports a default that replaces a forbidden pull policy, and a
+//! default that is clamped. An image that `requireAlways` and `forbidAlways` both name is a conflict,
+//! and its default still applies. An image that can't be pulled gets no default.
 
 use crate::image::Reference;
 use crate::pod::{Event, List, Pod};
-use crate::policy::{Policy, server_default};
+use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
 pub(crate) fn apply(pod: &mut Pod) {
-    let wanted: Vec<(usize, Policy)> = pod
+    let wanted: Vec<(usize, PullPolicy)> = pod
         .examined()
         .into_iter()
         .filter(|&place| !is_chosen(pod, place) && !has_no_repair(pod, place))
@@ -24,8 +28,10 @@ pub(crate) fn apply(pod: &mut Pod) {
         // "a default that is forbidden is clamped": by *disallowed-policy*.
         let written = pod.settings.default_policy(pod.is_check(place));
         let is_clamped = pod.reference(place).is_some_and(|image| {
-            let written = written.and_then(Policy::read).unwrap_or(Policy::Always);
-            default == Policy::IfNotPresent && is_forbidden(pod.settings, &image, written)
+            let written = written
+                .and_then(PullPolicy::read)
+                .unwrap_or(PullPolicy::Always);
+            default == PullPolicy::IfNotPresent && is_forbidden(pod.settings, &image, written)
         });
         let rule = if is_clamped {
             "disallowed-policy"
@@ -38,21 +44,23 @@ pub(crate) fn apply(pod: &mut Pod) {
 
 /// Where the default is not the reason for what comes out: an image that `requireAlways` names, or a
 /// policy that a forbid takes away.
-fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: Policy) -> bool {
+fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     pod.reference(place).is_some_and(|image| {
         let is_forbidden_as_well = pod.settings.forbids_always(&image);
-        default != Policy::Always && pod.settings.requires_always(&image) && !is_forbidden_as_well
+        default != PullPolicy::Always
+            && pod.settings.requires_always(&image)
+            && !is_forbidden_as_well
             || is_forbidden(pod.settings, &image, pod.places[place].policy)
     })
 }
 
 /// Whether `images.forbidAlways` or `images.forbidNever` takes a policy away.
-pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: Policy) -> bool {
-    policy == Policy::Always && settings.forbids_always(image)
-        || policy == Policy::Never && settings.forbids_never(image)
+pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: PullPolicy) -> bool {
+    policy == PullPolicy::Always && settings.forbids_always(image)
+        || policy == PullPolicy::Never && settings.forbids_never(image)
 }
 
-/// What is to be said of such a place, *invalid-image* says.
+/// Whether *invalid-image* reports the place.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_none()
 }
@@ -68,16 +76,16 @@ fn is_chosen(pod: &Pod, place: usize) -> bool {
 
 /// The configured default of an image, after everything that bounds a default; `None` where there
 /// is none.
-pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<Policy> {
+pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<PullPolicy> {
     let reference = Reference::parse(image);
     let digest = reference
         .as_ref()
         .is_some_and(|image| image.digest.is_some());
     let default = match settings.default_policy(is_check)? {
         // "Always for a tag, IfNotPresent for a digest"
-        "AlwaysUnlessDigest" if digest => Policy::IfNotPresent,
-        "AlwaysUnlessDigest" => Policy::Always,
-        name => Policy::read(name)?,
+        "AlwaysUnlessDigest" if digest => PullPolicy::IfNotPresent,
+        "AlwaysUnlessDigest" => PullPolicy::Always,
+        name => PullPolicy::read(name)?,
     };
     let Some(image) = reference else {
         return Some(default);
@@ -87,23 +95,25 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
     let is_contradicted = settings.requires_always(&image) && settings.forbids_always(&image);
     match default {
         // "A default `Never` doesn't reach looked-up images"
-        Policy::Never if lookup != "Off" => None,
+        PullPolicy::Never if lookup != "Off" => None,
         // "a default that is forbidden is clamped to `IfNotPresent`"
-        Policy::Never if settings.forbids_never(&image) && !is_contradicted => {
-            Some(Policy::IfNotPresent)
+        PullPolicy::Never if settings.forbids_never(&image) && !is_contradicted => {
+            Some(PullPolicy::IfNotPresent)
         }
-        Policy::Always if settings.forbids_always(&image) && !settings.requires_always(&image) => {
-            Some(Policy::IfNotPresent)
+        PullPolicy::Always
+            if settings.forbids_always(&image) && !settings.requires_always(&image) =>
+        {
+            Some(PullPolicy::IfNotPresent)
         }
         // "under `Pin` a default `Always` is `IfNotPresent` for digests"
-        Policy::Always if lookup == "Pin" && digest => Some(Policy::IfNotPresent),
+        PullPolicy::Always if lookup == "Pin" && digest => Some(PullPolicy::IfNotPresent),
         default => Some(default),
     }
 }
 
 /// Whether a policy stays although the default is another one, since the policy may have written
 /// it itself.
-pub(crate) fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
+pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     let policy = pod.places[place].policy;
     // "a default weakens neither half of what *pull-once* leaves"
     default < policy && is_half_of_pull_once(pod, place)
@@ -115,17 +125,19 @@ pub(crate) fn stands(pod: &Pod, place: usize, default: Policy) -> bool {
 }
 
 /// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
+///
+/// **Decided**: this is read from the pull policies that came in.
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
     let is_left = |container: usize, proof: usize| {
         let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {
             return false;
         };
         pod.guarded().contains(&container)
-            && pod.places[container].policy == Policy::IfNotPresent
+            && pod.places[container].policy == PullPolicy::IfNotPresent
             && !pod.settings.requires_always(&pulled)
             // A default is going to raise it, and without image checks nothing takes that back.
             && (pod.has_checks() || !will_be_raised(pod, container))
-            && pod.places[proof].policy == Policy::Always
+            && pod.places[proof].policy == PullPolicy::Always
             && !pod.settings.forbids_always(&proved)
             && !will_be_pinned(pod, proof)
             // Who mounts a volume itself isn't asked; but those that the app carries spare nobody a pull.
@@ -155,5 +167,5 @@ fn will_be_pinned(pod: &Pod, place: usize) -> bool {
 
 fn will_be_raised(pod: &Pod, place: usize) -> bool {
     let default = configured(pod.settings, &pod.places[place].image, false);
-    !is_chosen(pod, place) && default == Some(Policy::Always)
+    !is_chosen(pod, place) && default == Some(PullPolicy::Always)
 }

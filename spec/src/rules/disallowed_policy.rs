@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::pod::{Event, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::rules::default;
 use crate::verdict::{Repair, Weight};
 
@@ -27,9 +27,9 @@ pub(crate) fn apply(pod: &mut Pod) {
                 pod.set_policy("disallowed-policy", place, default, false);
             }
             None
-        } else if required && policy != Policy::Always {
+        } else if required && policy != PullPolicy::Always {
             // "containers of these images pull with `Always`"
-            Some(Policy::Always)
+            Some(PullPolicy::Always)
         } else if !required && default::is_forbidden(pod.settings, &image, policy) {
             // "containers of these images never pull with `Always` (`Never`) …; `Fix` sets
             // `IfNotPresent`"; "what a forbid takes away counts as not chosen, so *default* comes
@@ -38,7 +38,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|&default| !default::stands(pod, place, default))
                 .filter(|_| pod.event != Event::PodUpdate);
-            Some(default.unwrap_or(Policy::IfNotPresent))
+            Some(default.unwrap_or(PullPolicy::IfNotPresent))
         } else {
             continue;
         };

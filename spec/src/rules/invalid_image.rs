@@ -10,8 +10,9 @@ use crate::verdict::{Repair, Weight};
 pub(crate) fn apply(pod: &mut Pod) {
     for place in pod.examined() {
         let image = &pod.places[place].image;
-        // "An empty image in a template is left to the API server."
-        if image.is_empty() && pod.event == Event::Template {
+        // "An empty image in a template is left to the API server." **Decided**: an image of white space
+        // alone is empty.
+        if image.trim().is_empty() && pod.event == Event::Template {
             continue;
         }
         if pod.reference(place).is_none() || is_image_id(image) {

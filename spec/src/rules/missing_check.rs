@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::pod::{List, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
 
@@ -12,7 +12,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         return;
     }
     let missing = missing(pod);
-    // A Pod that would get more than 10,000 mounts is too large for any API server (DESIGN.md).
+    // **Decided**: without init containers, every app container has to mount every check volume. If
+    // that makes more than 10,000 mounts, nothing is added and `coverage: Fix` rejects. No API server
+    // would take the object.
     let containers = pod.list(List::Containers).len();
     let is_too_much = pod.settings.coverage() == "Fix"
         && pod.can_get_checks()
@@ -22,6 +24,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             || pod.settings.template().is_none())
         && missing.len() * containers > 10_000;
     for (container, need) in missing {
+        // **Decided**: `coverage: Reject` rejects a Windows Pod too.
         let (repair, weight) = match pod.settings.coverage() {
             "Reject" => (Repair::None, Weight::Rejects),
             _ if is_too_much => (Repair::None, Weight::Rejects),
@@ -53,8 +56,8 @@ fn is_asked_for(pod: &Pod) -> bool {
 
 /// The images, as they are written, that are not covered: the first container that needs most, and
 /// the strength that it needs.
-fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
-    let mut found: Vec<(usize, Policy)> = Vec::new();
+fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
+    let mut found: Vec<(usize, PullPolicy)> = Vec::new();
     for container in pod.guarded() {
         let of_its_image = |other: &usize| {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
@@ -71,7 +74,7 @@ fn missing(pod: &Pod) -> Vec<(usize, Policy)> {
             found.push((neediest.unwrap_or(container), need));
         }
     }
-    // In the order in which the images come, init containers before the app.
+    // **Decided**: several checks come in the order of their images, init containers first.
     found.sort_by_key(|&(container, _)| {
         let same = pod.examined().into_iter().filter(|&other| {
             pod.is_same_image(other, container) && pod.is_written_alike(other, container)
@@ -94,7 +97,7 @@ pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
 }
 
 /// "the strength that its containers need"
-pub(crate) fn need(pod: &Pod, container: usize) -> Policy {
+pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
     pod.guarded()
         .into_iter()
         .filter(|&other| {
@@ -117,15 +120,15 @@ pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
 
 /// "add `imagecheck-N` (first name prefix, first free N) with the image and the strength that its
 /// containers need"
-fn add(pod: &mut Pod, container: usize, need: Policy) {
+fn add(pod: &mut Pod, container: usize, need: PullPolicy) {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
     let last_check = pod
         .list(List::InitContainers)
         .into_iter()
         .rfind(|&place| pod.is_check(place));
-    // "where there is none, on every app container": an init container would take from the volumes that
-    // the app carries what makes them checks.
+    // **Decided\***: if the app containers carry the check volumes, an added check is a volume too,
+    // whatever `imageChecks.as` says. Behind an init container, the others would be checks no more.
     let is_carried_by_app = pod.list(List::InitContainers).is_empty() && pod.has_checks();
     let as_volume = pod.settings.as_image_volume() || is_carried_by_app;
     let template = pod.settings.template();
@@ -173,7 +176,7 @@ fn add_container(
     like: Value,
     name: &str,
     image: &str,
-    policy: Policy,
+    policy: PullPolicy,
 ) {
     let mut container = like;
     container["name"] = name.into();
@@ -183,6 +186,9 @@ fn add_container(
 }
 
 /// "Mount path `/.imagecheck/<volume name>`", "mounted read-only"
+///
+/// **Decided**: an added volume is the last of `volumes`, and an added mount is the last of
+/// `volumeMounts`.
 pub(crate) fn mount_of(volume: &str) -> Value {
     json!({"name": volume, "mountPath": format!("/.imagecheck/{volume}"), "readOnly": true})
 }

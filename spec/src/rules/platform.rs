@@ -1,5 +1,8 @@
 //! **registry**, `registry.platform`: "the platforms that the image's index has, against the
 //! architecture and OS that the Pod asks for".
+//!
+//! **Decided**: demands that contradict each other ask for nothing. An index that names no platform is
+//! not compared. A manifest that can't be had is a failed lookup.
 
 use std::collections::BTreeSet;
 
@@ -128,7 +131,7 @@ pub(crate) fn compare(
     } else {
         Weight::Warns
     };
-    // One sentence for an image, at the first place that has it.
+    // **Decided**: a missing platform is one finding, at the first place of the image.
     if let Some(&place) = places_of(pod, normalised).first() {
         find(pod, place, weight);
     }

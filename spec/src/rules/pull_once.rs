@@ -3,7 +3,7 @@
 //! finding."
 
 use crate::pod::{List, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 
 pub(crate) fn apply(pod: &mut Pod) {
     // "in a Pod with image checks"
@@ -13,7 +13,7 @@ pub(crate) fn apply(pod: &mut Pod) {
     for container in pod.examined() {
         // "*pull-once* leaves [a guarded image volume] alone"
         if pod.places[container].list != List::Containers
-            || pod.places[container].policy != Policy::Always
+            || pod.places[container].policy != PullPolicy::Always
         {
             continue;
         }
@@ -25,17 +25,17 @@ pub(crate) fn apply(pod: &mut Pod) {
             continue;
         }
         let is_proved = pod.examined().into_iter().any(|proof| {
-            pod.places[proof].policy == Policy::Always && pod.proves(proof, container)
+            pod.places[proof].policy == PullPolicy::Always && pod.proves(proof, container)
         });
         if is_proved {
-            // "pull-once is computed in all modes and written in `Fix`". Where a rule before it took a
-            // `Never` away, that stays the reason.
-            let rule = if pod.places[container].policy_before() == Policy::Never {
+            // "pull-once is computed in all modes and written in `Fix`". **Decided**: a forbidden
+            // `Never` stays a finding if *pull-once* lowers the default that replaced it.
+            let rule = if pod.places[container].policy_before() == PullPolicy::Never {
                 pod.places[container].policy_rule
             } else {
                 "pull-once"
             };
-            pod.set_policy(rule, container, Policy::IfNotPresent, false);
+            pod.set_policy(rule, container, PullPolicy::IfNotPresent, false);
         }
     }
 }

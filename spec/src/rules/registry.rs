@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Registry;
 use crate::image::Reference;
 use crate::pod::{Event, Pod};
-use crate::policy::Policy;
+use crate::policy::PullPolicy;
 use crate::rules::platform;
 use crate::verdict::{FailedLookup, Failure, Repair, Weight};
 
@@ -61,6 +61,10 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
 
 /// At UPDATE of a Pod: "a tag whose stored image is that tag with a digest keeps the digest, recorded
 /// or not".
+///
+/// **Decided**: the digest is kept under `lookup: Pin`, in every mode, and is reported as any other pin.
+/// With `maxLookups: 0` nothing is reported. `app` and `app:latest` are the tag of a stored
+/// `app@sha256:…`. If the object is rejected for the digest, no registry is asked.
 pub(crate) fn keep_digests(pod: &mut Pod) {
     // "**0** … says nothing": "No finding of … an unpinned tag".
     if pod.event != Event::PodUpdate || pod.settings.max_lookups() == 0 {
@@ -84,6 +88,9 @@ pub(crate) fn keep_digests(pod: &mut Pod) {
 
 /// The distinct images that are looked up: "images of containers first, then init, ephemeral,
 /// volumes".
+///
+/// **Decided**: the registry is asked for the normalised name. Places with `Never` count for the order,
+/// but they alone ask for nothing.
 fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     let mut images: Vec<Reference> = Vec::new();
     let mut known = BTreeSet::new();
@@ -114,12 +121,15 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
 fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     let places = places_of(pod, normalised).into_iter();
     places
-        .filter(|&place| pod.places[place].policy != Policy::Never)
+        .filter(|&place| pod.places[place].policy != PullPolicy::Never)
         .collect()
 }
 
-/// The places that have an image and let it be looked up, by what they had before the lookups: "the
-/// effective `lookup` counts image by image", and one image with a digest can have several tags.
+/// The places that had an image before the lookups, and whose effective `lookup` is on: "the
+/// effective `lookup` counts image by image".
+///
+/// **Decided**: several tags can have the same digest. Only the places whose effective `lookup` is on
+/// count.
 pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     let is_it = |place: &usize| {
         let image = pod.lookups.images.get(*place).and_then(Option::as_deref);
@@ -197,8 +207,12 @@ fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
     }
 }
 
-/// Pins one place, where its effective lookup says so; "every rule but *registry*'s `Pin`, on the pod
+/// Pins one place, if its effective lookup is `Pin`; "every rule but *registry*'s `Pin`, on the pod
 /// template".
+///
+/// **Decided**: "`Pin` leaves `Never`" speaks of the pull policy. The image of such a place is pinned
+/// with the others. Otherwise the tag and the digest would be two images in the next run. `nginx`
+/// becomes `nginx:latest@sha256:…`, so that patterns with a tag still match.
 fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let Some(image) = pod.reference(place) else {
         return;
@@ -215,19 +229,20 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     pod.places[place].image.clone_from(&to);
     pod.places[place].image_rule = "registry";
     // "never a change of `imagePullPolicy`" at UPDATE of a Pod; "`Pin` leaves `Never`"
-    if pod.event != Event::PodUpdate && pod.places[place].policy != Policy::Never {
+    if pod.event != Event::PodUpdate && pod.places[place].policy != PullPolicy::Never {
         let is_required = pod
             .reference(place)
             .is_some_and(|image| pod.settings.requires_always(&image));
         let policy = if is_required {
-            Policy::Always
+            PullPolicy::Always
         } else {
-            Policy::IfNotPresent
+            PullPolicy::IfNotPresent
         };
         if pod.places[place].policy != policy {
-            // "`Pin` changes image and policy": one finding, on the image.
+            // **Decided**: `Pin` changes the image and the pull policy. That is one finding, on the
+            // image.
             pod.findings
-                .retain(|finding| finding.repair != Repair::Policy(place));
+                .retain(|finding| finding.repair != Repair::PullPolicy(place));
         }
         pod.set_policy("registry", place, policy, false);
     }
@@ -245,7 +260,10 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     );
 }
 
-/// `Reject`, `KeepTag` or `UseCached`.
+/// Does `Reject`, `KeepTag` or `UseCached` after a lookup that failed.
+///
+/// **Decided**: `UseCached` keeps `Always` for an image of `requireAlways`, and never touches a digest.
+/// A failure that rejects is one finding, at the first place of the image.
 fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag: bool) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),
@@ -266,15 +284,14 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
     };
     for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
-            // One sentence for an image, at the first place that pulls it.
             "Reject" if index == 0 => find(pod, place, Weight::Rejects),
             // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
             // `Always` only"
             "UseCached"
-                if pod.places[place].policy == Policy::Always
+                if pod.places[place].policy == PullPolicy::Always
                     && !pod.settings.requires_always(image) =>
             {
-                pod.set_policy("registry", place, Policy::IfNotPresent, true);
+                pod.set_policy("registry", place, PullPolicy::IfNotPresent, true);
             }
             _ => {}
         }

@@ -25,8 +25,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         .filter(|&place| pod.is_check(place))
         .filter(|&place| {
             let name = &pod.places[place].name;
-            // "A name that a volume has already: that check stays" (issue 11), and so does one whose
-            // volume could have no such name or no mount of its own.
+            // **Decided**: a check stays if a volume has its name already, or if its name is no name
+            // for a volume (63 characters). It stays too if the carrier uses its mount path.
             !names.contains(name)
                 && name.len() <= 63
                 // docs/rules.md: nor "one that mounts an image volume which is no check itself".
@@ -72,8 +72,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.mount(carrier, mount_of(&name));
         }
     }
-    // "Mounts of a removed check that carried volumes move to the carrier." In the order of their names
-    // (DESIGN.md).
+    // "Mounts of a removed check that carried volumes move to the carrier." **Decided**: they move in
+    // the order of their names.
     moved.sort();
     for volume in moved {
         for carrier in pod.carriers() {

@@ -1,5 +1,8 @@
 //! **stuck-pull**: "only at CREATE of a Pod whose `status` has a waiting container … in `Reject`
 //! and `Warn`". "`Fix` ignores it".
+//!
+//! **Decided**: a status without a container, of an exempt container, and of an image that can't be
+//! read is no finding.
 
 use serde_json::Value;
 

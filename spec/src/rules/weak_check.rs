@@ -3,14 +3,15 @@
 
 use crate::image::Reference;
 use crate::pod::Pod;
-use crate::policy::{Policy, server_default};
+use crate::policy::{PullPolicy, server_default};
 use crate::rules::{default, missing_check};
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
-    let came_with: Vec<Policy> = pod.places.iter().map(|place| place.policy).collect();
+    let came_with: Vec<PullPolicy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
-    // Those with checks of their own spelling first: what is raised for them may serve the others.
+    // **Decided**: the containers whose checks are written alike come first. A check that is raised for
+    // them may be strong enough for the others.
     let checks: Vec<_> = pod
         .guarded()
         .into_iter()
@@ -28,9 +29,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         let path = pod.policy_path(check);
         // docs/rules.md, *weak-check*, "No repair"
         let (expected, repair) = if refused.contains(&check) {
-            (Policy::Always, Repair::None)
+            (PullPolicy::Always, Repair::None)
         } else if from != to {
-            (to, Repair::Policy(check))
+            (to, Repair::PullPolicy(check))
         } else {
             continue;
         };
@@ -45,8 +46,10 @@ pub(crate) fn apply(pod: &mut Pod) {
 
 /// "The checks of a container are those of the same image whose repository is written the same way;
 /// where there are none, and none will be added for that spelling, those of the same image written
-/// otherwise." Whether they are written alike, and which they are. An init container that covers the
-/// spelling is enough as well: a check of another one tells nothing that it doesn't.
+/// otherwise." The first value says whether the checks are written alike.
+///
+/// **Decided**: checks that are written differently count only if nothing that is written alike covers
+/// the image. An init container that covers it is enough: a check in another spelling adds nothing.
 fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
@@ -88,11 +91,12 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if may_be_cached || pod.may_be_checked(container, need) {
         return;
     }
-    // One that `forbidAlways` names is passed over for one that it doesn't: with a digest two tags are
-    // one image, and a pattern can name one of them.
+    // **Decided**: a check that `forbidAlways` names is passed over if there is another one. Two tags
+    // with the same digest are one image, and a pattern can name only one of them.
     let may_pull = |check: &usize| {
         let image = pod.reference(*check);
-        need != Policy::Always || !image.is_some_and(|image| pod.settings.forbids_always(&image))
+        need != PullPolicy::Always
+            || !image.is_some_and(|image| pod.settings.forbids_always(&image))
     };
     let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
         refused.push(first);
@@ -105,9 +109,11 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     pod.set_policy("weak-check", first, to, false);
 }
 
-/// The policy that a check of an image keeps when the policy looks at it again: what its containers
-/// need, or the default of a check where that is stronger.
-pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
+/// The pull policy that a check of an image keeps in the next run of this policy.
+///
+/// **Decided**: a check that is raised or added gets the strength that its containers need, or the
+/// default that would reach it in the next run.
+pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
     // A default reaches what the API server could have written.
     let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
@@ -116,14 +122,14 @@ pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: Policy) -> Policy {
         // What *disallowed-policy* would make of it; "set `IfNotPresent` on the containers and their
         // checks".
         if pod.settings.requires_always(&image) {
-            policy = Policy::Always;
+            policy = PullPolicy::Always;
         } else if pod.settings.forbids_always(&image)
             || pod.lookups.cached.contains(&image.normalised())
         {
-            policy = policy.min(Policy::IfNotPresent);
+            policy = policy.min(PullPolicy::IfNotPresent);
         }
         if pod.settings.forbids_never(&image) {
-            policy = policy.max(Policy::IfNotPresent);
+            policy = policy.max(PullPolicy::IfNotPresent);
         }
     }
     policy.max(need)

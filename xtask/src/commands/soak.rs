@@ -1,6 +1,8 @@
 //! `cargo xtask soak`: compares the module with the specification in `spec/`, on random cases or on
 //! every case of small spaces. It can also send reviews as load.
 
+mod transcripts;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Runs every case of the small spaces instead: Pods with at most this number of containers
     #[arg(long, value_name = "CONTAINERS")]
     spaces: Option<u32>,
+    /// Compares the evaluations that `make e2e-tests` wrote to a directory with the specification instead
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["spaces", "load"])]
+    transcripts: Option<PathBuf>,
     /// Sends mixed reviews for this time instead, and measures errors, latency and memory
     #[arg(long, value_name = "SECONDS", conflicts_with = "spaces")]
     load: Option<u64>,
@@ -77,6 +82,9 @@ impl Policy for ModuleUnderTest {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(directory) = &args.transcripts {
+        return transcripts::compare(directory);
+    }
     let path = module_or(args.module.as_deref(), POLICY)?;
     let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler, None)?);
     if let Some(seconds) = args.load {

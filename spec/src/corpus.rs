@@ -1,0 +1,249 @@
+//! The corpus: Pods as the controllers and tools of the field make them, in `test_data/pods/`.
+//!
+//! We wrote these Pods, with names and images of our own. A comment beside each deciding field names
+//! the file and the line of the project that sets the field so. The admission reviews of
+//! agent-stack-k8s 0.47 in `test_data/reviews/` belong to the corpus too. They were captured.
+
+mod known;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::server_default;
+
+pub use self::known::{Known, KnownFailure, KnownTrait};
+
+/// One Pod or workload of the corpus.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The name of its file.
+    pub file: String,
+    /// The admission request that creates it, as a webhook gets it.
+    pub request: Value,
+}
+
+/// The settings of one example.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The name of its file, in `examples/settings/` and in `examples/`.
+    pub file: String,
+    /// The settings.
+    pub settings: Value,
+    /// The labels that the example's `objectSelector` asks for.
+    match_labels: Value,
+}
+
+impl Example {
+    /// Whether the example selects an object by its labels. A namespace selector is not looked at:
+    /// any Pod may be created in a namespace that is selected.
+    #[must_use]
+    pub fn selects(&self, object: &Value) -> bool {
+        let labels = self.match_labels.as_object();
+        labels.into_iter().flatten().all(|(label, value)| {
+            object
+                .pointer("/metadata/labels")
+                .and_then(|all| all.get(label))
+                == Some(value)
+        })
+    }
+}
+
+/// The file of the failures that are known.
+pub const KNOWN: &str = "test_data/pods/known.yaml";
+
+/// A path in the repository.
+fn path(below: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
+}
+
+/// The files of a folder with an extension, sorted by name.
+fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
+    let folder = path(folder);
+    let entries = std::fs::read_dir(&folder);
+    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<(String, String)> = entries
+        .map(|entry| entry.expect("an entry of a folder").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let text = std::fs::read_to_string(&path);
+            (
+                name,
+                text.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn yaml(name: &str, text: &str) -> Value {
+    yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The Pods of `test_data/pods/` as they are written there, without the API server's defaults.
+///
+/// # Panics
+/// If a file can't be read.
+#[must_use]
+pub fn manifests() -> Vec<(String, Value)> {
+    let mut files = files("test_data/pods", "yaml");
+    files.retain(|(name, _)| !KNOWN.ends_with(name));
+    files
+        .into_iter()
+        .map(|(name, text)| {
+            let pod = yaml(&name, &text);
+            (name, pod)
+        })
+        .collect()
+}
+
+/// The whole corpus: the Pods of `test_data/pods/`, and the captured reviews of agent-stack-k8s.
+///
+/// # Panics
+/// If a file can't be read.
+#[must_use]
+pub fn samples() -> Vec<Sample> {
+    let mut samples: Vec<Sample> = manifests()
+        .into_iter()
+        .map(|(file, mut pod)| {
+            fill_in_defaults(&mut pod);
+            let request = create_request(&pod);
+            Sample { file, request }
+        })
+        .collect();
+    for (file, text) in files("test_data/reviews", "json") {
+        if file.starts_with("agent-stack-0.47-") {
+            let mut review = yaml(&file, &text);
+            let request = review["request"].take();
+            samples.push(Sample { file, request });
+        }
+    }
+    samples
+}
+
+/// The settings of all examples.
+///
+/// # Panics
+/// If a file can't be read.
+#[must_use]
+pub fn examples() -> Vec<Example> {
+    files("examples/settings", "yaml")
+        .into_iter()
+        .map(|(file, text)| {
+            let settings = yaml(&file, &text);
+            let beside = path("examples").join(&file);
+            let manifest = std::fs::read_to_string(&beside);
+            let manifest = yaml(
+                &file,
+                &manifest.expect("each settings file has its example"),
+            );
+            Example {
+                file,
+                settings,
+                match_labels: manifest["spec"]["objectSelector"]["matchLabels"].clone(),
+            }
+        })
+        .collect()
+}
+
+/// The request that creates a Pod. A mirror Pod is created by the kubelet of its node, a Pod with a
+/// controller by a service account, and any other Pod by a person.
+#[must_use]
+pub fn create_request(pod: &Value) -> Value {
+    let metadata = &pod["metadata"];
+    let is_mirror = metadata["annotations"]
+        .get("kubernetes.io/config.mirror")
+        .is_some();
+    let user = if is_mirror {
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+        json!({"username": format!("system:node:{node}"), "groups": ["system:nodes"]})
+    } else if metadata["ownerReferences"].is_array() {
+        json!({"username": "system:serviceaccount:ci:controller", "groups": ["system:serviceaccounts"]})
+    } else {
+        json!({"username": "jane", "groups": ["system:authenticated"]})
+    };
+    json!({
+        "uid": "00000000-0000-4000-8000-000000000001",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "CREATE",
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "userInfo": user,
+        "object": pod,
+    })
+}
+
+/// Writes into a Pod what an API server fills in before any webhook: pull policies, requests that
+/// equal their limits, and the fields that every container has.
+pub fn fill_in_defaults(pod: &mut Value) {
+    let spec = &mut pod["spec"];
+    for key in ["containers", "initContainers"] {
+        for container in spec[key].as_array_mut().into_iter().flatten() {
+            let image = container["image"].as_str().unwrap_or_default();
+            let policy = server_default(image).name();
+            set_default(container, "imagePullPolicy", policy.into());
+            set_default(container, "resources", json!({}));
+            set_default(
+                container,
+                "terminationMessagePath",
+                "/dev/termination-log".into(),
+            );
+            set_default(container, "terminationMessagePolicy", "File".into());
+            fill_in_requests(&mut container["resources"]);
+            for port in container["ports"].as_array_mut().into_iter().flatten() {
+                set_default(port, "protocol", "TCP".into());
+            }
+            without_null(container, "ports");
+        }
+    }
+    for volume in spec["volumes"].as_array_mut().into_iter().flatten() {
+        if let Some(source) = volume.get_mut("image") {
+            let policy = server_default(source["reference"].as_str().unwrap_or_default());
+            set_default(source, "pullPolicy", policy.name().into());
+        }
+    }
+    if spec["resources"].is_object() {
+        fill_in_requests(&mut spec["resources"]);
+    }
+    for key in ["initContainers", "volumes", "resources"] {
+        without_null(spec, key);
+    }
+    set_default(spec, "restartPolicy", "Always".into());
+    set_default(spec, "dnsPolicy", "ClusterFirst".into());
+    set_default(spec, "schedulerName", "default-scheduler".into());
+    set_default(spec, "securityContext", json!({}));
+    set_default(spec, "terminationGracePeriodSeconds", 30.into());
+}
+
+/// A limit without a request is the request too.
+fn fill_in_requests(resources: &mut Value) {
+    let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else {
+        return;
+    };
+    set_default(resources, "requests", json!({}));
+    for (name, limit) in limits {
+        set_default(&mut resources["requests"], &name, limit);
+    }
+}
+
+fn set_default(object: &mut Value, key: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.entry(key).or_insert(value);
+    }
+}
+
+/// Takes back the null that looking at a missing member writes.
+fn without_null(object: &mut Value, key: &str) {
+    if object[key].is_null()
+        && let Some(members) = object.as_object_mut()
+    {
+        members.remove(key);
+    }
+}

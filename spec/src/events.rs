@@ -1,0 +1,316 @@
+//! Events in a Pod's life: before this policy sees the Pod, between two installations of this
+//! policy, and after the Pod was created.
+//!
+//! An [`Event`] has a name, under which `test_data/pods/known.yaml` lists a failure. The functions
+//! here make the objects and requests of the events. [`promises`](crate::promises) says what has to
+//! hold in each.
+
+mod mesh;
+
+use serde_json::{Value, json};
+
+pub use self::mesh::Mesh;
+
+/// An event in a Pod's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// The Pod is created. Nothing else happens.
+    Created,
+    /// A mesh injects its containers before this policy sees the Pod.
+    InjectedBefore(Mesh),
+    /// A mesh injects its containers after mode `Fix` and before the copy.
+    InjectedBetween(Mesh),
+    /// The plugin `AlwaysPullImages` raises all pull policies, before the webhooks and after them.
+    AlwaysPullImages,
+    /// The namespace has a quota of cpu and memory. Every container that comes in has both.
+    ResourceQuota,
+    /// The namespace has the Pod Security level `restricted`. Every container that comes in obeys.
+    PodSecurityRestricted,
+    /// A person applies the manifest once more.
+    AppliedAgain,
+    /// A person adds a container with `kubectl debug`.
+    Debugged,
+    /// An audit examines the running Pod.
+    Audited,
+    /// An audit examines the Pod while a container waits for the image of a volume.
+    AuditedWhileWaiting,
+    /// A person pastes a `status` into the manifest.
+    StatusPasted,
+}
+
+impl Event {
+    /// All events.
+    pub const ALL: [Self; 17] = [
+        Self::Created,
+        Self::InjectedBefore(Mesh::IstioNativeSidecar),
+        Self::InjectedBefore(Mesh::IstioSidecar),
+        Self::InjectedBefore(Mesh::LinkerdNativeSidecar),
+        Self::InjectedBefore(Mesh::LinkerdSidecar),
+        Self::InjectedBetween(Mesh::IstioNativeSidecar),
+        Self::InjectedBetween(Mesh::IstioSidecar),
+        Self::InjectedBetween(Mesh::LinkerdNativeSidecar),
+        Self::InjectedBetween(Mesh::LinkerdSidecar),
+        Self::AlwaysPullImages,
+        Self::ResourceQuota,
+        Self::PodSecurityRestricted,
+        Self::AppliedAgain,
+        Self::Debugged,
+        Self::Audited,
+        Self::AuditedWhileWaiting,
+        Self::StatusPasted,
+    ];
+
+    /// The name of the event in lists.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::InjectedBefore(Mesh::IstioNativeSidecar) => "istio-native-before",
+            Self::InjectedBefore(Mesh::IstioSidecar) => "istio-before",
+            Self::InjectedBefore(Mesh::LinkerdNativeSidecar) => "linkerd-native-before",
+            Self::InjectedBefore(Mesh::LinkerdSidecar) => "linkerd-before",
+            Self::InjectedBetween(Mesh::IstioNativeSidecar) => "istio-native-between",
+            Self::InjectedBetween(Mesh::IstioSidecar) => "istio-between",
+            Self::InjectedBetween(Mesh::LinkerdNativeSidecar) => "linkerd-native-between",
+            Self::InjectedBetween(Mesh::LinkerdSidecar) => "linkerd-between",
+            Self::AlwaysPullImages => "always-pull-images",
+            Self::ResourceQuota => "resource-quota",
+            Self::PodSecurityRestricted => "pod-security-restricted",
+            Self::AppliedAgain => "applied-again",
+            Self::Debugged => "debugged",
+            Self::Audited => "audited",
+            Self::AuditedWhileWaiting => "audited-while-waiting",
+            Self::StatusPasted => "status-pasted",
+        }
+    }
+
+    /// Changes the Pod that comes in, if the event happens before this policy sees it.
+    pub fn happen_before(self, pod: &mut Value) {
+        match self {
+            Self::InjectedBefore(mesh) => mesh.inject(pod),
+            Self::AlwaysPullImages => raise_all(pod),
+            Self::ResourceQuota => give_resources(pod),
+            Self::PodSecurityRestricted => give_security_contexts(pod),
+            _ => {}
+        }
+    }
+}
+
+/// The lists of containers in a Pod spec.
+pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// The elements of a list that can be changed. A list that is missing or null is empty.
+pub(crate) fn elements_mut<'v>(
+    value: &'v mut Value,
+    key: &str,
+) -> impl Iterator<Item = &'v mut Value> {
+    let list = value.get_mut(key).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}
+
+/// The elements of a list. A list that is missing or null is empty.
+pub(crate) fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Raises every pull policy to `Always`, as the plugin `AlwaysPullImages` does. Source:
+/// `plugin/pkg/admission/alwayspullimages/admission.go` in `kubernetes/kubernetes`.
+pub fn raise_all(pod: &mut Value) {
+    let spec = &mut pod["spec"];
+    for list in CONTAINER_LISTS {
+        for container in elements_mut(spec, list) {
+            container["imagePullPolicy"] = "Always".into();
+        }
+    }
+    for volume in elements_mut(spec, "volumes") {
+        if let Some(source) = volume.get_mut("image").filter(|source| source.is_object()) {
+            source["pullPolicy"] = "Always".into();
+        }
+    }
+}
+
+/// Gives each container requests and limits where it has none, as a `LimitRange` does. A Pod with
+/// resources of its own stays as it is, because they are what the quota counts.
+pub fn give_resources(pod: &mut Value) {
+    if pod["spec"]["resources"].is_object() {
+        return;
+    }
+    for list in ["initContainers", "containers"] {
+        for container in elements_mut(&mut pod["spec"], list) {
+            for kind in ["requests", "limits"] {
+                let resources = &container["resources"];
+                let has_both = ["cpu", "memory"]
+                    .iter()
+                    .all(|name| resources.pointer(&format!("/{kind}/{name}")).is_some());
+                if !has_both {
+                    container["resources"]["requests"] = json!({"cpu": "100m", "memory": "64Mi"});
+                    container["resources"]["limits"] = json!({"cpu": "200m", "memory": "64Mi"});
+                }
+            }
+        }
+    }
+}
+
+/// Gives each container the security context that Pod Security's level `restricted` asks for. A
+/// Pod that says that it is for Windows stays as it is: it may not have most of these fields.
+pub fn give_security_contexts(pod: &mut Value) {
+    if pod["spec"]["os"]["name"] == "windows" {
+        return;
+    }
+    for list in ["initContainers", "containers"] {
+        for container in elements_mut(&mut pod["spec"], list) {
+            container["securityContext"] = json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": true,
+                "runAsUser": 1000,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            });
+        }
+    }
+}
+
+/// The request of `kubectl apply` for a manifest whose Pod is stored. kubectl keeps the containers,
+/// volumes and mounts that a webhook added, and writes the manifest's images and pull policies.
+#[must_use]
+pub fn applied_again(create: &Value, stored: &Value) -> Value {
+    let manifest = &create["object"]["spec"];
+    let mut object = stored.clone();
+    for list in CONTAINER_LISTS {
+        for container in elements_mut(&mut object["spec"], list) {
+            let name = container["name"].clone();
+            if let Some(written) = named(elements(manifest, list), &name) {
+                for key in ["image", "imagePullPolicy"] {
+                    // The API server fills in a field that is not set, as it did at CREATE.
+                    let is_set = !written[key].is_null() && written[key] != "";
+                    if is_set {
+                        container[key] = written[key].clone();
+                    }
+                }
+            }
+        }
+    }
+    for volume in elements_mut(&mut object["spec"], "volumes") {
+        let name = volume["name"].clone();
+        if let Some(written) = named(elements(manifest, "volumes"), &name) {
+            *volume = written.clone();
+        }
+    }
+    update(create, object, stored)
+}
+
+/// The element of a list with a name.
+pub(crate) fn named<'v>(list: &'v [Value], name: &Value) -> Option<&'v Value> {
+    list.iter().find(|one| one["name"] == *name)
+}
+
+fn update(create: &Value, object: Value, stored: &Value) -> Value {
+    let mut request = create.clone();
+    request["operation"] = "UPDATE".into();
+    request["object"] = object;
+    request["oldObject"] = stored.clone();
+    request
+}
+
+/// The request of `kubectl debug`, which adds an ephemeral container to a stored Pod.
+#[must_use]
+pub fn debugged(create: &Value, stored: &Value) -> Value {
+    let mut object = stored.clone();
+    let mut list = elements(&object["spec"], "ephemeralContainers").to_vec();
+    list.push(json!({
+        "name": "debugger-x7k2p",
+        "image": "docker.io/library/busybox:1.36",
+        "imagePullPolicy": "IfNotPresent",
+        "stdin": true,
+        "tty": true,
+        "resources": {},
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    }));
+    object["spec"]["ephemeralContainers"] = list.into();
+    let mut request = update(create, object, stored);
+    request["subResource"] = "ephemeralcontainers".into();
+    request
+}
+
+/// The request by which an audit examines a Pod that exists: a CREATE that names no user.
+#[must_use]
+pub fn audit(create: &Value, stored: &Value, status: Value) -> Value {
+    let mut request = create.clone();
+    request["userInfo"] = json!({});
+    let mut object = stored.clone();
+    let metadata = &mut object["metadata"];
+    metadata["uid"] = "00000000-0000-4000-8000-000000000002".into();
+    metadata["creationTimestamp"] = "2026-11-21T09:06:17Z".into();
+    if metadata["name"].is_null() {
+        let prefix = metadata["generateName"].as_str().unwrap_or("pod-");
+        metadata["name"] = format!("{prefix}x7k2p").into();
+    }
+    if object["spec"]["nodeName"].is_null() {
+        object["spec"]["nodeName"] = "node-1".into();
+    }
+    object["status"] = status;
+    request["name"] = object["metadata"]["name"].clone();
+    request["object"] = object;
+    request
+}
+
+/// The status of a Pod whose init containers have ended and whose other containers run.
+#[must_use]
+pub fn running_status(pod: &Value) -> Value {
+    status(pod, "Running", |container, list| {
+        if list == "initContainers" && container["restartPolicy"] != "Always" {
+            json!({"terminated": {"exitCode": 0, "reason": "Completed"}})
+        } else {
+            json!({"running": {"startedAt": "2026-11-21T09:06:20Z"}})
+        }
+    })
+}
+
+/// The status of a Pod in which one container waits for an image, as the kubelet writes it: the
+/// message names the image between double quotes. No other container has started.
+#[must_use]
+pub fn waiting_status(pod: &Value, name: &Value, image: &str) -> Value {
+    status(pod, "Pending", |container, _| {
+        if container["name"] == *name {
+            json!({"waiting": {
+                "reason": "ImagePullBackOff",
+                "message": format!("Back-off pulling image \"{image}\": ErrImagePull: not found"),
+            }})
+        } else {
+            json!({"waiting": {"reason": "PodInitializing"}})
+        }
+    })
+}
+
+fn status(pod: &Value, phase: &str, state: impl Fn(&Value, &str) -> Value) -> Value {
+    let statuses = |list: &'static str| -> Value {
+        let containers = elements(&pod["spec"], list).iter();
+        let statuses = containers.map(|container| {
+            let state = state(container, list);
+            json!({
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": "",
+                "ready": state["running"].is_object(),
+                "restartCount": 0,
+                "state": state,
+            })
+        });
+        statuses.collect()
+    };
+    let is_running = phase == "Running";
+    let condition = |kind: &str| {
+        let value = if is_running { "True" } else { "False" };
+        json!({"type": kind, "status": value, "lastTransitionTime": "2026-11-21T09:06:18Z"})
+    };
+    json!({
+        "phase": phase,
+        "conditions": [condition("Initialized"), condition("ContainersReady")],
+        "initContainerStatuses": statuses("initContainers"),
+        "containerStatuses": statuses("containers"),
+    })
+}

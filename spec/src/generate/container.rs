@@ -1,0 +1,141 @@
+//! Random containers: what the rules read of them, and what only Kubernetes reads.
+
+use arbitrary::Result;
+use serde_json::{Value, json};
+
+use super::Source;
+use super::vocabulary::{BAD_IMAGES, DIGESTS, INITS, PULL_POLICIES, SECRET, SUFFIXES};
+use crate::server_default;
+
+impl Source<'_> {
+    pub(super) fn image(&mut self, repositories: &[&str]) -> Result<Value> {
+        if self.chance(1, 40)? {
+            let bad = self.pick(&BAD_IMAGES)?;
+            return Ok(if bad.is_empty() && self.0.arbitrary()? {
+                Value::Null
+            } else {
+                bad.into()
+            });
+        }
+        let repository = self.pick(repositories)?;
+        let among = if self.chance(1, 4)? {
+            SUFFIXES.len()
+        } else {
+            3
+        };
+        let suffix = self.pick(&SUFFIXES[..among])?;
+        let digest = if self.chance(1, 4)? {
+            format!("@{}", self.pick(&DIGESTS)?)
+        } else {
+            String::new()
+        };
+        Ok(format!("{repository}{suffix}{digest}").into())
+    }
+
+    /// A pull policy for an image; `None` if the field is left out.
+    pub(super) fn pull_policy(&mut self, image: &Value) -> Result<Option<Value>> {
+        if self.chance(1, 12)? {
+            return Ok(self
+                .0
+                .choose(&[None, Some(Value::Null), Some("".into())])?
+                .clone());
+        }
+        // The API server fills in the field before a webhook sees it.
+        if self.chance(1, 4)? {
+            let image = image.as_str().unwrap_or_default();
+            return Ok(Some(server_default(image).name().into()));
+        }
+        let among = if self.chance(1, 4)? { 3 } else { 2 };
+        Ok(Some(self.pick(&PULL_POLICIES[..among])?.into()))
+    }
+
+    pub(super) fn container(&mut self, name: &str, images: &[&str]) -> Result<Value> {
+        let mut container = json!({"name": name, "image": self.image(images)?});
+        let policy = self.pull_policy(&container["image"])?;
+        if container["image"].is_null() && self.0.arbitrary()? {
+            container = json!({"name": name});
+        }
+        if let Some(policy) = policy {
+            container["imagePullPolicy"] = policy;
+        }
+        // Zero bytes give a command: a check without one is the exception.
+        if !self.chance(1, 5)? {
+            container["command"] = json!(["/tools/true"]);
+        }
+        if self.chance(1, 4)? {
+            container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
+            container["args"] = json!([format!("--password={SECRET}")]);
+        }
+        if self.chance(1, 6)? {
+            container["futureField"] =
+                json!({"imagePullPolicy": "Never", "deep": [1, {"image": "x"}]});
+        }
+        if self.chance(1, 8)? {
+            container["volumeMounts"] = self.0.choose(&[json!(null), json!([])])?.clone();
+        }
+        if self.chance(1, 3)? {
+            self.unread_fields(&mut container)?;
+        }
+        Ok(container)
+    }
+
+    /// Fields that no rule reads, and that Kubernetes checks.
+    fn unread_fields(&mut self, container: &mut Value) -> Result<()> {
+        if self.chance(1, 3)? {
+            container["resources"] = self.resources()?;
+        }
+        if self.chance(1, 6)? {
+            // The kubelet expands the variable, so the command needs the environment.
+            container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
+            container["args"] = json!(["--token=$(TOKEN)"]);
+        }
+        if self.chance(1, 6)? {
+            container["envFrom"] = json!([{"secretRef": {"name": "token"}}]);
+        }
+        if self.chance(1, 6)? {
+            let field = json!({"resourceFieldRef": {
+                "containerName": self.pick(&INITS)?, "resource": "limits.cpu",
+            }});
+            container["env"] = json!([{"name": "CPUS", "valueFrom": field}]);
+        }
+        if self.chance(1, 6)? {
+            container["ports"] = json!([{"containerPort": 8080, "name": "http"}]);
+        }
+        if self.chance(1, 6)? {
+            container["securityContext"] = json!({
+                "runAsNonRoot": true,
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            });
+        }
+        if self.chance(1, 10)? {
+            container["securityContext"]["appArmorProfile"] = json!({"type": "RuntimeDefault"});
+        }
+        if self.chance(1, 10)? {
+            container["terminationMessagePolicy"] = "FallbackToLogsOnError".into();
+            container["workingDir"] = "/work".into();
+        }
+        if self.chance(1, 60)? {
+            let size = *self.0.choose(&[1_000, 10_000, 100_000])?;
+            container["args"] = json!(["--", "x".repeat(size)]);
+        }
+        Ok(())
+    }
+
+    fn resources(&mut self) -> Result<Value> {
+        let amounts = [
+            json!({"requests": {"cpu": "100m", "memory": "64Mi"}}),
+            json!({"requests": {"cpu": "100m"}, "limits": {"cpu": "200m"}}),
+            json!({"limits": {"cpu": "1", "memory": "1Gi"}}),
+            json!({
+                "requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"},
+            }),
+            json!({"requests": {"cpu": "0"}}),
+            json!({"requests": {"ephemeral-storage": "1Gi"}}),
+            json!({"claims": [{"name": "gpu"}]}),
+            json!({}),
+        ];
+        Ok(self.0.choose(&amounts)?.clone())
+    }
+}

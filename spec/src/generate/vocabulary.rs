@@ -1,0 +1,142 @@
+//! The short lists of names, images and patterns of random cases. The lists are short, so that the
+//! names meet.
+
+/// Digests that registries answer with.
+pub(super) const ANSWERED_DIGESTS: [&str; 3] = [
+    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
+    "sha256:2222222222222222222222222222222222222222222222222222222222222222",
+    "sha256:3333333333333333333333333333333333333333333333333333333333333333",
+];
+/// The same, and a digest that no tag has.
+pub(super) const DIGESTS: [&str; 4] = [
+    ANSWERED_DIGESTS[0],
+    ANSWERED_DIGESTS[1],
+    ANSWERED_DIGESTS[2],
+    "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+/// Written repositories. The first six are one image or nearly so; the last ones have hosts in
+/// unusual spellings.
+pub(super) const REPOSITORIES: [&str; 20] = [
+    "app",
+    "docker.io/library/app",
+    "library/app",
+    "index.docker.io/library/app",
+    "r.example.com/team/app",
+    "r.example.com/tools",
+    "web",
+    "ghcr.io/team/db",
+    "quay.io/tools/agent",
+    "localhost:5000/a/b",
+    "R.example.com/x",
+    "[::1]:5000/a/b",
+    "docker.io/app",
+    "registry-1.docker.io/library/app",
+    "R.Example.com/team/app",
+    "r.example.com:443/team/app",
+    "evil.test/r.example.com/team/app",
+    "a_b.example.com/x",
+    "r.example.com./team/app",
+    "app.example.com/x-y/z__1",
+];
+pub(super) const SUFFIXES: [&str; 7] = [
+    "",
+    ":latest",
+    ":v1",
+    ":v2",
+    ":16",
+    ":1.29-alpine",
+    ":Latest",
+];
+pub(super) const BAD_IMAGES: [&str; 13] = [
+    "",
+    "NGINX",
+    "$(IMG)",
+    "app:",
+    "http://r.example.com/a",
+    "a//b",
+    "app@latest",
+    "app:v1@sha256:abc",
+    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
+    "sha256:abc",
+    "1111111111111111111111111111111111111111111111111111111111111111",
+    "ngi nx",
+    "  ",
+];
+/// Image patterns that settings may have. `"*"` is the first, because `exempt.images` leaves it out.
+pub(super) const IMAGE_PATTERNS: [&str; 26] = [
+    "*",
+    "app",
+    "app:v*",
+    "app:v1",
+    "app:latest",
+    "*/app",
+    "*:latest",
+    "*:v?",
+    "docker.io/*",
+    "docker.io/library/app:v1",
+    "index.docker.io/library/app",
+    "r.example.com/*",
+    "r.example.com/team/app:v?",
+    "*/tools",
+    "library/*",
+    "web",
+    "localhost:5000/*",
+    "a?p",
+    "*v1",
+    "R.example.com/x",
+    "quay.io/*",
+    "ghcr.io/*/db:1?",
+    "*.example.com/*",
+    "R.Example.com/*",
+    "r.example.com:443/*",
+    "docker.io/istio/*",
+];
+/// Patterns of overrides. No list hides another one.
+pub(super) const OVERRIDDEN_IMAGES: [&[&str]; 6] = [
+    &["r.example.com/*"],
+    &["app"],
+    &["ghcr.io/*"],
+    &["web:v1"],
+    &["*:v?", "quay.io/*"],
+    &["localhost:5000/*", "app.example.com/*"],
+];
+pub(super) const APPS: [&str; 6] = [
+    "container-0",
+    "container-1",
+    "app",
+    "imagecheck-1",
+    "istio-proxy",
+    "x",
+];
+pub(super) const INITS: [&str; 8] = [
+    "imagecheck-0",
+    "imagecheck-1",
+    "copy-agent",
+    "imagepullcheck-0",
+    "setup",
+    "imagecheck-3",
+    "probe-0",
+    "istio-init",
+];
+pub(super) const VOLUMES: [&str; 7] = [
+    "workspace",
+    "model",
+    "imagecheck-0",
+    "imagecheck-5",
+    "imagepullcheck-0",
+    "istio-proxy",
+    "probe-1",
+];
+pub(super) const CONTAINER_PATTERNS: [&str; 8] = [
+    "istio-*",
+    "app",
+    "copy-*",
+    "imagepullcheck-*",
+    "set?p",
+    "*-proxy",
+    "container-1",
+    "linkerd-*",
+];
+pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+/// What the environment and the arguments of containers hold, and what no answer may show.
+pub(super) const SECRET: &str = "s3cr3t-value";

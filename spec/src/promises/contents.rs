@@ -1,0 +1,254 @@
+//! Promises on the object that goes out, compared with the object that came in.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    APPARMOR, BrokenPromise, COMMAND, COPIED_FIELDS, MINIMAL, POD_SECURITY, QUOTA, SERVICE, SIZE,
+    VALID, WINDOWS, minimal,
+};
+use crate::events::{CONTAINER_LISTS, Event, elements, named};
+use crate::settings::Settings;
+use crate::validity::admission::{quota_faults, restricted_faults};
+use crate::validity::service::{QualityOfService, quality_of_service};
+use crate::validity::{Fault, faults, names, windows};
+
+/// An entry that this policy added: an init container or an image volume.
+pub(super) struct Added<'o> {
+    list: &'static str,
+    fields: &'o Value,
+}
+
+impl Added<'_> {
+    /// The image that it pulls.
+    pub(super) fn image(&self) -> &str {
+        let image = match self.list {
+            "volumes" => &self.fields["image"]["reference"],
+            _ => &self.fields["image"],
+        };
+        image.as_str().unwrap_or_default()
+    }
+
+    fn is_container(&self) -> bool {
+        self.list != "volumes"
+    }
+}
+
+/// The entries of a Pod that were not there before.
+pub(super) fn added<'o>(before: &Value, after: &'o Value) -> Vec<Added<'o>> {
+    let mut found = Vec::new();
+    for list in ["initContainers", "volumes"] {
+        for fields in elements(&after["spec"], list) {
+            if named(elements(&before["spec"], list), &fields["name"]).is_none() {
+                found.push(Added { list, fields });
+            }
+        }
+    }
+    found
+}
+
+/// The init containers of a Pod that are not there any more.
+fn removed<'o>(before: &'o Value, after: &Value) -> Vec<&'o Value> {
+    let present = elements(&after["spec"], "initContainers");
+    elements(&before["spec"], "initContainers")
+        .iter()
+        .filter(|one| named(present, &one["name"]).is_none())
+        .collect()
+}
+
+/// The images of a Pod spec, as they are written.
+pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
+    let of_containers = CONTAINER_LISTS
+        .iter()
+        .flat_map(|list| elements(spec, list))
+        .map(|container| &container["image"]);
+    let of_volumes = elements(spec, "volumes")
+        .iter()
+        .map(|volume| &volume["image"]["reference"]);
+    of_containers
+        .chain(of_volumes)
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// The promises that a repair broke.
+pub(super) fn broken(
+    before: &Value,
+    after: &Value,
+    settings: &Value,
+    event: Event,
+    is_pod: bool,
+) -> Vec<BrokenPromise> {
+    let settings = Settings(settings);
+    let mut broken = Vec::new();
+    let mut check = |promise, problem: Option<String>| {
+        broken.extend(problem.map(|details| BrokenPromise { promise, details }));
+    };
+    check(MINIMAL, minimal::problem(before, after, settings));
+    if !is_pod {
+        return broken;
+    }
+    // The check template is the operator's. It is kept as written, with its mounts and resources.
+    let template = settings.template();
+    if template.is_none_or(|template| has_volumes_of(&before["spec"], template)) {
+        check(VALID, newly(&faults(before), &faults(after)));
+    }
+    check(SIZE, large_addition(before, after));
+    check(SERVICE, lowered_service(before, after, settings));
+    let (spec_before, spec_after) = (&before["spec"], &after["spec"]);
+    let of_template = with_template_alone(settings);
+    let template_passes = |faults: fn(&Value) -> Vec<Fault>| {
+        of_template
+            .as_ref()
+            .is_none_or(|spec| faults(spec).is_empty())
+    };
+    match event {
+        Event::ResourceQuota if template_passes(quota_faults) => check(
+            QUOTA,
+            newly(&quota_faults(spec_before), &quota_faults(spec_after)),
+        ),
+        Event::PodSecurityRestricted if template_passes(restricted_faults) => check(
+            POD_SECURITY,
+            newly(
+                &restricted_faults(spec_before),
+                &restricted_faults(spec_after),
+            ),
+        ),
+        _ => {}
+    }
+    let added = added(before, after);
+    for one in added.iter().filter(|one| one.is_container()) {
+        check(COMMAND, without_command(one.fields));
+        // The check template is the operator's. It is kept as written.
+        if settings.template().is_none() {
+            check(COPIED_FIELDS, needless_fields(one.fields));
+        }
+        check(APPARMOR, lost_profile(before, one.fields));
+    }
+    if windows::is_windows(spec_before) && !(added.is_empty() && removed(before, after).is_empty())
+    {
+        let names: Vec<&Value> = added.iter().map(|one| &one.fields["name"]).collect();
+        check(WINDOWS, Some(format!("added {names:?}")));
+    }
+    broken
+}
+
+/// Whether a Pod has the volumes that the check template mounts.
+fn has_volumes_of(spec: &Value, template: &Value) -> bool {
+    let volumes = elements(spec, "volumes");
+    let mut mounts = elements(template, "volumeMounts").iter();
+    mounts.all(|mount| named(volumes, &mount["name"]).is_some())
+}
+
+/// A Pod spec with the check template as its only container.
+fn with_template_alone(settings: Settings<'_>) -> Option<Value> {
+    let template = settings.template()?;
+    Some(serde_json::json!({"containers": [template]}))
+}
+
+/// The faults of an object whose first form had none.
+fn newly(before: &[Fault], after: &[Fault]) -> Option<String> {
+    let after: Vec<String> = after.iter().map(ToString::to_string).collect();
+    (before.is_empty() && !after.is_empty()).then(|| after.join("; "))
+}
+
+/// "The removal of checks never lowers the quality of service", and no Pod becomes `BestEffort`.
+/// "The effect of a check template without resources on a Guaranteed Pod is the operator's
+/// responsibility."
+fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
+    let was = quality_of_service(&before["spec"]);
+    let is = quality_of_service(&after["spec"]);
+    let is_operators = settings.template().is_some_and(|template| {
+        let alone = serde_json::json!({"containers": [template]});
+        quality_of_service(&alone) != QualityOfService::Guaranteed
+    });
+    let is_excused = is_operators && is != QualityOfService::BestEffort;
+    (is < was && !is_excused).then(|| format!("{was:?} became {is:?}"))
+}
+
+/// A mebibyte, and what other rules write besides: the record, pull policies and digests.
+const ADDED_MAX: usize = 1024 * 1024 + 64 * 1024;
+
+fn large_addition(before: &Value, after: &Value) -> Option<String> {
+    let size = |object: &Value| object.to_string().len();
+    let added = size(after).saturating_sub(size(before));
+    (added > ADDED_MAX).then(|| format!("{added} bytes were added"))
+}
+
+fn without_command(check: &Value) -> Option<String> {
+    elements(check, "command")
+        .is_empty()
+        .then(|| format!("{} has no command", check["name"]))
+}
+
+/// "`env` and `envFrom` are copied if a `$` is in `command`, `args` or a mount's `subPathExpr`.
+/// Resource claims, ports, probes and `volumeDevices` are never copied."
+fn needless_fields(check: &Value) -> Option<String> {
+    const COPIED: [&str; 13] = [
+        "args",
+        "command",
+        "env",
+        "envFrom",
+        "image",
+        "imagePullPolicy",
+        "name",
+        "resources",
+        "securityContext",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "volumeMounts",
+        "workingDir",
+    ];
+    let has_expansion = {
+        let texts = ["command", "args"]
+            .iter()
+            .flat_map(|key| elements(check, key));
+        let expressions = elements(check, "volumeMounts")
+            .iter()
+            .map(|mount| &mount["subPathExpr"]);
+        texts
+            .chain(expressions)
+            .filter_map(Value::as_str)
+            .any(|text| text.contains('$'))
+    };
+    let is_needless =
+        |key: &str| !COPIED.contains(&key) || ["env", "envFrom"].contains(&key) && !has_expansion;
+    let members = check.as_object()?;
+    let mut found: Vec<&str> = members
+        .keys()
+        .map(String::as_str)
+        .filter(|key| is_needless(key))
+        .collect();
+    let resources = check["resources"].as_object();
+    if resources.is_some_and(|all| all.contains_key("claims")) {
+        found.push("resources.claims");
+    }
+    (!found.is_empty()).then(|| format!("{} has {}", check["name"], found.join(", ")))
+}
+
+/// A check whose `AppArmor` profile is an annotation was copied: the copy would run without the
+/// profile.
+fn lost_profile(before: &Value, check: &Value) -> Option<String> {
+    let contents = |one: &Value| {
+        let keys = ["command", "args", "volumeMounts", "securityContext"];
+        keys.map(|key| one[key].clone())
+    };
+    let mut same = elements(&before["spec"], "initContainers")
+        .iter()
+        .filter(|one| contents(one) == contents(check))
+        .peekable();
+    same.peek()?;
+    let annotated: BTreeSet<&str> = names::named_by_apparmor(before).collect();
+    let is_annotated = |one: &Value| {
+        one["name"]
+            .as_str()
+            .is_some_and(|name| annotated.contains(name))
+    };
+    same.all(is_annotated).then(|| {
+        format!(
+            "{} is a copy of a check with an AppArmor annotation",
+            check["name"]
+        )
+    })
+}

@@ -1,0 +1,49 @@
+//! "All modes compute the same outcome, the repaired object. The mode only decides what happens with
+//! this outcome."
+
+use serde_json::Value;
+
+use super::{MODES, Story};
+use crate::compare::Observed;
+use crate::differential::Policy;
+
+impl<P: Policy> Story<'_, P> {
+    /// The modes find the same. *stuck-pull* acts on a status in two modes only, and `maxLookups: 0`
+    /// is no setting of mode `Fix`.
+    pub(super) fn modes_agree(&mut self) -> Result<(), String> {
+        let has_status = self.case.request["object"]["status"].is_object();
+        if has_status || self.settings().max_lookups() == 0 {
+            return Ok(());
+        }
+        let request = self.case.request.clone();
+        let mut look = |mode: &str| self.observe(request.clone(), &[("mode", mode.into())]);
+        let (warn, reject, fix) = (look("Warn")?, look("Reject")?, look("Fix")?);
+        let is_accepted = |one: &Observed| one.answer["accepted"] == true;
+        let is_changed = |one: &Observed| !one.answer["mutated_object"].is_null();
+        if is_changed(&warn) || is_changed(&reject) {
+            self.breaks(MODES, "only mode `Fix` may change an object");
+        }
+        if is_accepted(&reject) && !is_accepted(&fix) {
+            self.breaks(MODES, "`Reject` accepts an object that `Fix` rejects");
+        }
+        // A broken shape has no findings.
+        if !is_accepted(&warn) {
+            return Ok(());
+        }
+        // An object that is rejected for something else is looked up in `Warn` alone.
+        for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
+            if is_accepted(other) && findings(other) != findings(&warn) {
+                let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);
+                self.breaks(MODES, details);
+            }
+        }
+        if is_accepted(&reject) && reject.answer["warnings"] != warn.answer["warnings"] {
+            self.breaks(MODES, "`Reject` and `Warn` warn of different things");
+        }
+        Ok(())
+    }
+}
+
+fn findings(observed: &Observed) -> &Value {
+    &observed.answer["audit_annotations"]["findings"]
+}

@@ -1,0 +1,304 @@
+//! What happens in each event, and the promises that hold there.
+
+use serde_json::{Value, json};
+
+use super::{
+    AUDIT, COPY, COPY_BESIDE_MESH, COPY_BESIDE_PLUGIN, DEBUG, MISSING_IMAGE, NO_CHECK_TWICE,
+    PASTED_STATUS, RE_APPLY, REJECT, STABLE, Story, contents, copy, told,
+};
+use crate::differential::Policy;
+use crate::events::{
+    CONTAINER_LISTS, Mesh, applied_again, audit, debugged, elements, named, raise_all,
+    running_status, waiting_status,
+};
+use crate::settings::Settings;
+
+impl<P: Policy> Story<'_, P> {
+    /// The Pod is created: the promises on the answer, on the object, and on a second look.
+    pub(super) fn created(&mut self, is_pod: bool) -> Result<(), String> {
+        let first = self.first.clone();
+        self.shows_no_secret(&first);
+        if let Some(after) = self
+            .stored()
+            .filter(|_| self.case.request["operation"] == "CREATE")
+        {
+            let before = self.case.request["object"].clone();
+            self.broken.extend(contents::broken(
+                &before,
+                &after,
+                &self.case.settings,
+                self.event,
+                is_pod,
+            ));
+        }
+        if is_pod {
+            self.modes_agree()?;
+        }
+        self.second_look()
+    }
+
+    /// "when this policy runs on its own output, it changes nothing and finds nothing", and
+    /// `Reject` and the copy accept this output.
+    fn second_look(&mut self) -> Result<(), String> {
+        let is_create = self.case.request["operation"] == "CREATE";
+        let Some(object) = self.repaired().filter(|_| is_create) else {
+            return Ok(());
+        };
+        let request = self.create(object);
+        // *stuck-pull* acts in `Reject`. "`Fix` ignores this rule, and the promises below don't
+        // apply to it."
+        let has_status = request["object"]["status"].is_object();
+        if self.is_bounded() {
+            let again = self.observe(request.clone(), &[])?;
+            if again.answer["accepted"] != true || !again.answer["mutated_object"].is_null() {
+                self.breaks(STABLE, told(&again));
+            }
+            if !has_status {
+                let reject = self.observe(request.clone(), &[("mode", "Reject".into())])?;
+                if reject.answer["accepted"] != true {
+                    self.breaks(REJECT, told(&reject));
+                }
+            }
+        }
+        if !has_status {
+            let copy = self.observe(request, &copy())?;
+            if copy.answer["accepted"] != true || !copy.calls.is_empty() {
+                self.breaks(COPY, told(&copy));
+            }
+        }
+        Ok(())
+    }
+
+    /// A mesh injects between `Fix` and the copy. Its webhook may also be called before a second
+    /// `Fix`, if a controller makes a Pod from a repaired one.
+    pub(super) fn injected_between(&mut self, mesh: Mesh) -> Result<(), String> {
+        let Some(mut object) = self.repaired() else {
+            return Ok(());
+        };
+        let before = object.clone();
+        mesh.inject(&mut object);
+        if object == before || object["status"].is_object() {
+            return Ok(());
+        }
+        let request = self.create(object);
+        let observed = self.observe(request.clone(), &copy())?;
+        if observed.answer["accepted"] != true {
+            self.breaks(COPY_BESIDE_MESH, told(&observed));
+        }
+        let second = self.observe(request.clone(), &[])?;
+        let after = &second.answer["mutated_object"];
+        if after.is_object() {
+            let images = contents::images(&self.case.request["object"]["spec"]);
+            let added = contents::added(&request["object"], after);
+            let again = added.iter().find(|check| images.contains(check.image()));
+            if let Some(check) = again {
+                let details = format!("a second check of {}", check.image());
+                self.breaks(NO_CHECK_TWICE, details);
+            }
+        }
+        Ok(())
+    }
+
+    /// `AlwaysPullImages` raises what `Fix` lowered, and the copy sees the result.
+    pub(super) fn raised_after(&mut self) -> Result<(), String> {
+        let Some(mut object) = self
+            .repaired()
+            .filter(|_| goes_with_plugin(self.settings()))
+        else {
+            return Ok(());
+        };
+        if object["status"].is_object() {
+            return Ok(());
+        }
+        raise_all(&mut object);
+        let request = self.create(object);
+        let observed = self.observe(request, &copy())?;
+        if observed.answer["accepted"] != true {
+            self.breaks(COPY_BESIDE_PLUGIN, told(&observed));
+        }
+        Ok(())
+    }
+
+    /// "a manifest that is applied once more changes nothing and is accepted"
+    pub(super) fn applied_again(&mut self) -> Result<(), String> {
+        let settings = self.settings();
+        let records = settings.record_changes();
+        let owners = &self.case.request["object"]["metadata"]["ownerReferences"];
+        let is_nobodys = !owners.is_array();
+        // A record that was cut for want of room can't restore every field.
+        let is_whole = self.first.answer["audit_annotations"]["record"].is_null();
+        let Some(stored) = self
+            .repaired()
+            .filter(|_| records && is_nobodys && is_whole)
+        else {
+            return Ok(());
+        };
+        let request = applied_again(&self.case.request, &stored);
+        let observed = self.observe(request.clone(), &[])?;
+        let after = match &observed.answer["mutated_object"] {
+            Value::Null => &request["object"],
+            object => object,
+        };
+        if observed.answer["accepted"] != true || after["spec"] != stored["spec"] {
+            self.breaks(RE_APPLY, told(&observed));
+        }
+        Ok(())
+    }
+
+    /// A debug container is accepted, and every other place stays as it is stored. The copy accepts
+    /// the result.
+    pub(super) fn debugged(&mut self) -> Result<(), String> {
+        let Some(stored) = self.repaired() else {
+            return Ok(());
+        };
+        if is_mirror(&stored) {
+            return Ok(());
+        }
+        let request = debugged(&self.case.request, &stored);
+        let observed = self.observe(request.clone(), &[])?;
+        let after = match &observed.answer["mutated_object"] {
+            Value::Null => &request["object"],
+            object => object,
+        };
+        let lists = ["initContainers", "containers", "volumes"];
+        let is_kept = lists
+            .iter()
+            .all(|list| elements(&after["spec"], list) == elements(&stored["spec"], list));
+        if observed.answer["accepted"] != true || !is_kept {
+            self.breaks(DEBUG, told(&observed));
+            return Ok(());
+        }
+        let mut request = request.clone();
+        request["object"] = after.clone();
+        let copied = self.observe(request, &copy())?;
+        if copied.answer["accepted"] != true {
+            self.breaks(DEBUG, format!("the copy: {}", told(&copied)));
+        }
+        Ok(())
+    }
+
+    /// An audit sees the running Pod. It accepts a Pod that was admitted: mode `Fix` repaired it, or
+    /// the mode of the settings accepted it.
+    pub(super) fn audited(&mut self) -> Result<(), String> {
+        let Some(stored) = self.stored().filter(|_| self.is_bounded()) else {
+            return Ok(());
+        };
+        let status = running_status(&stored);
+        let request = audit(&self.case.request, &stored, status);
+        let observed = self.observe(request, &[("mode", self.audit_mode())])?;
+        if observed.answer["accepted"] != true {
+            self.breaks(AUDIT, told(&observed));
+        }
+        Ok(())
+    }
+
+    /// `Warn` admits Pods with findings, so its audits run in `Warn` too.
+    fn audit_mode(&self) -> Value {
+        match self.settings().mode() {
+            "Fix" => "Reject".into(),
+            mode => mode.into(),
+        }
+    }
+
+    /// A container waits for the image of a volume that it mounts. The audit's finding names this
+    /// image, and no other.
+    pub(super) fn audited_while_waiting(&mut self) -> Result<(), String> {
+        let Some(stored) = self.stored().filter(|stored| !is_mirror(stored)) else {
+            return Ok(());
+        };
+        for volume in elements(&stored["spec"], "volumes") {
+            let Some(image) = volume["image"]["reference"].as_str() else {
+                continue;
+            };
+            let carriers = CONTAINER_LISTS.iter().flat_map(|list| {
+                let all = elements(&stored["spec"], list).iter();
+                all.filter(|one| named(elements(one, "volumeMounts"), &volume["name"]).is_some())
+            });
+            let Some(carrier) = carriers.into_iter().next() else {
+                continue;
+            };
+            let status = waiting_status(&stored, &carrier["name"], image);
+            let request = audit(&self.case.request, &stored, status);
+            let observed = self.observe(request, &[("mode", "Reject".into())])?;
+            let text = observed.answer["audit_annotations"]["findings"].as_str();
+            let findings: Value = text
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default();
+            let stuck: Vec<&Value> = findings
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|finding| finding["rule"] == "stuck-pull")
+                .collect();
+            if stuck.len() != 1 || stuck.iter().any(|finding| finding["image"] != image) {
+                let details = format!("{} waits for {image}: {stuck:?}", carrier["name"]);
+                self.breaks(MISSING_IMAGE, details);
+            }
+        }
+        Ok(())
+    }
+
+    /// A `status` in a request with a user changes no answer, in any mode.
+    pub(super) fn status_pasted(&mut self) -> Result<(), String> {
+        let object = self.case.request["object"].clone();
+        let lists = ["initContainers", "containers"];
+        let first = lists
+            .iter()
+            .find_map(|list| elements(&object["spec"], list).first());
+        let Some(first) = first.filter(|_| object["status"].is_null()) else {
+            return Ok(());
+        };
+        let image = first["image"].as_str().unwrap_or_default();
+        let mut pasted = self.case.request.clone();
+        pasted["object"]["status"] = waiting_status(&object, &first["name"], image);
+        if pasted["userInfo"]["username"]
+            .as_str()
+            .unwrap_or_default()
+            .is_empty()
+        {
+            pasted["userInfo"] = json!({"username": "jane"});
+        }
+        for mode in ["Fix", "Reject", "Warn"] {
+            // "`maxLookups: 0` is allowed only in mode `Reject` or `Warn`."
+            if mode == "Fix" && self.settings().max_lookups() == 0 {
+                continue;
+            }
+            let mut without = pasted.clone();
+            without["object"] = object.clone();
+            let without = self.observe(without, &[("mode", mode.into())])?;
+            let with = self.observe(pasted.clone(), &[("mode", mode.into())])?;
+            let keys = [
+                "accepted",
+                "message",
+                "code",
+                "warnings",
+                "audit_annotations",
+            ];
+            if let Some(key) = keys
+                .iter()
+                .find(|key| with.answer[**key] != without.answer[**key])
+            {
+                let details = format!("mode {mode}: {key}: {}", with.answer[*key]);
+                self.breaks(PASTED_STATUS, details);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_mirror(pod: &Value) -> bool {
+    pod["metadata"]["annotations"]
+        .get("kubernetes.io/config.mirror")
+        .is_some()
+}
+
+/// Whether settings go with the plugin `AlwaysPullImages`. `images.forbidAlways` doesn't ("the copy
+/// would reject what that plugin raised"), and neither do `Pin`, `UseCached` and a default pull
+/// policy (issue 20, item 11).
+fn goes_with_plugin(settings: Settings<'_>) -> bool {
+    let text = settings.0.to_string();
+    settings.list("images.forbidAlways").is_empty()
+        && !text.contains("\"Pin\"")
+        && !text.contains("\"UseCached\"")
+        && settings.get("defaults").is_none()
+}

@@ -1,0 +1,186 @@
+//! Evaluations that a host wrote down, one in a line: `make e2e-tests` writes them. Each of them has
+//! to have the verdict that is specified.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::compare::{Observed, differences};
+use crate::generate::{Answers, Case, Index};
+use crate::{Failure, Registry, Settings, validate};
+
+/// One evaluation, as a host wrote it down.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The `AdmissionRequest`, as the module got it.
+    pub request: Value,
+    /// The settings.
+    pub settings: Value,
+    /// Each host call, with its answer or its error.
+    pub calls: Vec<RecordedCall>,
+    /// Why the settings were refused. Then there is no answer.
+    pub refusal: Option<String>,
+    /// The answer, in the form of waPC's payload.
+    pub answer: Value,
+}
+
+/// A host call, and the host's answer to it.
+#[derive(Clone, Debug)]
+pub struct RecordedCall {
+    /// The operation, `v1/manifest_digest` or `v1/oci_manifest`.
+    pub operation: String,
+    /// The image that it is about.
+    pub image: String,
+    /// The payload of the answer, or the text of the error.
+    pub answer: Result<Value, String>,
+}
+
+impl RecordedCall {
+    /// Reads a call as the transcript has it: `namespace`, `operation`, `payload`, `answer`, `error`.
+    #[must_use]
+    pub fn read(call: &Value) -> Self {
+        let text = |key: &str| call[key].as_str().unwrap_or_default();
+        let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+        let image: Value = json(text("payload"));
+        Self {
+            operation: text("operation").to_owned(),
+            image: image.as_str().unwrap_or_default().to_owned(),
+            answer: match call["error"].as_str() {
+                Some(error) => Err(error.to_owned()),
+                None => Ok(json(text("answer"))),
+            },
+        }
+    }
+}
+
+/// The differences between an evaluation and the specification, one line each.
+#[must_use]
+pub fn replay(evaluation: &Evaluation) -> Vec<String> {
+    let contradictions = Settings(&evaluation.settings).contradictions();
+    if evaluation.refusal.is_some() {
+        // The specification says which values go together. It doesn't say which words a key allows.
+        return Vec::new();
+    }
+    if !contradictions.is_empty() {
+        return vec![format!(
+            "settings: specified as refused, {contradictions:?}"
+        )];
+    }
+    let mut registry = Recorded(&evaluation.calls);
+    let verdict = validate(&evaluation.request, &evaluation.settings, &mut registry);
+    let case = Case {
+        request: evaluation.request.clone(),
+        settings: evaluation.settings.clone(),
+        answers: Answers::default(),
+    };
+    let calls = evaluation.calls.iter();
+    let observed = Observed {
+        answer: evaluation.answer.clone(),
+        calls: calls
+            .map(|call| (call.operation.clone(), call.image.clone()))
+            .collect(),
+    };
+    differences(&case, &verdict, &observed)
+}
+
+/// Registries that say again what they said to the module. They give `Unknown` to a question that the
+/// module didn't ask; the comparison of the lookups then shows the question.
+struct Recorded<'e>(&'e [RecordedCall]);
+
+impl Recorded<'_> {
+    fn ask(&self, operation: &str, image: &str) -> Result<Value, Failure> {
+        let mut calls = self.0.iter();
+        let call = calls.find(|call| call.operation == operation && call.image == image);
+        match call.map(|call| &call.answer) {
+            Some(Ok(answer)) => Ok(answer.clone()),
+            Some(Err(text)) => Err(failure_of(text)),
+            None => Err(Failure::Unknown),
+        }
+    }
+}
+
+impl Registry for Recorded<'_> {
+    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure> {
+        let answer = self.ask("v1/manifest_digest", image)?;
+        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn platforms(&mut self, image: &str) -> Index {
+        let answer = self.ask("v1/oci_manifest", image)?;
+        let entries = answer["manifests"].as_array();
+        Ok(entries.map(|entries| {
+            let platforms = entries.iter().map(|entry| &entry["platform"]);
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            platforms
+                .filter(|platform| platform.is_object())
+                .map(|platform| (text(&platform["os"]), text(&platform["architecture"])))
+                .collect()
+        }))
+    }
+}
+
+// The errors of oci-client and of Kubewarden's hosts (facts). The first of the parts decides, because
+// the text of a registry follows it and can hold any words.
+static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        "(?P<refused>has not been granted access)",
+        "|(?P<denied>Not authorized:)",
+        "|(?P<unreachable>error sending request for url)",
+        r"|Server error: url[^\n]*?, code: (?P<status>[0-9]{3})",
+        r"|OCI API errors: \[(?P<message>[^\n]*)",
+    ))
+    .expect("a regular expression")
+});
+
+static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
+    LazyLock::new(|| {
+        [
+        ("rate limit|too many requests|toomanyrequests", Failure::RateLimited),
+        (
+            "(manifest|name) unknown|not known to registry|not found|does not exist|was deleted",
+            Failure::NotFound,
+        ),
+        (
+            "not authorized|denied|unauthorized|authentication required|forbidden",
+            Failure::Denied,
+        ),
+        ("service unavailable", Failure::Unreachable),
+    ]
+    .map(|(words, failure)| {
+        let words = Regex::new(&format!("(?i-u:{words})")).expect("a regular expression");
+        (words, failure)
+    })
+    });
+
+/// The class of a failed lookup, by the text of the host.
+#[must_use]
+pub fn failure_of(text: &str) -> Failure {
+    let Some(part) = HOST_ERROR.captures(text) else {
+        return Failure::Unknown;
+    };
+    if part.name("refused").is_some() {
+        Failure::NotGranted
+    } else if part.name("denied").is_some() {
+        Failure::Denied
+    } else if part.name("unreachable").is_some() {
+        Failure::Unreachable
+    } else if let Some(status) = part.name("status") {
+        match status.as_str().parse() {
+            // "401 or 403"
+            Ok(401 | 403) => Failure::Denied,
+            // "the tag or the repository does not exist"
+            Ok(404) => Failure::NotFound,
+            // "429"
+            Ok(429) => Failure::RateLimited,
+            // "no connection, DNS, TLS, time-out, 5xx"
+            Ok(500..=599_u16) => Failure::Unreachable,
+            // "any other answer"
+            _ => Failure::Unknown,
+        }
+    } else {
+        let message = part.name("message").map_or("", |message| message.as_str());
+        let known = MESSAGES.iter().find(|(words, _)| words.is_match(message));
+        known.map_or(Failure::Unknown, |(_, failure)| *failure)
+    }
+}

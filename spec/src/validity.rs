@@ -1,0 +1,117 @@
+//! An oracle for one promise: if an API server accepts the Pod that came in, it accepts the Pod
+//! that goes out.
+//!
+//! It restates the part of Kubernetes' Pod validation that an added or removed container, volume or
+//! mount can violate. It is not the whole validation. Each rule names its source in
+//! `kubernetes/kubernetes`; `validation.go` is `pkg/apis/core/validation/validation.go` there.
+//! Beside it are the [quality of service](service) and two [admission plugins](admission) that look
+//! at every container of a Pod.
+
+pub mod admission;
+mod mounts;
+pub(crate) mod names;
+pub mod quantity;
+mod resources;
+pub mod service;
+mod size;
+pub mod windows;
+
+use serde_json::Value;
+
+/// One reason why an API server or a kubelet would refuse a Pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// The field.
+    pub path: String,
+    /// The problem with it.
+    pub problem: String,
+    /// The file and the function in `kubernetes/kubernetes` with the rule.
+    pub source: &'static str,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} ({})", self.path, self.problem, self.source)
+    }
+}
+
+/// The faults of a Pod, or of a pod template (`metadata` and `spec`). An empty list means that no
+/// rule of this oracle refuses it.
+#[must_use]
+pub fn faults(pod: &Value) -> Vec<Fault> {
+    let mut faults = Faults(Vec::new());
+    names::check(pod, &mut faults);
+    mounts::check(pod, &mut faults);
+    resources::check(&pod["spec"], &mut faults);
+    windows::check(&pod["spec"], &mut faults);
+    size::check(pod, &mut faults);
+    faults.0
+}
+
+/// Collects faults.
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn add(&mut self, path: impl Into<String>, problem: impl Into<String>, source: &'static str) {
+        self.0.push(Fault {
+            path: path.into(),
+            problem: problem.into(),
+            source,
+        });
+    }
+}
+
+/// A container with its place in the Pod spec.
+struct Container<'p> {
+    path: String,
+    list: &'static str,
+    fields: &'p Value,
+}
+
+impl<'p> Container<'p> {
+    fn name(&self) -> &'p str {
+        text(self.fields, "name")
+    }
+
+    /// Whether it is an init container that goes on running beside the app containers.
+    fn is_native_sidecar(&self) -> bool {
+        self.list == INIT_CONTAINERS && self.fields["restartPolicy"] == "Always"
+    }
+}
+
+const CONTAINERS: &str = "containers";
+const INIT_CONTAINERS: &str = "initContainers";
+const EPHEMERAL_CONTAINERS: &str = "ephemeralContainers";
+
+/// The containers of some lists, in this order.
+fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>> {
+    let mut found = Vec::new();
+    for list in lists {
+        for (index, fields) in elements(spec, list).iter().enumerate() {
+            found.push(Container {
+                path: format!("spec.{list}[{index}]"),
+                list,
+                fields,
+            });
+        }
+    }
+    found
+}
+
+/// The elements of a list. A list that is missing or null is empty.
+fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The text of a field. A field that is missing or null is empty.
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a field has a value.
+fn is_set(value: &Value, key: &str) -> bool {
+    value.get(key).is_some_and(|field| !field.is_null())
+}

@@ -1,0 +1,97 @@
+//! Quantities of resources: `500m`, `1.5Gi`, `2e3`.
+
+/// The unit in which a quantity is counted: a billionth.
+const BILLION: i128 = 1_000_000_000;
+
+/// Reads a quantity and returns it in billionths, rounded down. A text that is no quantity gives
+/// none. Source: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go` `ParseQuantity`.
+#[must_use]
+pub fn billionths(text: &str) -> Option<i128> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(digits.len());
+    let (number, suffix) = digits.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let (unit, divisor) = scale(suffix)?;
+    let unit = unit.checked_mul(BILLION)? / divisor;
+    let whole: i128 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().ok()?
+    };
+    let mut total = whole.checked_mul(unit)?;
+    let mut place = unit;
+    for digit in fraction.chars() {
+        place /= 10;
+        total = total.checked_add(place.checked_mul(i128::from(digit.to_digit(10)?))?)?;
+    }
+    total.checked_mul(sign)
+}
+
+/// The factor of a suffix, as a fraction.
+fn scale(suffix: &str) -> Option<(i128, i128)> {
+    let decimal = |power: u32| 10_i128.checked_pow(power).map(|factor| (factor, 1));
+    let binary = |power: u32| 1024_i128.checked_pow(power).map(|factor| (factor, 1));
+    match suffix {
+        "" => Some((1, 1)),
+        "n" => Some((1, BILLION)),
+        "u" => Some((1, 1_000_000)),
+        "m" => Some((1, 1_000)),
+        "k" => decimal(3),
+        "M" => decimal(6),
+        "G" => decimal(9),
+        "T" => decimal(12),
+        "P" => decimal(15),
+        "E" => decimal(18),
+        "Ki" => binary(1),
+        "Mi" => binary(2),
+        "Gi" => binary(3),
+        "Ti" => binary(4),
+        "Pi" => binary(5),
+        "Ei" => binary(6),
+        _ => {
+            let exponent: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+            let factor = 10_i128.checked_pow(exponent.unsigned_abs())?;
+            Some(if exponent < 0 {
+                (1, factor)
+            } else {
+                (factor, 1)
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::billionths;
+
+    #[test]
+    fn quantities_are_compared_whatever_their_suffix() {
+        let same = [
+            ["1", "1000m"],
+            ["0.5", "500m"],
+            ["1Gi", "1024Mi"],
+            ["1.5Gi", "1536Mi"],
+            ["2e3", "2k"],
+            ["1", "1000000000n"],
+            ["128Mi", "134217728"],
+            [".5", "5e-1"],
+        ];
+        for [a, b] in same {
+            assert!(billionths(a).is_some(), "{a}");
+            assert_eq!(billionths(a), billionths(b), "{a} and {b}");
+        }
+        assert!(billionths("1G") < billionths("1Gi"));
+        assert!(billionths("-1") < billionths("0"));
+        for text in ["", "m", "1 Gi", "1.2.3", "1Qi", "e3"] {
+            assert_eq!(billionths(text), None, "{text}");
+        }
+    }
+}

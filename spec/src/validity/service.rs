@@ -1,0 +1,61 @@
+//! The quality of service of a Pod, which decides how soon a node evicts it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::resources::quantities;
+use super::{CONTAINERS, INIT_CONTAINERS, containers};
+
+/// The classes, the lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QualityOfService {
+    /// No container has a request or a limit.
+    BestEffort,
+    /// Everything between the two others.
+    Burstable,
+    /// Each container has limits of cpu and memory, and its requests equal them.
+    Guaranteed,
+}
+
+const COUNTED: [&str; 2] = ["cpu", "memory"];
+
+/// The class of a Pod spec. Source: `pkg/apis/core/v1/helper/qos/qos.go` `ComputePodQOS`.
+#[must_use]
+pub fn quality_of_service(spec: &Value) -> QualityOfService {
+    let of_pod = &spec["resources"];
+    let has = |key: &str| !counted(of_pod, key).is_empty();
+    let all: Vec<&Value> = if has("requests") || has("limits") {
+        // "When pod-level resources are specified, we use them to determine QoS class."
+        vec![of_pod]
+    } else {
+        let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);
+        all.iter().map(|one| &one.fields["resources"]).collect()
+    };
+    let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
+    let mut is_guaranteed = true;
+    for resources in all {
+        for (name, request) in counted(resources, "requests") {
+            *requests.entry(name).or_insert(0) += request;
+        }
+        let own = counted(resources, "limits");
+        is_guaranteed &= COUNTED.iter().all(|name| own.contains_key(*name));
+        for (name, limit) in own {
+            *limits.entry(name).or_insert(0) += limit;
+        }
+    }
+    if requests.is_empty() && limits.is_empty() {
+        QualityOfService::BestEffort
+    } else if is_guaranteed && requests == limits {
+        QualityOfService::Guaranteed
+    } else {
+        QualityOfService::Burstable
+    }
+}
+
+/// The quantities that count: of cpu and memory, above zero.
+fn counted(resources: &Value, key: &str) -> BTreeMap<String, i128> {
+    let mut found = quantities(resources, key);
+    found.retain(|name, quantity| COUNTED.contains(&name.as_str()) && *quantity > 0);
+    found
+}

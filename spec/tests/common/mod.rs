@@ -1,0 +1,48 @@
+//! This policy's crate, compiled for this machine, as a [`Policy`] that the tests run.
+#![allow(unreachable_pub, reason = "each test compiles this module as its own")]
+
+use std::sync::Arc;
+
+use consistent_pull_policy::evaluate;
+use consistent_pull_policy::rules::registry::Registries;
+use consistent_pull_policy_spec::differential::{HostCall, Policy};
+use oci_spec::image::{ImageIndex, Platform};
+use serde_json::Value;
+
+/// The crate, without a host and without WebAssembly.
+pub struct Native;
+
+struct Host(Arc<HostCall>);
+
+impl Host {
+    fn ask(&self, operation: &str, image: &str) -> Result<Vec<u8>, String> {
+        (self.0)("oci", operation, Value::from(image).to_string().as_bytes())
+    }
+}
+
+impl Registries for Host {
+    fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
+        let answer = self.ask("v1/manifest_digest", image)?;
+        let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String> {
+        let answer = self.ask("v1/oci_manifest", image)?;
+        let index: Option<ImageIndex> = serde_json::from_slice(&answer).ok();
+        Ok(index.map(|index| {
+            let manifests = index.manifests().iter();
+            manifests.filter_map(|one| one.platform().clone()).collect()
+        }))
+    }
+}
+
+impl Policy for Native {
+    fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
+        evaluate::validate(payload, &mut Host(host)).map_err(|error| error.to_string())
+    }
+
+    fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
+        evaluate::validate_settings(settings).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,227 @@
+//! Every Pod of the corpus, with the settings of every example and every event in the Pod's life, is
+//! held to the promises. This policy runs as a crate, compiled for this machine.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::Native;
+use consistent_pull_policy_spec::corpus::{
+    Known, KnownFailure, Sample, create_request, examples, fill_in_defaults, manifests, samples,
+};
+use consistent_pull_policy_spec::differential::check;
+use consistent_pull_policy_spec::events::{Event, Mesh};
+use consistent_pull_policy_spec::generate::{Answers, Case};
+use consistent_pull_policy_spec::promises::{ALL, broken_promises};
+use consistent_pull_policy_spec::validity::faults;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+/// Every request of the corpus under the settings of every example that selects it, with the name of
+/// the example.
+fn cases() -> Vec<(String, Sample, Case)> {
+    let samples = samples();
+    let mut cases = Vec::new();
+    for example in examples() {
+        for sample in &samples {
+            if example.selects(&sample.request["object"]) {
+                let case = Case {
+                    request: sample.request.clone(),
+                    settings: example.settings.clone(),
+                    answers: Answers::default(),
+                };
+                cases.push((example.file.clone(), sample.clone(), case));
+            }
+        }
+    }
+    cases
+}
+
+/// All failures, with their details.
+fn failures() -> Vec<(KnownFailure, String)> {
+    let mut failures = Vec::new();
+    for (settings, sample, case) in cases() {
+        for event in Event::ALL {
+            let place = format!("{}, {settings}, {}", sample.file, event.name());
+            let broken = broken_promises(&Native, &case, event);
+            let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
+            for one in broken {
+                let failure = KnownFailure {
+                    promise: one.promise.to_owned(),
+                    pod: sample.file.clone(),
+                    settings: settings.clone(),
+                    event: event.name().to_owned(),
+                };
+                failures.push((failure, one.details));
+            }
+        }
+    }
+    failures
+}
+
+/// The specification and this policy give the same answer to every request of the corpus, also with
+/// the events that happen before this policy sees the Pod.
+#[test]
+fn the_specification_agrees_with_this_policy_on_the_corpus() {
+    let mut differences = Vec::new();
+    for (settings, sample, case) in cases() {
+        for event in Event::ALL {
+            let mut case = case.clone();
+            if case.request["kind"]["kind"] == "Pod" {
+                event.happen_before(&mut case.request["object"]);
+            }
+            if event != Event::Created && case.request == sample.request {
+                continue;
+            }
+            if let Err(difference) = check(&Native, &case) {
+                let lines = difference.lines.join("\n    ");
+                let event = event.name();
+                differences.push(format!("{}, {settings}, {event}\n    {lines}", sample.file));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// `UPDATE_KNOWN=1` writes what fails today into `test_data/pods/known.yaml`. Otherwise an unlisted
+/// case that fails is an error, and a listed case that passes is one too.
+#[test]
+fn the_corpus_keeps_the_promises_apart_from_the_known_failures() {
+    let failures = failures();
+    let found: BTreeSet<KnownFailure> = failures.iter().map(|(one, _)| one.clone()).collect();
+    let mut known = Known::read();
+    if std::env::var_os("UPDATE_KNOWN").is_some() {
+        known.corpus = found;
+        known.write().expect("the file of the known failures");
+        return;
+    }
+    let new: Vec<String> = failures
+        .iter()
+        .filter(|(one, _)| !known.corpus.contains(one))
+        .map(|(one, details)| {
+            let (pod, settings, event) = (&one.pod, &one.settings, &one.event);
+            format!("{}: {pod}, {settings}, {event}\n    {details}", one.promise)
+        })
+        .collect();
+    let gone: Vec<&KnownFailure> = known.corpus.difference(&found).collect();
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "cases that fail and are not known:\n{}\nknown failures that pass, to be taken off the list \
+         with UPDATE_KNOWN=1:\n{gone:#?}",
+        new.join("\n"),
+    );
+}
+
+#[test]
+fn known_failures_name_promises_and_events_that_there_are() {
+    let known = Known::read();
+    let events: Vec<&str> = Event::ALL.into_iter().map(Event::name).collect();
+    for one in &known.corpus {
+        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
+        assert!(events.contains(&one.event.as_str()), "{one:?}");
+    }
+    for one in &known.random {
+        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
+    }
+}
+
+/// The members of `value` that `typed` lost.
+fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
+    match (value, typed) {
+        (Value::Object(members), Value::Object(of_type)) => {
+            for (key, member) in members {
+                let path = format!("{path}.{key}");
+                match of_type.get(key) {
+                    Some(typed) => lost(member, typed, &path, found),
+                    None => found.push(path),
+                }
+            }
+        }
+        (Value::Array(elements), Value::Array(of_type)) => {
+            for (index, (element, typed)) in elements.iter().zip(of_type).enumerate() {
+                lost(element, typed, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A mistyped field would be no field of Kubernetes at all.
+#[test]
+fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
+    for (file, manifest) in manifests() {
+        let pod: Pod = serde_json::from_value(manifest.clone())
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let typed = serde_json::to_value(&pod).expect("a Pod is JSON");
+        let mut fields = Vec::new();
+        lost(&manifest, &typed, "", &mut fields);
+        assert!(fields.is_empty(), "{file}: Kubernetes has no {fields:?}");
+    }
+}
+
+#[test]
+fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
+    for sample in samples() {
+        let is_pod = sample.request["kind"]["kind"] == "Pod";
+        let object = &sample.request["object"];
+        let pod = if is_pod {
+            object
+        } else {
+            &object["spec"]["template"]
+        };
+        assert_eq!(faults(pod), [], "{}", sample.file);
+        let meshes = Event::ALL.into_iter().filter_map(|event| match event {
+            Event::InjectedBefore(mesh) => Some(mesh),
+            _ => None,
+        });
+        for mesh in meshes {
+            let mut pod = pod.clone();
+            mesh.inject(&mut pod);
+            // The proxy needs more than such a Pod has as a whole.
+            if !sample.file.contains("-small") {
+                assert_eq!(faults(&pod), [], "{} with {mesh:?}", sample.file);
+            }
+        }
+    }
+}
+
+/// The proxies of Istio and Linkerd are where their injectors put them.
+#[test]
+fn a_mesh_injects_its_containers_where_it_is_documented() {
+    let mut pod = json!({
+        "metadata": {"name": "p"},
+        "spec": {
+            "initContainers": [{"name": "own", "image": "a:1"}],
+            "containers": [{"name": "app", "image": "a:1"}],
+        },
+    });
+    fill_in_defaults(&mut pod);
+    let request = create_request(&pod);
+    let names = |mesh: Mesh| {
+        let mut pod = request["object"].clone();
+        mesh.inject(&mut pod);
+        let of = |list: &str| -> Vec<String> {
+            let list = pod["spec"][list].as_array().expect("a list").iter();
+            list.map(|one| one["name"].as_str().expect("a name").to_owned())
+                .collect()
+        };
+        (of("initContainers").join(" "), of("containers").join(" "))
+    };
+    let expected = |init: &str, app: &str| (init.to_owned(), app.to_owned());
+    assert_eq!(
+        names(Mesh::IstioNativeSidecar),
+        expected("istio-init istio-proxy own", "app")
+    );
+    assert_eq!(
+        names(Mesh::IstioSidecar),
+        expected("own istio-init", "app istio-proxy")
+    );
+    assert_eq!(
+        names(Mesh::LinkerdNativeSidecar),
+        expected("linkerd-init linkerd-proxy own", "app")
+    );
+    assert_eq!(
+        names(Mesh::LinkerdSidecar),
+        expected("own linkerd-init", "linkerd-proxy app")
+    );
+}

@@ -1,0 +1,227 @@
+//! Random cases, with random events in the Pod's life, are held to the promises. This policy runs as a
+//! crate, compiled for this machine.
+//!
+//! `test_data/pods/known.yaml` lists the traits of Pods for which today's module breaks a promise. A
+//! case with such a trait is not held to this promise. `UPDATE_KNOWN=1` writes the list.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::Native;
+use consistent_pull_policy_spec::corpus::{Known, KnownTrait};
+use consistent_pull_policy_spec::events::Event;
+use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
+use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};
+use consistent_pull_policy_spec::traits::{names, traits};
+use serde_json::Value;
+
+/// The number of cases in `make test`. The list of known failures is made from as many.
+const CASES: u64 = 20_000;
+const SEED: u64 = 30;
+
+/// A case that breaks promises.
+struct Failure {
+    number: u64,
+    event: Event,
+    broken: Vec<BrokenPromise>,
+    traits: BTreeSet<&'static str>,
+}
+
+/// The event of a case. One half of the Pods are only created.
+fn event(number: u64) -> Event {
+    let half = usize::try_from(number / 2).unwrap_or_default();
+    if number.is_multiple_of(2) {
+        Event::Created
+    } else {
+        Event::ALL[half % Event::ALL.len()]
+    }
+}
+
+/// Whether every container and volume of a Pod is an object.
+fn has_shape_of_pod(object: &Value) -> bool {
+    let lists = [
+        "containers",
+        "initContainers",
+        "ephemeralContainers",
+        "volumes",
+    ];
+    object["spec"].is_object()
+        && lists.iter().all(|list| match &object["spec"][*list] {
+            Value::Null => true,
+            Value::Array(entries) => entries.iter().all(Value::is_object),
+            _ => false,
+        })
+}
+
+/// The promises that a case breaks. Events other than the creation happen to Pods without a broken
+/// shape that are not being deleted.
+fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
+    let object = &case.request["object"];
+    let is_alive = object["metadata"]["deletionTimestamp"].is_null();
+    if event != Event::Created && !(is_alive && has_shape_of_pod(object)) {
+        return Vec::new();
+    }
+    broken_promises(&Native, case, event).unwrap_or_else(|problem| {
+        panic!(
+            "{problem}\nsettings {}\nrequest {}",
+            case.settings, case.request
+        )
+    })
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The smallest case that breaks the same promise and has no trait that this one doesn't have.
+fn smallest(failure: &Failure, promise: &str) -> (Case, String) {
+    let breaks = |case: &Case| {
+        let has_other = !traits(case, failure.event).is_subset(&failure.traits);
+        let broken = if has_other {
+            Vec::new()
+        } else {
+            broken(case, failure.event)
+        };
+        broken.into_iter().find(|one| one.promise == promise)
+    };
+    let small = case(&shrink(&bytes(seed(), failure.number), |case| {
+        breaks(case).is_some()
+    }));
+    let details = breaks(&small).map(|one| one.details).unwrap_or_default();
+    (small, details)
+}
+
+fn seed() -> u64 {
+    number("SEED", SEED)
+}
+
+fn told(failure: &Failure, promise: &str) -> String {
+    let (small, details) = smallest(failure, promise);
+    format!(
+        "{promise}, seed {}, case {}, event {}, traits {:?}\n    {details}\n    settings {}\n    \
+         request {}\n    answers {:?}\n",
+        seed(),
+        failure.number,
+        failure.event.name(),
+        traits(&small, failure.event),
+        small.settings,
+        small.request,
+        small.answers,
+    )
+}
+
+#[test]
+fn random_cases_keep_the_promises_apart_from_the_known_failures() {
+    let cases = number("CASES", CASES);
+    let mut failures = Vec::new();
+    let mut with_trait: BTreeMap<&str, usize> = BTreeMap::new();
+    for number in 0..cases {
+        let (case, event) = (case(&bytes(seed(), number)), event(number));
+        let traits = traits(&case, event);
+        for one in &traits {
+            *with_trait.entry(one).or_default() += 1;
+        }
+        let broken = broken(&case, event);
+        if !broken.is_empty() {
+            failures.push(Failure {
+                number,
+                event,
+                broken,
+                traits,
+            });
+        }
+    }
+    let mut known = Known::read();
+    if std::env::var_os("UPDATE_KNOWN").is_some() {
+        let (found, unexplained) = explained(&failures, &with_trait);
+        known.random = found;
+        known.write().expect("the file of the known failures");
+        assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
+        return;
+    }
+    let is_known = |promise: &str, of_pod: &str| {
+        known.random.contains(&KnownTrait {
+            promise: promise.to_owned(),
+            of_pod: of_pod.to_owned(),
+        })
+    };
+    let mut unused = known.random.clone();
+    let mut new: BTreeMap<&str, String> = BTreeMap::new();
+    for failure in &failures {
+        for one in &failure.broken {
+            let listed = failure
+                .traits
+                .iter()
+                .filter(|of_pod| is_known(one.promise, of_pod));
+            let listed: Vec<_> = listed.collect();
+            match listed[..] {
+                [] => {
+                    let tell = || told(failure, one.promise);
+                    new.entry(one.promise).or_insert_with(tell);
+                }
+                // A case with two listed traits says nothing about either.
+                [only] => {
+                    unused.retain(|known| known.promise != one.promise || known.of_pod != **only)
+                }
+                _ => {}
+            }
+        }
+    }
+    let new: Vec<String> = new.into_values().collect();
+    assert!(new.is_empty(), "{}", new.join("\n"));
+    assert!(
+        cases < CASES || unused.is_empty(),
+        "known failures that no case shows any more, to be taken off the list with UPDATE_KNOWN=1: \
+         {unused:#?}"
+    );
+}
+
+/// The traits that explain the failures. For each promise: the first failure that no trait explains
+/// is made small. The trait of the small case whose cases fail most often is one that explains it, and
+/// all other failures with the trait.
+fn explained(
+    failures: &[Failure],
+    with_trait: &BTreeMap<&str, usize>,
+) -> (BTreeSet<KnownTrait>, Vec<String>) {
+    let (mut known, mut unexplained) = (BTreeSet::new(), Vec::new());
+    let mut by_promise: BTreeMap<&str, Vec<&Failure>> = BTreeMap::new();
+    for failure in failures {
+        let promises: BTreeSet<&str> = failure.broken.iter().map(|one| one.promise).collect();
+        for promise in promises {
+            by_promise.entry(promise).or_default().push(failure);
+        }
+    }
+    for (promise, failures) in by_promise {
+        let rate = |of_pod: &str| {
+            let failing = failures
+                .iter()
+                .filter(|one| one.traits.contains(of_pod))
+                .count();
+            failing * 1_000_000 / with_trait.get(of_pod).copied().unwrap_or(1).max(1)
+        };
+        let mut left = failures.clone();
+        while let Some(first) = left.first() {
+            let (small, _) = smallest(first, promise);
+            let candidates = traits(&small, first.event);
+            let Some(of_pod) = candidates.iter().max_by_key(|of_pod| rate(of_pod)) else {
+                unexplained.push(told(first, promise));
+                break;
+            };
+            known.insert(KnownTrait {
+                promise: promise.to_owned(),
+                of_pod: (*of_pod).to_owned(),
+            });
+            left.retain(|one| !one.traits.contains(of_pod));
+        }
+    }
+    (known, unexplained)
+}
+
+#[test]
+fn the_list_of_known_failures_names_traits_that_there_are() {
+    for one in Known::read().random {
+        assert!(names().any(|name| name == one.of_pod), "{one:?}");
+    }
+}
