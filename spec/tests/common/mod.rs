@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::rules::registry::Registries;
+use consistent_pull_policy::lookup::Registries;
 use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use oci_spec::image::{ImageIndex, Platform};
 use serde_json::Value;
