@@ -139,7 +139,7 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
     going
 }
 
-fn entry(pod: &Pod, place: usize) -> &Value {
+fn entry<'p>(pod: &'p Pod<'_>, place: usize) -> &'p Value {
     let place = &pod.places[place];
     &pod.spec[place.list.key()][place.index]
 }
