@@ -205,11 +205,9 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     found
 }
 
-/// Whether `coverage: Fix` is going to give the container a check of its written repository.
-pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
-    is_asked_for(pod)
-        && !is_covered(pod, container)
-        && additions(pod, &missing(pod)) == Additions::Fit
+/// Whether `coverage: Fix` is going to add a check for each image that has none.
+pub(crate) fn will_add(pod: &Pod) -> bool {
+    is_asked_for(pod) && additions(pod, &missing(pod)) == Additions::Fit
 }
 
 /// "the strength that its containers need"
