@@ -196,7 +196,9 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
             lines.push(format!("a control character in a sentence: {sentence:?}"));
         }
         if let Some(phrase) = RETRIED.iter().find(|phrase| sentence.contains(**phrase)) {
-            lines.push(format!("a controller would retry {sentence:?} for {phrase:?}"));
+            lines.push(format!(
+                "a controller would retry {sentence:?} for {phrase:?}"
+            ));
         }
     }
     lines

@@ -124,6 +124,7 @@ pub(crate) struct Lookups {
 
 /// A Pod spec, and what the rules have made of it so far.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Pod<'a> {
     pub(crate) settings: Settings<'a>,
     pub(crate) event: Event,
@@ -259,7 +260,7 @@ impl Pod<'_> {
         resources.is_some_and(|resources| !resources.is_empty())
     }
 
-    /// Whether an annotation holds the AppArmor profile of a container.
+    /// Whether an annotation holds the `AppArmor` profile of a container.
     pub(crate) fn has_apparmor_annotation(&self, container: &str) -> bool {
         let key = format!("container.apparmor.security.beta.kubernetes.io/{container}");
         self.annotations.get(key).is_some()

@@ -129,9 +129,7 @@ pub(crate) fn has_controller(object: &Value) -> bool {
 fn controllers(object: &Value) -> Vec<&Value> {
     let owners = object.pointer("/metadata/ownerReferences");
     let owners = owners.and_then(Value::as_array).into_iter().flatten();
-    owners
-        .filter(|owner| owner["controller"] == true)
-        .collect()
+    owners.filter(|owner| owner["controller"] == true).collect()
 }
 
 /// "names no user (`userInfo` is absent, null or without a `username`)"

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 /// What the policy has to answer.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Verdict {
     /// Whether the request is accepted.
     pub allowed: bool,

@@ -20,12 +20,12 @@ pub(crate) fn apply(pod: &mut Pod) {
     let form = form(pod);
     for (container, need) in missing {
         let (repair, weight) = match (pod.settings.coverage(), &additions) {
-            // "`coverage: Reject` still rejects." **Decided**: it rejects a Windows Pod too.
-            ("Reject", _) => (Repair::None, Weight::Rejects),
             ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
-            // "Beyond 1 MiB nothing is added, and each image without a check is a finding without a
-            // repair."
-            ("Fix", Additions::TooLarge | Additions::NearLimit) => (Repair::None, Weight::Rejects),
+            // "`coverage: Reject` still rejects." **Decided**: it rejects a Windows Pod too. "Beyond
+            // 1 MiB nothing is added, and each image without a check is a finding without a repair."
+            ("Reject", _) | ("Fix", Additions::TooLarge | Additions::NearLimit) => {
+                (Repair::None, Weight::Rejects)
+            }
             // "`coverage: Fix` acts on a pod template as `coverage: Warn`"; "Windows Pods get nothing
             // added or replaced. They get a warning, in every mode and in the copy"; "**No way to add**:
             // … A warning says why, in every mode and in the copy."
@@ -97,21 +97,22 @@ fn form(pod: &Pod) -> Option<Form> {
     // "An added init container is a copy of the Pod's last image check that has a `command` and whose
     // AppArmor profile is not an annotation. If there is no such check, it is made from the check
     // template."
-    let came_in = |list: List| {
-        let checks = pod.checks().into_iter();
-        checks.filter(move |&check| {
+    let came_in = |list: List| -> Vec<usize> {
+        let mut checks = pod.checks();
+        checks.retain(|&check| {
             let check = &pod.places[check];
             check.list == list && check.came_in.is_some()
-        })
+        });
+        checks
     };
     let entry = |check: usize| &pod.spec["initContainers"][pod.places[check].index];
     let copied = came_in(List::InitContainers)
-        .filter(|&check| {
+        .into_iter()
+        .rfind(|&check| {
             let command = entry(check)["command"].as_array();
             command.is_some_and(|command| !command.is_empty())
                 && !pod.has_apparmor_annotation(&pod.places[check].name)
         })
-        .last()
         .map(|check| copied_fields(entry(check)));
     match copied.or_else(|| pod.settings.template().cloned()) {
         // "The same applies in a Pod with `spec.resources` where the added container asks for resources."
@@ -119,7 +120,7 @@ fn form(pod: &Pod) -> Option<Form> {
         Some(container) => Some(Form::InitContainer(container)),
         // "Under `as: InitContainer` without a check template, a Pod gets a volume if it has a check
         // volume and no check that can be copied."
-        None => came_in(List::Volumes).next().map(|_| Form::Volume),
+        None => came_in(List::Volumes).first().map(|_| Form::Volume),
     }
 }
 

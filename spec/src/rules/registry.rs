@@ -42,7 +42,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                     match host.platforms(pod, &image, &at_digest) {
                         Ok(there) => platform::compare(pod, &key, &asked_for, there.as_deref()),
                         Err(failure) => {
-                            fail(pod, &image, failure, Answered::ByRegistry);
+                            fail(pod, &image, failure, DecidedBy::Registry);
                             continue;
                         }
                     }
@@ -54,7 +54,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                     pin(pod, &key, &digest);
                 }
             }
-            Err((failure, answered)) => fail(pod, &image, failure, answered),
+            Err((failure, decided_by)) => fail(pod, &image, failure, decided_by),
         }
     }
 }
@@ -141,14 +141,15 @@ pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     pod.examined().into_iter().filter(is_it).collect()
 }
 
-/// Whether a registry was asked for a lookup that failed.
+/// What a failed lookup was decided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answered {
-    ByRegistry,
-    /// No: its registry is silent, or the host refuses lookups.
-    ByEarlierLookup,
-    /// No: there are more images than `maxLookups`.
-    ByNobody,
+enum DecidedBy {
+    /// The registry was asked.
+    Registry,
+    /// The registry gave no answer before, or the host refuses lookups.
+    EarlierLookup,
+    /// There are more images than `maxLookups`.
+    Limit,
 }
 
 struct Host<'r> {
@@ -159,19 +160,19 @@ struct Host<'r> {
 
 impl Host<'_> {
     /// The digest, or why there is none.
-    fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, Answered)> {
+    fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, DecidedBy)> {
         // "If the host refuses a lookup, the class is `notGranted` …. Such a host is asked once."
         if self.is_refused {
-            return Err((Failure::NotGranted, Answered::ByEarlierLookup));
+            return Err((Failure::NotGranted, DecidedBy::EarlierLookup));
         }
         // "After the first unreachable answer from a registry, its other images are not asked for in
         // this request."
         if self.silent.contains(&image.registry) {
-            return Err((Failure::Unreachable, Answered::ByEarlierLookup));
+            return Err((Failure::Unreachable, DecidedBy::EarlierLookup));
         }
         // "images beyond this number count as unreachable"; "Only lookups that are made count."
         if pod.lookups.asked.len() as u64 >= pod.settings.max_lookups() {
-            return Err((Failure::Unreachable, Answered::ByNobody));
+            return Err((Failure::Unreachable, DecidedBy::Limit));
         }
         pod.lookups.asked.push(image.normalised());
         let answer = self.registry.manifest_digest(&image.normalised());
@@ -181,7 +182,7 @@ impl Host<'_> {
             Ok(digest) if !is_digest(&digest) => Err(Failure::Unknown),
             answer => answer,
         };
-        answer.map_err(|failure| (self.note(image, failure), Answered::ByRegistry))
+        answer.map_err(|failure| (self.note(image, failure), DecidedBy::Registry))
     }
 
     fn platforms(
@@ -275,7 +276,7 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
 ///
 /// **Decided**: `UseCached` keeps `Always` for an image of `requireAlways`. A failure that rejects is one
 /// finding, at the first place of the image.
-fn fail(pod: &mut Pod, image: &Reference, failure: Failure, answered: Answered) {
+fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedBy) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),
         Failure::Denied => ("onDenied", "KeepTag"),
@@ -288,7 +289,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, answered: Answered) 
     let is_digest = image.digest.is_some();
     // "only momentary answers (denied, rate limited, unreachable, unknown, not granted)"; "`maxLookups`
     // reached" is none of them.
-    let is_momentary = failure != Failure::NotFound && answered != Answered::ByNobody;
+    let is_momentary = failure != Failure::NotFound && decided_by != DecidedBy::Limit;
     let action = match pod.settings.registry(image, key, default) {
         // "`UseCached` acts as `KeepTag` on a template"; "at UPDATE of a Pod it acts as `KeepTag`"
         "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
@@ -330,7 +331,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, answered: Answered) 
     pod.lookups.failed.push(FailedLookup {
         image: normalised,
         failure,
-        asked: answered == Answered::ByRegistry,
+        asked: decided_by == DecidedBy::Registry,
         action: action.to_owned(),
     });
 }

@@ -129,7 +129,9 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
         if going.len() == before && would_be_best_effort(pod, &going) {
             // "If the Pod would become `BestEffort`, the first check with a cpu or memory request or limit
             // above zero stays." Those that stay already have none.
-            let first = going.iter().position(|&place| has_cpu_or_memory(entry(pod, place)));
+            let first = going
+                .iter()
+                .position(|&place| has_cpu_or_memory(entry(pod, place)));
             first.map(|index| going.remove(index));
         }
         if going.len() == before {

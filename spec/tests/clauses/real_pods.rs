@@ -89,7 +89,8 @@ fn a_size_near_the_limit_is_left_open() {
 fn volume_checks_on_app_containers_stay_checks_behind_a_mesh() {
     let request = pod(&["c app app:v1 Always"]);
     let mut object = run(&request, &volumes()).object.expect("a changed object");
-    let mesh = json!({"name": "istio-init", "image": "istio/proxyv2:1", "imagePullPolicy": "Always"});
+    let mesh =
+        json!({"name": "istio-init", "image": "istio/proxyv2:1", "imagePullPolicy": "Always"});
     object["spec"]["initContainers"] = json!([mesh]);
     object["spec"]["containers"]
         .as_array_mut()
@@ -114,7 +115,10 @@ fn a_check_volume_is_on_every_app_container_that_pulls_its_image() {
     ]);
     check_volume(&mut request, "imagecheck-0", "app:v1", &[0, 1]);
     let settings = json!({"imageChecks": {"coverage": "Reject"}});
-    assert_eq!(found(&run(&request, &settings)), ["missing-check spec.containers[2].image"]);
+    assert_eq!(
+        found(&run(&request, &settings)),
+        ["missing-check spec.containers[2].image"]
+    );
     check_volume(&mut request, "imagecheck-0", "app:v1", &[]);
     request["object"]["spec"]["containers"][1]["volumeMounts"] = json!([]);
     // It is no check any more, and the Pod has none.
@@ -123,7 +127,11 @@ fn a_check_volume_is_on_every_app_container_that_pulls_its_image() {
 
 #[test]
 fn a_volume_that_no_init_container_mounts_proves_nothing_for_pull_once() {
-    let mut request = pod(&["i setup s:1 Always", "c app app:v1 Always", "c b b:1 Always"]);
+    let mut request = pod(&[
+        "i setup s:1 Always",
+        "c app app:v1 Always",
+        "c b b:1 Always",
+    ]);
     check_volume(&mut request, "imagecheck-0", "app:v1", &[0]);
     assert!(run(&request, &json!({})).object.is_none());
     // On an init container it does.
@@ -139,7 +147,9 @@ fn a_volume_that_no_init_container_mounts_proves_nothing_for_pull_once() {
 fn a_pod_with_check_volumes_gets_a_volume_if_no_check_can_be_copied() {
     let mut request = pod(&["c app app:v1 Always", "c b b:1 Always"]);
     check_volume(&mut request, "imagecheck-0", "app:v1", &[0]);
-    let object = run(&request, &covering(&json!({}))).object.expect("a volume");
+    let object = run(&request, &covering(&json!({})))
+        .object
+        .expect("a volume");
     assert_eq!(object["spec"]["volumes"][1]["image"]["reference"], "b:1");
     // A check template makes init containers all the same.
     let template = covering(&json!({"template": {"command": ["/t"]}}));
@@ -246,8 +256,12 @@ fn a_copied_check_has_only_what_it_needs() {
     }
     request["object"]["spec"]["initContainers"] = json!([]);
     // The check template is kept as it is written.
-    let template = json!({"command": ["/t"], "ports": [{"containerPort": 1}], "env": [{"name": "A"}]});
-    let verdict = run(&request, &covering(&json!({"everyPod": true, "template": template})));
+    let template =
+        json!({"command": ["/t"], "ports": [{"containerPort": 1}], "env": [{"name": "A"}]});
+    let verdict = run(
+        &request,
+        &covering(&json!({"everyPod": true, "template": template})),
+    );
     assert_eq!(added(&request, &verdict)[0]["ports"], template["ports"]);
 }
 
@@ -264,14 +278,21 @@ fn where_no_check_can_be_added_everybody_is_warned() {
             let mut settings = covering(&json!({}));
             settings["mode"] = mode.into();
             let verdict = run(request, &settings);
-            assert!(verdict.allowed && verdict.warned && verdict.object.is_none(), "{mode}");
+            assert!(
+                verdict.allowed && verdict.warned && verdict.object.is_none(),
+                "{mode}"
+            );
         }
         let reject = json!({"imageChecks": {"coverage": "Reject"}});
         assert!(!run(request, &reject).allowed);
     }
     // A check that asks for nothing can be added beside pod-level resources.
     spec_resources(&mut with_pod_resources, json!({}));
-    assert!(run(&with_pod_resources, &covering(&json!({}))).object.is_some());
+    assert!(
+        run(&with_pod_resources, &covering(&json!({})))
+            .object
+            .is_some()
+    );
 }
 
 fn spec_resources(request: &mut Value, resources: Value) {
@@ -318,7 +339,10 @@ fn a_rejection_at_create_is_final_unless_it_is_momentary() {
         ("apps", "Deployment"),
         json!({"spec": {"template": {"spec": spec}}}),
     );
-    assert_eq!(code(&deployment, &json!({"templates": "Enforce"}), &[]), 422);
+    assert_eq!(
+        code(&deployment, &json!({"templates": "Enforce"}), &[]),
+        422
+    );
 
     let a = pod(&["c a a:1 Always", "c b b:1 Always"]);
     let all = json!({
@@ -357,23 +381,40 @@ fn a_rejection_at_create_is_final_unless_it_is_momentary() {
 
 #[test]
 fn windows_is_what_speaks_first() {
-    let term = |key: &str, values: &[&str]| {
-        json!({"matchExpressions": [{"key": key, "operator": "In", "values": values}]})
-    };
-    let affinity = |terms: &[Value]| {
-        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
-    };
+    let term = |key: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": "In", "values": values}]});
+    let affinity = |terms: &[Value]| json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
     let windows = affinity(&[term("kubernetes.io/os", &["windows"])]);
     let cases = [
         (json!({"os": {"name": "windows"}}), true),
-        (json!({"os": {"name": "linux"}, "nodeSelector": {"kubernetes.io/os": "windows"}}), false),
-        (json!({"nodeSelector": {"kubernetes.io/os": "windows"}}), true),
-        (json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}}), true),
-        (json!({"nodeSelector": {"kubernetes.io/os": "linux"}, "affinity": windows}), false),
-        (json!({"nodeSelector": {"disk": "ssd"}, "affinity": windows}), true),
+        (
+            json!({"os": {"name": "linux"}, "nodeSelector": {"kubernetes.io/os": "windows"}}),
+            false,
+        ),
+        (
+            json!({"nodeSelector": {"kubernetes.io/os": "windows"}}),
+            true,
+        ),
+        (
+            json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}}),
+            true,
+        ),
+        (
+            json!({"nodeSelector": {"kubernetes.io/os": "linux"}, "affinity": windows}),
+            false,
+        ),
+        (
+            json!({"nodeSelector": {"disk": "ssd"}, "affinity": windows}),
+            true,
+        ),
         (json!({"affinity": windows}), true),
-        (json!({"affinity": affinity(&[term("beta.kubernetes.io/os", &["windows"])])}), true),
-        (json!({"affinity": affinity(&[term("kubernetes.io/os", &["windows", "linux"])])}), false),
+        (
+            json!({"affinity": affinity(&[term("beta.kubernetes.io/os", &["windows"])])}),
+            true,
+        ),
+        (
+            json!({"affinity": affinity(&[term("kubernetes.io/os", &["windows", "linux"])])}),
+            false,
+        ),
         (
             json!({"affinity": affinity(&[
                 term("kubernetes.io/os", &["windows"]), term("zone", &["a"]),
@@ -425,9 +466,24 @@ fn replaced_checks_never_leave_a_pod_without_resources() {
     };
     assert!(after(&|_| {}).is_empty());
     let one = |object: &mut Value| {
-        resources(object, "initContainers", 1, json!({"requests": {"cpu": "0"}}));
-        resources(object, "initContainers", 2, json!({"limits": {"memory": "1Mi"}}));
-        resources(object, "initContainers", 3, json!({"requests": {"cpu": "10m"}}));
+        resources(
+            object,
+            "initContainers",
+            1,
+            json!({"requests": {"cpu": "0"}}),
+        );
+        resources(
+            object,
+            "initContainers",
+            2,
+            json!({"limits": {"memory": "1Mi"}}),
+        );
+        resources(
+            object,
+            "initContainers",
+            3,
+            json!({"requests": {"cpu": "10m"}}),
+        );
     };
     assert_eq!(after(&one), ["imagecheck-1"]);
     let of_app = |object: &mut Value| {
@@ -453,7 +509,8 @@ fn replaced_checks_never_leave_a_pod_without_resources() {
         });
     };
     assert_eq!(after(&apparmor), ["imagecheck-2"]);
-    let field = json!({"resourceFieldRef": {"containerName": "imagecheck-0", "resource": "limits.cpu"}});
+    let field =
+        json!({"resourceFieldRef": {"containerName": "imagecheck-0", "resource": "limits.cpu"}});
     let in_environment = |object: &mut Value| {
         object["spec"]["containers"][0]["env"] = json!([{"name": "CPUS", "valueFrom": field}]);
     };
@@ -516,7 +573,10 @@ fn a_stuck_pull_names_the_image_that_is_missing() {
     for (message, image) in [
         ("Back-off pulling image \"app:v1\"", "app:v1"),
         ("Back-off pulling image \"tools:v1\"", "tools:v1"),
-        ("failed to pull \"docker.io/library/tools:v1\": gone", "tools:v1"),
+        (
+            "failed to pull \"docker.io/library/tools:v1\": gone",
+            "tools:v1",
+        ),
         (&format!("pulling \"{w}\""), &w),
         (&format!("pulling \"r.io/x@{D1}\""), &w),
         // The container's own image is tried first.
@@ -545,7 +605,10 @@ fn a_status_is_believed_in_audits_only() {
     }
     request["userInfo"] = json!({"username": "jane"});
     assert!(run(&request, &reject).allowed);
-    request.as_object_mut().expect("a request").remove("userInfo");
+    request
+        .as_object_mut()
+        .expect("a request")
+        .remove("userInfo");
     assert!(!run(&request, &reject).allowed);
 }
 
@@ -560,12 +623,18 @@ fn hosts_are_compared_in_one_spelling() {
         ("registry.example.com/*", "registry.example.com:0443/a"),
         ("Registry.Example.com:443/*", "registry.example.com/a"),
         ("nginx", "registry-1.docker.io/library/nginx"),
-        ("docker.io/library/nginx", "registry-1.docker.io:443/library/nginx"),
+        (
+            "docker.io/library/nginx",
+            "registry-1.docker.io:443/library/nginx",
+        ),
         ("registry-1.docker.io/library/nginx", "nginx"),
         ("r.example.com:*/a", "r.example.com/a"),
         ("r.example.com:*/a", "r.example.com:5000/a"),
         ("*.example.com/*", "a.example.com/b/c"),
-        ("*.dkr.ecr.*.amazonaws.com/*", "1.dkr.ecr.eu.amazonaws.com/x/y"),
+        (
+            "*.dkr.ecr.*.amazonaws.com/*",
+            "1.dkr.ecr.eu.amazonaws.com/x/y",
+        ),
         ("*/nginx", "r.io/team/nginx"),
         ("*nginx/x", "r.io/team/nginx/x"),
         ("*", "r.io/a/b"),
@@ -577,7 +646,10 @@ fn hosts_are_compared_in_one_spelling() {
     for (pattern, image) in [
         ("*.example.com/*", "evil.io/a.example.com/b"),
         ("?.io/a", "x/y.io/a"),
-        ("*.dkr.ecr.*.amazonaws.com/*", "evil.io/1.dkr.ecr.x.amazonaws.com/x"),
+        (
+            "*.dkr.ecr.*.amazonaws.com/*",
+            "evil.io/1.dkr.ecr.x.amazonaws.com/x",
+        ),
         ("r.example.com:*/a", "r.example.com.evil.io/a"),
         ("r.example.com/*", "r.example.com:444/a"),
     ] {
@@ -602,7 +674,14 @@ fn some_patterns_are_settings_errors() {
     ] {
         assert!(is_refused(pattern), "{pattern}");
     }
-    for pattern in ["nginx", "nginx:1.25", "*:latest", "*", "r.io:443/*", "*:*/x"] {
+    for pattern in [
+        "nginx",
+        "nginx:1.25",
+        "*:latest",
+        "*",
+        "r.io:443/*",
+        "*:*/x",
+    ] {
         assert!(!is_refused(pattern), "{pattern}");
     }
 }
@@ -612,7 +691,11 @@ fn an_empty_text_in_a_list_counts_as_absent() {
     repairs(
         &json!({"images": {"requireAlways": ["", "a"]}, "imageChecks": {"namePrefixes": [""]}}),
         &["i imagecheck-0 a:1 Never", "c a a:1 Never", "c b b:1 Never"],
-        &["i imagecheck-0 a:1 Always", "c a a:1 Always", "c b b:1 Never"],
+        &[
+            "i imagecheck-0 a:1 Always",
+            "c a a:1 Always",
+            "c b b:1 Never",
+        ],
     );
     let settings = json!({"registry": {"lookup": "Verify", "images": [""]}});
     let verdict = asking(&pod(&["c a a:1 Always"]), &settings, &[]);
@@ -628,12 +711,20 @@ fn verify_asks_for_digests_too() {
     let by_digest = format!("docker.io/library/a@{D1}");
     let request = pod(&[&format!("c a a:1@{D1} Always")]);
     let ask = |registry: Value, failure: Failure| {
-        asking(&request, &json!({"registry": registry}), &[(&by_digest, Err(failure))])
+        asking(
+            &request,
+            &json!({"registry": registry}),
+            &[(&by_digest, Err(failure))],
+        )
     };
     let verdict = ask(json!({"lookup": "Verify"}), Failure::NotFound);
     assert!(!verdict.allowed);
     assert_eq!(verdict.lookups, [by_digest.as_str()]);
-    assert!(ask(json!({"lookup": "Pin"}), Failure::NotFound).lookups.is_empty());
+    assert!(
+        ask(json!({"lookup": "Pin"}), Failure::NotFound)
+            .lookups
+            .is_empty()
+    );
     // "`UseCached` acts as `KeepTag` on a digest."
     let cached = json!({"lookup": "Verify", "onDenied": "UseCached"});
     let verdict = ask(cached, Failure::Denied);
@@ -675,7 +766,10 @@ fn an_audit_looks_up_the_images_of_what_it_rejects() {
 fn a_template_gets_no_warning_for_what_the_operator_asked_for() {
     let template = |lines: &[&str]| {
         let spec = pod(lines)["object"]["spec"].clone();
-        review(("batch", "Job"), json!({"spec": {"template": {"spec": spec}}}))
+        review(
+            ("batch", "Job"),
+            json!({"spec": {"template": {"spec": spec}}}),
+        )
     };
     let quiet = template(&["c a a:1 IfNotPresent"]);
     let mut settings = volumes();
@@ -734,7 +828,11 @@ fn a_first_part_with_an_underscore_counts_towards_the_length() {
         ("a_b.c", 250, false),
     ] {
         let image = name(first, rest);
-        assert_eq!(Reference::parse(&image).is_some(), is_valid, "{first} {rest}");
+        assert_eq!(
+            Reference::parse(&image).is_some(),
+            is_valid,
+            "{first} {rest}"
+        );
     }
     rejects(
         &json!({}),
