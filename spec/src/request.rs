@@ -45,14 +45,22 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     let operation = text(request, "/operation");
     let subresource = text(request, "/subResource");
     let (object, old) = (&request["object"], &request["oldObject"]);
-    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"; "`object` can be absent"
+    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"
     let is_ephemeral =
         kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
-    if !matches!(operation, "CREATE" | "UPDATE")
-        || !subresource.is_empty() && !is_ephemeral
-        || object.is_null()
-    {
+    if !matches!(operation, "CREATE" | "UPDATE") || !subresource.is_empty() && !is_ephemeral {
         return Row::Untouched;
+    }
+    // "`object` can be absent". **Decided**: at CREATE and UPDATE that is a broken shape, unless nothing
+    // of the object would be examined.
+    if object.is_null() {
+        let is_unread = kind == "Job" && operation == "UPDATE"
+            || kind != "Pod" && settings.templates() == "Off";
+        return if is_unread {
+            Row::Untouched
+        } else {
+            Row::Broken("object".to_owned())
+        };
     }
     if !object.is_object() {
         return Row::Broken("object".to_owned());

@@ -743,7 +743,11 @@ fn what_passes_untouched() {
     assert!(untouched(
         &|request| request["kind"]["group"] = "example.com".into()
     ));
-    assert!(untouched(&|request| request["object"] = Value::Null));
+    assert!(untouched(&|request| {
+        request["operation"] = "DELETE".into();
+        request["object"] = Value::Null;
+    }));
+    assert!(!untouched(&|request| request["object"] = Value::Null));
     let mirror = |request: &mut Value| {
         request["object"]["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "x"});
     };

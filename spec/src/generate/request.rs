@@ -90,6 +90,9 @@ impl Source<'_> {
         if self.chance(1, 40)? {
             self.break_shape(&mut request["object"])?;
         }
+        if self.chance(1, 100)? {
+            request["object"] = Value::Null;
+        }
         Ok(request)
     }
 
