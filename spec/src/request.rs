@@ -73,16 +73,21 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
         return Row::Untouched;
     }
-    // "mirror Pods (annotation `kubernetes.io/config.mirror`, made by a user in the group
-    // `system:nodes`)". **Decided**: the annotation counts without a value.
+    // "mirror Pods: annotation `kubernetes.io/config.mirror`, made by a user in the group
+    // `system:nodes`. Audits name no user: there, with a controller of kind `Node`". "The annotation
+    // alone is not enough." **Decided**: the annotation counts without a value.
     let is_node = request
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)
         .is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"));
+    let is_of_node = names_no_user(request)
+        && controllers(object)
+            .into_iter()
+            .any(|owner| owner["kind"] == "Node");
     let has_mirror_annotation = metadata["annotations"]
         .get("kubernetes.io/config.mirror")
         .is_some();
-    if kind == "Pod" && is_node && has_mirror_annotation {
+    if kind == "Pod" && (is_node || is_of_node) && has_mirror_annotation {
         return Row::Untouched;
     }
     if kind != "Pod" {
@@ -116,13 +121,22 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     Row::Examined(event, root)
 }
 
-/// Whether a controller owns an object.
+/// Whether an object has a controller in `ownerReferences`.
 pub(crate) fn has_controller(object: &Value) -> bool {
-    let owners = object
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
+    !controllers(object).is_empty()
+}
+
+fn controllers(object: &Value) -> Vec<&Value> {
+    let owners = object.pointer("/metadata/ownerReferences");
+    let owners = owners.and_then(Value::as_array).into_iter().flatten();
     owners
-        .into_iter()
-        .flatten()
-        .any(|owner| owner["controller"] == true)
+        .filter(|owner| owner["controller"] == true)
+        .collect()
+}
+
+/// "names no user (`userInfo` is absent, null or without a `username`)"
+///
+/// **Decided**: an empty `username` names no user.
+pub(crate) fn names_no_user(request: &Value) -> bool {
+    text(request, "/userInfo/username").is_empty()
 }
