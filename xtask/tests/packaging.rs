@@ -81,3 +81,34 @@ fn a_manifest_has_the_settings_of_its_settings_file() {
         assert_eq!(settings_in(manifest), yaml(&path), "{path:?}");
     }
 }
+
+/// Artifact Hub shows the changes of a version as a list.
+#[test]
+fn artifact_hub_gets_a_short_list_of_changes() {
+    let package = &yaml(&root().join("artifacthub-pkg.yml"))[0];
+    let changes = package["changes"].as_array().expect("changes");
+    assert!((1..=12).contains(&changes.len()), "{}", changes.len());
+    let changelog = fs::read_to_string(root().join("CHANGELOG.md")).expect("the changelog");
+    let releases = changelog
+        .lines()
+        .filter(|line| line.starts_with("## [") && !line.contains("Unreleased"));
+    // Nobody has the version before the first one.
+    if releases.count() <= 1 {
+        assert!(changes.iter().all(|change| change["kind"] == "added"));
+    }
+}
+
+/// The words of a person whose job hangs.
+#[test]
+fn artifact_hub_finds_the_policy_by_the_problem() {
+    let package = &yaml(&root().join("artifacthub-pkg.yml"))[0];
+    let keywords = package["keywords"].as_array().expect("keywords");
+    for word in [
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "imagePullPolicy",
+        "agent-stack-k8s",
+    ] {
+        assert!(keywords.contains(&word.into()), "{word}");
+    }
+}
