@@ -15,7 +15,7 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does' \
     'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
-  # It has the command, the mounts, the resources and all other fields of the check before it.
+  # It has the command, the mounts and the resources of the check before it.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
   found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
@@ -140,18 +140,156 @@ ROWS
 ROWS
 }
 
-@test "an added check is a copy of the last check of the Pod, except for name, image and pull policy" {
+# added FIELDS: each added init container has exactly these fields beside name, image and pull policy.
+added() {
+  after '[.spec.initContainers[] | select(.name | IN($names[])) | del(.name, .image, .imagePullPolicy)] | unique == [$fields]' \
+    --argjson names "$(jq -c '[.[] | select(.to | type == "object") | .container]' <<<"$changes")" --argjson fields "$1"
+}
+
+@test "an added check is a copy of the last check of the Pod, with only the fields that a check needs" {
   pod 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init later x:1, app c c:1 Always, app d d:1' '
     .object.spec.initContainers[0].command = ["first"]
-    | .object.spec.initContainers[1] += {command: ["last"], args: ["x"], volumeMounts: [{name: "v", mountPath: "/v"}],
-        resources: {limits: {cpu: "1m"}}, securityContext: {runAsUser: 7}, workingDir: "/", future: [{}, null, 1.50]}
+    | .object.spec.initContainers[1] += {command: ["last"], args: ["x"], workingDir: "/", volumeMounts: [{name: "v", mountPath: "/v"}],
+        resources: {limits: {cpu: "1m"}, requests: {memory: "1Mi"}, claims: [{name: "gpu"}]}, securityContext: {runAsUser: 7, future: [1.50]},
+        terminationMessagePath: "/t", terminationMessagePolicy: "File",
+        envFrom: [{secretRef: {name: "s"}}], ports: [{containerPort: 80}], volumeDevices: [{name: "d", devicePath: "/d"}],
+        livenessProbe: {exec: {command: ["x"]}}, readinessProbe: {tcpSocket: {port: 1}}, startupProbe: {grpc: {port: 1}},
+        lifecycle: {postStart: {exec: {command: ["x"]}}}, resizePolicy: [{resourceName: "cpu", restartPolicy: "NotRequired"}],
+        stdin: true, tty: true, future: [{}, null, 1.50]}
     | .object.spec.initContainers[1] |= with_entries(select(.key != "name")) + {name: "imagecheck-1"}'
   evaluate "$fix"
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init imagecheck-2 c:1 Always, init imagecheck-3 d:1 IfNotPresent, init later x:1, app c c:1 IfNotPresent, app d d:1'
-  after '.spec.initContainers | .[1:4] | map(del(.name, .image, .imagePullPolicy)) | unique
-    == [{command: ["last"], args: ["x"], volumeMounts: [{name: "v", mountPath: "/v"}], env: [{name: "TOKEN", value: "s3cr3t"}],
-         unknownField: {of: "imagecheck-1"},
-         resources: {limits: {cpu: "1m"}}, securityContext: {runAsUser: 7}, workingDir: "/", future: [{}, null, 1.5]}]'
+  added '{"command":["last"],"args":["x"],"workingDir":"/","volumeMounts":[{"name":"v","mountPath":"/v"}],
+    "resources":{"limits":{"cpu":"1m"},"requests":{"memory":"1Mi"}},"securityContext":{"runAsUser":7,"future":[1.5]},
+    "terminationMessagePath":"/t","terminationMessagePolicy":"File"}'
+}
+
+@test "the environment is copied only if a variable may be used: a dollar sign in command, args or subPathExpr" {
+  while IFS='|' read -r fields is_copied; do
+    row=$fields
+    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.initContainers[0] += '"$fields"'
+      | .object.spec.initContainers[0] += {env: [{name: "DIR", value: "/$(X)"}], envFrom: [{configMapRef: {name: "c"}}]}'
+    evaluate "$fix"
+    after '(.spec.initContainers[1] | [has("env", "envFrom")] | unique) == [$copied]' --argjson copied "$is_copied"
+  done <<'ROWS'
+{}|false
+{"command":["/bin/$(DIR)"]}|true
+{"command":["sh","-c","echo $DIR"]}|true
+{"args":["$(DIR)"]}|true
+{"args":["5$"]}|true
+{"volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"$(DIR)"}]}|true
+{"volumeMounts":[{"name":"v","mountPath":"/v","subPath":"$(DIR)"}]}|false
+{"volumeMounts":[{"name":"v","mountPath":"/$(DIR)"}]}|false
+{"volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"x"}]}|false
+{"workingDir":"/$(DIR)"}|false
+ROWS
+}
+
+# not_added [CONTAINER...]: accepted unchanged. Each of these containers gets one warning that says why
+# its image gets no check.
+not_added() {
+  local name
+  [[ $allowed == true && -z $patch ]] || fail "not only warned"
+  same 'number of warnings' $# "$(wc -l <<<"$warnings")"
+  for name; do
+    [[ $'\n'$warnings$'\n' =~ $'\n'"$name pulls $name:1 but no image check pulls it first: "(.+)$'\n' ]] || fail "no warning about $name"
+    [[ ${BASH_REMATCH[1]} != add\ * ]] || fail "the warning doesn't say why nothing is added"
+  done
+  same 'rules and containers' "$*" "$(jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
+}
+
+@test "a check without a command is never copied: a warning says so, in every mode and in the copy" {
+  for command in 'del(.object.spec.initContainers[0].command)' '.object.spec.initContainers[0].command = null' \
+    '.object.spec.initContainers[0].command = []' \
+    'del(.object.spec.initContainers[0].command) | .object.spec.initContainers[0].args = ["true"]'; do
+    pod 'init imagecheck-0 nginx, app b b:1, app c c:1 Always' "$command"
+    for mode in Fix Reject Warn; do
+      row="$mode $command"
+      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$fix")"
+      not_added b c
+    done
+    row="the copy $command"
+    evaluate '{"mode":"Reject","imageChecks":{"coverage":"Fix"},"registry":{"maxLookups":0}}'
+    not_added b c
+  done
+  row=Reject
+  evaluate '{"imageChecks":{"coverage":"Reject"}}'
+  rejected 'b pulls b:1 but no image check pulls it first: add one with IfNotPresent; c pulls c:1 but no image check pulls it first: add one with Always'
+}
+
+@test "the last check with a command is copied, and the added check comes after the last check of all" {
+  pod 'init imagecheck-0 a:1, init imagecheck-1 nginx, init later x:1, app b b:1' \
+    '.object.spec.initContainers[0].command = ["first"] | del(.object.spec.initContainers[1].command)'
+  evaluate "$fix_alone"
+  repaired 'init imagecheck-0 a:1, init imagecheck-1 nginx, init imagecheck-2 b:1 IfNotPresent, init later x:1, app b b:1'
+  added '{"command":["first"]}'
+}
+
+@test "without a check that can be copied, a check is made from the template, in the same position" {
+  pod 'init imagecheck-0 nginx, init later x:1, app b b:1' 'del(.object.spec.initContainers[0].command)'
+  evaluate "{\"imageChecks\":{\"coverage\":\"Fix\",\"after\":[\"later\"],\"template\":$template}}"
+  repaired 'init imagecheck-0 nginx, init imagecheck-1 b:1 IfNotPresent, init later x:1, app b b:1'
+  added "$template"
+}
+
+@test "a check with an AppArmor annotation is not copied, because its copy would run without the profile" {
+  apparmor='.object.metadata.annotations["container.apparmor.security.beta.kubernetes.io/imagecheck-1"] = "localhost/x"'
+  pod 'init imagecheck-0 a:1, init imagecheck-1 x:1, app b b:1' "$apparmor | .object.spec.initContainers[0].command = [\"first\"]"
+  evaluate "$fix_alone"
+  repaired 'init imagecheck-0 a:1, init imagecheck-1 x:1, init imagecheck-2 b:1 IfNotPresent, app b b:1'
+  added '{"command":["first"]}'
+  pod 'init imagecheck-1 a:1, app b b:1' "$apparmor"
+  evaluate "$fix_alone"
+  not_added b
+  # A profile in a field is copied, and an annotation about another container doesn't matter.
+  pod 'init imagecheck-0 a:1, app b b:1' "$apparmor"' | .object.spec.initContainers[0].securityContext = {appArmorProfile: {type: "RuntimeDefault"}}'
+  evaluate "$fix_alone"
+  added '{"command":["/bin/true"],"securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}'
+}
+
+@test "in a Pod with resources of its own, no check that asks for resources is added" {
+  while IFS='|' read -r settings_row of_check is_added; do
+    row="$settings_row $of_check"
+    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.resources = {limits: {cpu: "1"}} | .object.spec.initContainers[0] += '"$of_check"
+    evaluate "$settings_row"
+    if [[ $is_added == yes ]]; then
+      repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1'
+    else
+      not_added b
+    fi
+  done <<'ROWS'
+{"imageChecks":{"coverage":"Fix"}}|{}|yes
+{"imageChecks":{"coverage":"Fix"}}|{"resources":{}}|yes
+{"imageChecks":{"coverage":"Fix"}}|{"resources":{"claims":[{"name":"gpu"}]}}|yes
+{"imageChecks":{"coverage":"Fix"}}|{"resources":{"requests":{"cpu":"1m"}}}|no
+{"imageChecks":{"coverage":"Fix"}}|{"resources":{"limits":{"memory":"1Mi"}}}|no
+{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}|{"command":null}|yes
+{"imageChecks":{"coverage":"Fix","template":{"command":["/x"],"resources":{"requests":{"cpu":"1m"}}}}}|{"command":null}|no
+ROWS
+}
+
+# A Pod of 0.25 MB once became an answer of 268 MB.
+@test "at most 1 MiB is added: beyond that nothing is added, and each image is a finding without a repair" {
+  # arguments N: gives the check so many bytes of arguments.
+  arguments() { edit '.object.spec.initContainers[0].args = ["x" * $bytes]' --argjson bytes "$1"; }
+  pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')"
+  arguments 10000
+  evaluate "$fix_alone"
+  [[ $allowed == true && $(jq length <<<"$changes") == 100 ]] || fail "not 100 checks"
+  pod "init imagecheck-0 a:1, $(series 110 'app c# c:#')"
+  arguments 10000
+  for mode in Fix Reject; do
+    row=$mode
+    evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$fix_alone")"
+    [[ $allowed == false ]] || fail "accepted"
+    [[ $message == 'c1 pulls c:1 but no image check pulls it first: '*'; and 90 more findings' ]] || fail "$message"
+    same 'rules of the findings' '110 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+  done
+  row=
+  # An argument of which each byte is written as an escape counts as it is written.
+  pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')" '.object.spec.initContainers[0].args = ["\"" * 10000]'
+  evaluate "$fix_alone"
+  [[ $allowed == false ]] || fail "accepted"
 }
 
 @test "the name of an added check is the first prefix and the lowest free number" {
@@ -202,7 +340,7 @@ ROWS
   # In a Pod with a check, the check is copied, and the template is not used.
   pod 'init imagecheck-0 a:1, app a a:1, app b b:1'
   evaluate "$every_pod"
-  after '.spec.initContainers[1] | .env and (has("command") | not)'
+  after '.spec.initContainers[1].command == ["/bin/true"]'
   # All images are covered.
   pod 'init i a:1, app a a:1'
   evaluate "$every_pod"

@@ -125,3 +125,51 @@ ROWS
     other:1                                                | rejected
 ROWS
 }
+
+# What Istio and Linkerd add: a proxy among the app containers and an init container, or a proxy that is
+# a native sidecar before all other init containers.
+mesh() {
+  case $1 in
+    istio) echo '{"init":[{"name":"istio-init","image":"docker.io/istio/proxyv2:1.29.0"}],"app":[{"name":"istio-proxy","image":"docker.io/istio/proxyv2:1.29.0"}]}' ;;
+    istio-native) echo '{"init":[{"name":"istio-init","image":"registry.istio.io/release/proxyv2:1.30.4"},{"name":"istio-proxy","image":"registry.istio.io/release/proxyv2:1.30.4","restartPolicy":"Always"}],"app":[]}' ;;
+    linkerd) echo '{"init":[{"name":"linkerd-init","image":"cr.l5d.io/linkerd/proxy-init:v2.4.3"}],"app":[{"name":"linkerd-proxy","image":"cr.l5d.io/linkerd/proxy:edge-26.8.3"}]}' ;;
+    linkerd-native) echo '{"init":[{"name":"linkerd-init","image":"cr.l5d.io/linkerd/proxy-init:v2.4.3"},{"name":"linkerd-proxy","image":"cr.l5d.io/linkerd/proxy:edge-26.8.3","restartPolicy":"Always"}],"app":[]}' ;;
+  esac
+}
+
+# inject MESH: adds these containers to the Pod of the request, before its own ones.
+inject() {
+  edit '.object.spec.initContainers = ($mesh.init | map(. + {imagePullPolicy: "IfNotPresent"})) + (.object.spec.initContainers // [])
+    | .object.spec.containers = ($mesh.app | map(. + {imagePullPolicy: "IfNotPresent"})) + .object.spec.containers' \
+    --argjson mesh "$(mesh "$1")"
+}
+
+@test "every-pod-volumes*.yaml: after a mesh has added its containers, the copy accepts and a second Fix adds nothing" {
+  for example in every-pod-volumes every-pod-volumes-istio; do
+    settings=$(settings_of "$example" | jq -c '.mode = "Fix" | del(.registry.maxLookups)')
+    for mesh in istio istio-native linkerd linkerd-native; do
+      while IFS= read -r before; do
+        row="$example, $mesh, $before"
+        pod "$before"
+        evaluate "$settings"
+        [[ -n $patch ]] || fail "no check was added"
+        cp "$request.second" "$request"
+        inject "$mesh"
+        evaluate "$settings"
+        untouched
+        evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$settings")"
+        untouched
+        # The mesh comes first: its init container carries the checks.
+        pod "$before"
+        inject "$mesh"
+        evaluate "$settings"
+        [[ -n $patch ]] || fail "no check was added"
+        same 'rules' missing-check "$(jq -r '[.[].rule] | unique | join(" ")' <<<"$changes")"
+      done <<'ROWS'
+app web web:1 IfNotPresent
+app web web:1 Always, app db db:1 IfNotPresent
+init migrate tool:1 IfNotPresent, app web web:1 IfNotPresent
+ROWS
+    done
+  done
+}

@@ -79,6 +79,8 @@ imagecheck-0|.object.spec.volumes = [{name: "imagecheck-1", emptyDir: {}}]
 imagecheck-1|.object.spec.containers[0].name = "imagecheck-0"
 imagecheck-1|.object.spec.ephemeralContainers = [{name: "imagecheck-0", image: "y:1"}]
 imagecheck-1|.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/.imagecheck/imagecheck-0"}]
+imagecheck-1|.object.spec.volumes = [{name: "v", persistentVolumeClaim: {claimName: "c"}}] | .object.spec.initContainers[0].volumeDevices = [{name: "v", devicePath: "/.imagecheck/imagecheck-0"}]
+imagecheck-0|.object.spec.volumes = [{name: "v", persistentVolumeClaim: {claimName: "c"}}] | .object.spec.initContainers[0].volumeDevices = [{name: "v", devicePath: "/.imagecheck/imagecheck-1"}]
 ROWS
 }
 
@@ -95,6 +97,49 @@ ROWS
   edit '.object.spec.os.name = "linux"'
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+}
+
+# affinity TERM...: a filter that sets a required node affinity with these expressions, one term each.
+affinity() {
+  echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(jq -sc 'map({matchExpressions: .})' <<<"$*")"
+}
+in_windows='{"key":"kubernetes.io/os","operator":"In","values":["windows"]}'
+in_linux='{"key":"kubernetes.io/os","operator":"In","values":["linux"]}'
+
+@test "whether a Pod is a Windows Pod: os.name, else the node selector, else the required affinity" {
+  while IFS='^' read -r is_windows filter; do
+    row="$is_windows $filter"
+    pod 'init i x:1, app a app:1' "$filter"
+    evaluate "$every"
+    if [[ $is_windows == yes ]]; then
+      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
+      evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
+    else
+      repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+    fi
+  done <<ROWS
+yes^.object.spec.nodeSelector["kubernetes.io/os"] = "windows"
+yes^.object.spec.nodeSelector["beta.kubernetes.io/os"] = "windows"
+no^.object.spec.nodeSelector["kubernetes.io/os"] = "linux"
+no^.object.spec.nodeSelector.os = "windows"
+no^.object.spec.nodeSelector["kubernetes.io/os"] = "Windows"
+yes^$(affinity "[$in_windows]")
+yes^$(affinity "[$in_windows]") | .object.spec.nodeSelector.disk = "ssd"
+yes^$(affinity '[{"key":"beta.kubernetes.io/os","operator":"In","values":["windows"]}]')
+yes^$(affinity "[{\"key\":\"pool\",\"operator\":\"Exists\"},$in_windows]" "[$in_windows,{\"key\":\"pool\",\"operator\":\"In\",\"values\":[\"b\"]}]")
+no^$(affinity "[$in_windows]" "[$in_linux]")
+no^$(affinity "[$in_windows]" '[{"key":"pool","operator":"Exists"}]')
+no^$(affinity '[{"key":"kubernetes.io/os","operator":"In","values":["windows","linux"]}]')
+no^$(affinity '[{"key":"kubernetes.io/os","operator":"NotIn","values":["linux"]}]')
+no^$(affinity '[{"key":"kubernetes.io/arch","operator":"In","values":["windows"]}]')
+no^.object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = []
+no^.object.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution = [{weight: 1, preference: {matchExpressions: [$in_windows]}}]
+no^.object.spec.os.name = "linux" | .object.spec.nodeSelector["kubernetes.io/os"] = "windows"
+yes^.object.spec.os.name = "windows" | .object.spec.nodeSelector["kubernetes.io/os"] = "linux"
+no^.object.spec.nodeSelector["kubernetes.io/os"] = "linux" | $(affinity "[$in_windows]")
+yes^.object.spec.nodeSelector["kubernetes.io/os"] = "windows" | $(affinity "[$in_linux]")
+ROWS
 }
 
 # A Pod with an image volume. FILTER sets its mounts, and may set another name than imagecheck-0.
@@ -125,13 +170,63 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   repaired 'init i x:1, app a app:1 Always, app b app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
 }
 
-@test "an image volume is no check if nothing mounts it, or only an app container in a Pod with init containers" {
-  for filter in . "$on_app"; do
-    row=$filter
-    pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$filter"
+@test "an image volume is a check if an init container mounts it, or each app container that pulls its image" {
+  while IFS='|' read -r places_before carriers after; do
+    row="$places_before $carriers"
+    pod "$places_before" '(.object.spec | .initContainers[]?, .containers[] | select(.name | IN($carriers[]))).volumeMounts
+      = [{name: "imagecheck-0", mountPath: "/x"}]' --argjson carriers "$carriers"
     evaluate '{"imageChecks":{"coverage":"Off"}}'
+    # A check with IfNotPresent is raised. pull-once doesn't rely on a volume that only app containers
+    # mount.
+    if [[ $after == same ]]; then untouched; else repaired "${places_before%IfNotPresent}Always"; fi
+  done <<'ROWS'
+init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|[]|same
+app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|[]|same
+app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
+init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
+sidecar s x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
+init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|same
+init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a","b"]|raised
+init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
+init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["b"]|same
+app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
+app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|same
+ROWS
+}
+
+@test "volume checks on app containers stay checks after another webhook has added init containers" {
+  pod 'app a app:1 Always, app b b:1'
+  evaluate "$every"
+  repaired 'app a app:1 Always, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
+  cp "$request.second" "$request.first"
+  for added in init sidecar; do
+    row=$added
+    jq --argjson policy "$([[ $added == sidecar ]] && echo '{"restartPolicy":"Always"}' || echo '{}')" '
+      .object.spec.initContainers = [{name: "mesh", image: "mesh:1", imagePullPolicy: "IfNotPresent"} + $policy]
+      | .object.spec.containers = [{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}] + .object.spec.containers' \
+      "$request.first" >"$request"
+    exempt='{"images":["mesh","proxy"]}'
+    # The copy, and a second Fix.
+    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt | .mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+    untouched
+    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt' <<<"$every")"
     untouched
   done
+}
+
+# 100 volumes on each of 100 containers once took 10,000 mounts.
+@test "the mounts on app containers count towards the 1 MiB that is added at most" {
+  pod "$(series 80 'app c# c:#')"
+  evaluate "$every_alone"
+  [[ $allowed == true && $(jq length <<<"$changes") == 80 ]] || fail "not 80 checks"
+  pod "$(series 130 'app c# c:#')"
+  evaluate "$every_alone"
+  [[ $allowed == false ]] || fail "accepted"
+  same 'rules of the findings' '130 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+  # On one init container, the same volumes need 130 mounts.
+  pod "init i x:1, $(series 130 'app c# c:#')"
+  evaluate "$every_alone"
+  [[ $allowed == true && $(jq length <<<"$changes") == 130 ]] || fail "not 130 checks"
 }
 
 @test "an image volume that only app containers mount gets a check volume, and pull-once leaves it alone" {
@@ -155,6 +250,15 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   repaired 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-1 b:1 IfNotPresent'
   evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
   repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
+}
+
+@test "under InitContainer, a Pod gets a check volume if it has one, and no check that can be copied" {
+  pod 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
+  evaluate '{"imageChecks":{"coverage":"Fix"}}'
+  repaired 'init imagecheck-1 x:1, init imagecheck-2 b:1 IfNotPresent, app a app:1, app b b:1, volume imagecheck-0 app:1'
+  edit 'del(.object.spec.initContainers[0].command)'
+  evaluate '{"imageChecks":{"coverage":"Fix"}}'
+  repaired 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-2 b:1 IfNotPresent'
 }
 
 @test "captured: an agent-stack Pod in which an image was replaced" {

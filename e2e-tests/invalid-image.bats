@@ -10,7 +10,8 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     # The pull policy is the server default, which no rule objects to.
     pod 'app a x IfNotPresent' '.object.spec.containers[0].image = $image' --arg image "$image"
     evaluate
-    rejected "a has no valid image in spec.containers[0].image: \"$image\" can't be pulled, $reason"
+    # White space and control characters of the image are shown as _.
+    rejected "a has no valid image in spec.containers[0].image: \"${image//[[:space:]]/_}\" can't be pulled, $reason"
     found "$(jq -n --arg image "$image" '[{rule: "invalid-image", path: "spec.containers[0].image", container: "a", image: $image, found: $image, expected: null}]')"
   done <<ROWS
     NGINX                    | its repository has upper-case letters
@@ -39,9 +40,12 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     @sha256:$hex             | its repository is not lower-case letters and digits parted by . _ - or /
     <image>                  | its repository is not lower-case letters and digits parted by . _ - or /
     reg.io/$hex$hex$hex$hex  | its repository is longer than 255 characters
+    re_g.io/$hex$hex$hex${hex:0:60} | its repository is longer than 255 characters
     reg:port/nginx           | its registry is not host[:port]
     reg..io/nginx            | its registry is not host[:port]
     ngi nx                   | it has white space
+    a i/o timeout            | it has white space
+    connection refused       | it has white space
     sha256:$hex | it is an image ID, which no registry is asked for
     sha256:${hex:0:12}      | it is an image ID, which no registry is asked for
     sha256:abc               | it is an image ID, which no registry is asked for
@@ -56,8 +60,8 @@ ROWS
     evaluate
     rejected "a has no $reason"
   done <<'ROWS'
-" nginx"|valid image in spec.containers[0].image: " nginx" can't be pulled, it has white space
-"nginx "|valid image in spec.containers[0].image: "nginx " can't be pulled, it has white space
+" nginx"|valid image in spec.containers[0].image: "_nginx" can't be pulled, it has white space
+"nginx "|valid image in spec.containers[0].image: "nginx_" can't be pulled, it has white space
 ""|image in spec.containers[0].image
 "  "|image in spec.containers[0].image
 ROWS
@@ -137,6 +141,8 @@ spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
     x/$hex
     nginx@sha512:$hex$hex
     nginx:1@sha256:$hex
+    re-g.io/$hex$hex$hex${hex:0:60}
+    re_g.io/$hex$hex$hex${hex:0:55}
 ROWS
 }
 

@@ -15,7 +15,8 @@ def lists:
 
 # "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
 # none. Every container has further fields. They have to stay, and the value of its environment
-# variable must be in no answer.
+# variable must be in no answer. An init container has a command, because a check without one is
+# never copied.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -25,6 +26,7 @@ def spec_of_places:
         {name: $name, image: $image, env: [{name: "TOKEN", value: "s3cr3t"}], unknownField: {of: $name}}
         + (if $policy then {imagePullPolicy: $policy} else {} end)
         + (if $kind == "sidecar" then {restartPolicy: "Always"} else {} end)
+        + (if $kind == "init" then {command: ["/bin/true"]} else {} end)
       end]);
 
 # A Pod spec -> the same notation, with one place on each line.
@@ -110,6 +112,34 @@ def looks_up:
   | any(. != null and . != "Off");
 def advice: select(.rule == "missing-check" and .expected == "an image check");
 
+# Phrases by which GitLab Runner (executors/kubernetes/kubernetes.go), Argo Workflows
+# (util/errors/errors.go) and Jenkins' kubernetes-plugin take an error for one of the network or of a
+# quota, and try again.
+def network_phrases:
+  ["error dialing backend", "TLS handshake timeout", "connection timed out", "Timeout occurred",
+   "request timed out", "client connection lost", "connection refused", "tls: internal error",
+   "unexpected EOF", "connection reset by peer", "software caused connection abort", "broken pipe",
+   "i/o timeout", "invalid connection", "Connection closed by foreign host",
+   "request did not complete within requested timeout", "exceeded quota",
+   "client rate limiter Wait returned an error", "resource quota evaluation timed out",
+   "etcdserver: leader changed"];
+
+# Whether a sentence tells only an answer of a registry that may be another one soon. A registry that
+# was not asked because of registry.maxLookups gave no answer.
+def is_momentary:
+  test("image .* (is not for the policy to see: give the PolicyServer a pull secret|"
+    + "hit its registry's rate limit: try later, or skip it with registry.skipImages|"
+    + "has a registry that gives no answer: try again later|"
+    + "has a registry whose answer is not understood: look at the host's log|"
+    + "was not looked up: its registry just gave no answer|"
+    + "can't be looked up: grant oci/v1/(manifest_digest|oci_manifest) in hostCapabilities of its policy server)$")
+  or test("^and [0-9]+ more findings?$");
+
+# The code of a rejection: 422 if another try doesn't help, 400 if it may. At UPDATE a 422 would make
+# `kubectl apply --force` delete the object.
+def code_of($message; $request):
+  if $request.operation == "UPDATE" or ($message | split("; ") | all(is_momentary)) then 400 else 422 end;
+
 # The broken promises of an answer to any request, one line for each.
 def broken_promises($request; $settings):
   . as $answer
@@ -117,10 +147,13 @@ def broken_promises($request; $settings):
   | [ (if .uid != $request.uid then "the answer has another uid" else empty end),
       ($warnings[] | select(length > 120) | "a warning is longer than 120 characters: " + .),
       ($warnings[], .status.message // "" | select(any(explode[]; . < 32 or . == 127)) | "not one line: " + .),
+      ($warnings[], .status.message // "" | ascii_downcase as $told | network_phrases[] | ascii_downcase
+        | select(. as $phrase | $told | contains($phrase)) | "a controller may take this for an error of the network: " + .),
       (if ($warnings | length) > 10 then "there are more than 10 warnings" else empty end),
       (if .allowed and .status != null then "an accepted request has a status" else empty end),
       (if .allowed | not then
-         (if .status.code != 400 then "the code of a rejection is \(.status.code)" else empty end),
+         (code_of(.status.message // ""; $request) as $code
+           | if .status.code != $code then "the code of a rejection is \(.status.code) and not \($code)" else empty end),
          (if (.status.message // "") == "" then "a rejection has no message" else empty end),
          (if .patch then "a rejected request is changed" else empty end)
        else empty end),

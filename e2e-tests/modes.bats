@@ -113,13 +113,24 @@ ROWS
   warned 'imagecheck-0 now pulls registry.ex...xxxx/app:1 with Always instead of IfNotPresent, as container-w...s-the-most needs'
 }
 
-@test "a name can't break a line or forge another warning" {
-  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always' '.object.spec.containers[0].name = "a\nb\u0007\u001b[31m"'
-  for mode in Fix Reject Warn; do
-    row=$mode
-    evaluate "{\"mode\":\"$mode\"}"
-    [[ $message$warnings == *'a?b??[31m'* ]] || fail "the name is not shown"
-  done
+@test "a name can't break a line, forge another warning or look like an error of the network" {
+  while IFS='^' read -r name shown; do
+    row=$name
+    pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always' ".object.spec.containers[0].name = \"$name\""
+    for mode in Fix Reject Warn; do
+      row="$mode $name"
+      evaluate "{\"mode\":\"$mode\"}"
+      [[ $message$warnings == *"$shown"* ]] || fail "the name is not shown"
+    done
+  done <<'ROWS'
+a\nb\u0007\u001b[31m^a_b__[31m
+a\u0000b\u007fc\u0085d^a_b_c_d
+connection refused^ connection_refused
+i/o timeout^ i/o_timeout
+exceeded\u00a0quota^ exceeded_quota
+a\u2028b\u3000c\u2003d^ a_b_c_d
+a  \t b^ a____b
+ROWS
 }
 
 @test "no value of the environment and no argument is in any answer" {

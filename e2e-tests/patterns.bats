@@ -47,6 +47,58 @@ match() {
 ROWS
 }
 
+@test "the registry of an image is matched in lower case, without :443, and registry-1.docker.io is docker.io" {
+  images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1'
+  # A place is named after its image's repository.
+  pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
+  while fields pattern expected; do
+    evaluate "$(jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+    same "containers that $pattern matches" "$expected" "$(jq -r '[.[].container] | join(" ")' <<<"$findings")"
+  done <<'ROWS'
+    registry.example.com/*       | a b c e
+    Registry.Example.COM/*       | a b c e
+    registry.example.com:443/*   | a b c e
+    registry.example.com:0443/*  | a b c e
+    registry.example.com:5000/*  | d
+    registry.example.com:*/*     | a b c d e h
+    *.example.com/*              | a b c e
+    r*.example.com*/*            | a b c d e h
+    docker.io/*                  | f g k
+    docker.io/library/*          | f g
+    registry-1.docker.io/*       | f g k
+    Registry-1.Docker.IO:443/*   | f g k
+    index.docker.io/*            | f g k
+    library/*                    | f g
+    localhost/*                  | i
+    localhost:443/*              | i
+    [2001:db8::1]/*              | j
+    [2001:DB8::1]:443/*          | j
+ROWS
+}
+
+@test "a wildcard before the first slash doesn't match a slash if this text also has a dot or a colon" {
+  images='a.example.com/a:1 evil.io/a.example.com/b:1 evil.io/x/a.example.com/c:1 a.example.com/evil.io/d:1 example.com/e:1 x.a.example.com/f:1 nginx a.example.com:5000/h:1 123.dkr.ecr.eu-west-1.amazonaws.com/i:1 evil.io/123.dkr.ecr.eu-west-1.amazonaws.com/j:1'
+  pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
+  while fields pattern expected; do
+    evaluate "$(jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+    same "containers that $pattern matches" "$expected" "$(jq -r '[.[].container] | join(" ")' <<<"$findings")"
+  done <<'ROWS'
+    *.example.com/*              | a d f
+    ?.example.com/*              | a d
+    *example.com/*               | a d e f
+    *.com/*                      | a d e f i
+    *.io/*                       | b c nginx j
+    *.example.com:5000/*         | h
+    *:5000/*                     | h
+    *.dkr.ecr.*.amazonaws.com/*  | i
+    *                            | a b c d e f nginx h i j
+    */*                          | a b c d e f nginx h i j
+    */b                          | b
+    *y/*                         | nginx
+    evil*/b                      | b
+ROWS
+}
+
 @test "a pattern that can match nothing is a settings error that says what to write" {
   while fields pattern problem; do
     invalid "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
@@ -63,6 +115,18 @@ ROWS
     a//b                   | has nothing between two slashes, so no image can match it: write a/b
     docker.io/ngin?        | leaves out the namespace, so no image can match it: write docker.io/library/ngin?
     nginx:a/b              | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+ROWS
+}
+
+@test "a pattern whose registry ends with :443 after a wildcard is a settings error that says what to write" {
+  while fields pattern instead; do
+    invalid_like "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
+      "images.requireAlways[0] \"$pattern\" "
+    [[ $told == *"write $instead"* ]] || fail "$told"
+  done <<'ROWS'
+    *:443/*               |
+    *.example.com:443/*   | *.example.com/*
+    *.example.com:443/a:1 | *.example.com/a:1
 ROWS
 }
 

@@ -187,6 +187,55 @@ ROWS
     "$FAULTY/429/c:1" "${told[rateLimited]} (kept as it is)" "$FAULTY/429/d:1" "${told[rateLimited]} (kept as it is)"
 }
 
+# code EXPECTED: the last answer is a rejection with this code.
+code() {
+  jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code than $1"
+}
+
+@test "the code of a rejection: 422 if another try doesn't help, 400 if it may, and 422 for both" {
+  reject='"onDenied":"Reject","onRateLimited":"Reject","onUnreachable":"Reject","onUnknown":"Reject"'
+  lookup=Verify
+  while fields expected first second; do
+    [[ -n $first ]] || break
+    first=$(named "$first") second=$(named "$second")
+    pod "app a $first Always${second:+, app b $second Always}"
+    consult "$(with "$reject" "$alone")"
+    code "$expected"
+    # At UPDATE `kubectl apply --force` takes a 422 for the order to delete the Pod.
+    edit '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers[].image = "x"'
+    consult "$(with "$reject" "$alone")"
+    code 400
+  done <<'ROWS'
+    422 | REAL/app:none    |
+    400 | FAULTY/403/app:1 |
+    400 | FAULTY/429/app:1 |
+    400 | GONE/app:1       |
+    400 | FAULTY/503/app:1 |
+    400 | FAULTY/400/app:1 |
+    400 | GONE/app:1       | GONE/b:1
+    400 | GONE/app:1       | FAULTY/429/app:1
+    422 | GONE/app:1       | REAL/app:none
+    422 | FAULTY/429/app:1 | REAL/app:none
+ROWS
+  # The limit of lookups: another try meets it again.
+  pod "app a $APP Always, app b $APP-too Always"
+  consult "$(with "$reject,\"maxLookups\":1" "$alone")"
+  code 422
+  # A finding that is repaired is no reason of the rejection.
+  pod "init imagecheck-0 $GONE/app:1 IfNotPresent, app a $GONE/app:1 Always"
+  consult "$(with "$reject" "$alone")"
+  code 400
+  # An audit of the same Pod tells of both.
+  edit 'del(.userInfo)'
+  consult "$(with "$reject" "$alone,\"mode\":\"Reject\"")"
+  code 422
+  pod "app a $GONE/app:1 Always"
+  host_flags=(--allowed-host-capabilities 'net/*')
+  consult "$(with "$reject" "$alone")"
+  rejected "a's image $GONE/app:1 ${told[notGranted]}"
+  code 400
+}
+
 @test "UseCached applies to all images of an unreachable registry, also to those without a lookup" {
   pod "init imagecheck-0 $GONE/a:1 Always, app a $GONE/a:1 Always, app b $GONE/b:1 Always, volume v $GONE/c:1 Always"
   consult "$(with '"onUnreachable":"UseCached"' '"imageChecks":{"coverage":"Off"}')"

@@ -118,6 +118,29 @@ ROWS
   rejected "app's image $AMD@$(digest_of "$AMD") has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.nodeSelector"
 }
 
+@test "a missing platform has the code 422, also beside a momentary answer" {
+  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$reject"
+  jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+  pod "app app $AMD, app b $FAULTY/429/b:1" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$(with '"platform":"Reject","onRateLimited":"Reject"')"
+  jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+}
+
+# Under Verify a digest is looked up in any case. Under Pin it is looked up for its platforms alone.
+@test "platform Warn lowers Reject of a failed lookup only for a digest that is looked up for its platforms alone" {
+  gone=$AMD@sha256:$(printf '%064d' 1)
+  pod "app app $gone" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$(with '"platform":"Warn"')"
+  rejected "app's image $gone ${told[notFound]}"
+  lookup=Pin
+  consult "$(with '"platform":"Warn"')"
+  kept
+  [[ $warnings == *"${told[notFound]}"* ]] || fail "$warnings"
+  consult "$(with '"platform":"Reject"')"
+  rejected "app's image $gone ${told[notFound]}"
+}
+
 @test "images of pod templates are looked up as those of Pods" {
   workload Deployment "app app $AMD" '.object.spec.template.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$(with '"platform":"Reject"' '"templates":"Enforce"')"

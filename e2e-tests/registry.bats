@@ -122,7 +122,7 @@ update() {
   cp "$request.second" "$request"
   stop gone
   for settings_again in "$pin" "$(with '"onUnreachable":"Reject"')" "$(with '"onUnreachable":"UseCached"' '"mode":"Reject"')" \
-    "$(with '' '"mode":"Warn"')" '{"registry":{"lookup":"Verify","onUnreachable":"Reject"}}'; do
+    "$(with '' '"mode":"Warn"')"; do
     consult "$settings_again"
     untouched
     failed
@@ -130,13 +130,72 @@ update() {
   done
 }
 
-@test "a reference with a digest is not looked up" {
+@test "Pin does not look up a reference with a digest" {
   pod "init imagecheck-0 $APP@$OTHER_DIGEST Always, app main $APP@$OTHER_DIGEST Always, app b $REGISTRY/nowhere@$OTHER_DIGEST"
-  for lookup in Pin Verify; do
-    consult "{\"registry\":{\"lookup\":\"$lookup\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+  consult "{\"registry\":{\"lookup\":\"Pin\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+  untouched
+  asked_for
+}
+
+# An image that runs here may have left its registry.
+@test "Verify asks for a digest by its repository, and finds one that is no longer there" {
+  verify='{"registry":{"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
+  pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
+  for mode in Fix Reject Warn; do
+    row=$mode
+    consult "$(jq -c --arg mode $mode '.mode = $mode' <<<"$verify")"
     untouched
-    asked_for
+    asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
   done
+  row=
+  # Two tags with one digest are one lookup.
+  pod "app a $APP@$APP_DIGEST, app b $REGISTRY/app:other@$APP_DIGEST, app c $REGISTRY/app@$APP_DIGEST"
+  consult "$verify"
+  untouched
+  asked_for "$REGISTRY/app@$APP_DIGEST"
+  gone=$APP@sha256:$(printf '%064d' 1)
+  pod "app main $gone IfNotPresent"
+  consult "$verify"
+  rejected "main's image $gone ${told[notFound]}"
+  asked_for "$REGISTRY/app@${gone#*@}"
+  consult "$(jq -c '.registry.onNotFound = "KeepTag"' <<<"$verify")"
+  kept
+  [[ $warnings == *"${told[notFound]} (kept as it is)" ]] || fail "$warnings"
+  # An image that every container pulls with Never is not looked up.
+  pod "app main $gone Never"
+  consult "$verify"
+  untouched
+  asked_for
+}
+
+@test "UseCached acts as KeepTag on a digest" {
+  gone=$APP@sha256:$(printf '%064d' 1)
+  pod "init imagecheck-0 $gone Always, app main $gone Always"
+  consult '{"registry":{"lookup":"Verify","onNotFound":"UseCached"},"pullOnce":false}'
+  kept
+  [[ $warnings == *"${told[notFound]} (kept as it is)" ]] || fail "$warnings"
+  same actions '["KeepTag"]' "$(jq -c 'map(.action) | unique' <<<"$lookups")"
+}
+
+@test "Verify asks for digests in pod templates and for new ephemeral containers too" {
+  gone=$APP@sha256:$(printf '%064d' 1)
+  workload Deployment "app a $gone IfNotPresent"
+  consult '{"templates":"Enforce","registry":{"lookup":"Verify"}}'
+  rejected "a's image $gone ${told[notFound]}"
+  pod "app main $OTHER Always"
+  cp "$request" "$request.old"
+  pod "app main $OTHER Always, ephemeral new $gone IfNotPresent" '
+    .operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = $old[0].object' --slurpfile old "$request.old"
+  consult '{"registry":{"lookup":"Verify"}}'
+  rejected "new's image $gone ${told[notFound]}"
+  asked_for "$REGISTRY/app@${gone#*@}"
+}
+
+@test "digests and tags are counted together by maxLookups, and looked up in one order" {
+  pod "init i $MULTI@$MULTI_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
+  consult '{"imageChecks":{"coverage":"Off"},"registry":{"lookup":"Verify","maxLookups":2}}'
+  asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
+  [[ $warnings == *"${told[limit]} (kept as it is)" ]] || fail "$warnings"
 }
 
 @test "a missing tag is written as latest" {
@@ -308,6 +367,25 @@ ROWS
 ROWS
 }
 
+# Audits name no user. They tell everything that is wrong with a Pod.
+@test "an audit looks up the images whatever else was found" {
+  for user in 'del(.userInfo)' '.userInfo = null' '.userInfo = {}' '.userInfo = {groups: ["x"]}'; do
+    row=$user
+    pod "app a $REGISTRY/app:none Always, app b Bad Always, app c $APP Always" "$user"
+    consult "$(with '' '"mode":"Reject"')"
+    asked_for "$REGISTRY/app:none" "$APP"
+    [[ $message == *'b has no valid image'* && $message == *"a's image $REGISTRY/app:none ${told[notFound]}"* ]] || fail "$message"
+    jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+  done
+  row=
+  # Also after a finding in the settings, and in Verify.
+  pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always, app b $REGISTRY/app:none Always" 'del(.userInfo)'
+  lookup=Verify
+  consult "$(with '' '"mode":"Reject","imageChecks":{"coverage":"Off"}')"
+  asked_for "$APP" "$REGISTRY/app:none"
+  [[ $message == *"imagecheck-0 pulls $APP with IfNotPresent"* && $message == *"${told[notFound]}"* ]] || fail "$message"
+}
+
 @test "an object with a repair or a warning gets lookups" {
   pod "init imagecheck-0 $APP Never, app a $APP Always, init imagecheck-1 $OTHER Always"
   consult "$pin"
@@ -328,6 +406,7 @@ ROWS
     '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \
     '.subResource = "binding"' \
     '.object.metadata.annotations = {"kubernetes.io/config.mirror": "x"} | .userInfo.groups += ["system:nodes"]' \
+    '.object.metadata.annotations = {"kubernetes.io/config.mirror": "x"} | del(.userInfo) | .object.metadata.ownerReferences = [{kind: "Node", apiVersion: "v1", name: "n", uid: "1", controller: true}]' \
     '.operation = "UPDATE" | .oldObject = .object | .object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z" | .object.spec.containers[0].image += "1"' \
     '.operation = "DELETE" | .oldObject = .object | del(.object)'; do
     row=$filter

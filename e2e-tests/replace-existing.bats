@@ -53,9 +53,13 @@ mounted() {
   edit '.object.metadata.ownerReferences = [{kind: "Job", name: "x", uid: "1", controller: false}, {kind: "Y", name: "y", uid: "2"}]'
   evaluate "$replace"
   untouched
-  of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' '.object.spec.os.name = "windows"'
-  evaluate "$replace"
-  untouched
+  for windows in '.object.spec.os.name = "windows"' '.object.spec.nodeSelector["kubernetes.io/os"] = "windows"'; do
+    row=$windows
+    of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' "$windows"
+    evaluate "$replace"
+    untouched
+  done
+  row=
   of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1' '.operation = "UPDATE" | .oldObject = .object'
   evaluate "$replace"
   untouched
@@ -93,6 +97,73 @@ ROWS
     '.object.spec.volumes = [{name: "v", emptyDir: {}}] | .object.spec.initContainers[0].volumeMounts = [{name: "v", mountPath: "/.imagecheck/imagecheck-0"}]'
   evaluate "$alone"
   repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+@test "a check stays if a device of the carrier already uses its mount path" {
+  of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' \
+    '.object.spec.volumes = [{name: "v", persistentVolumeClaim: {claimName: "c"}}] | .object.spec.initContainers[0].volumeDevices = [{name: "v", devicePath: "/.imagecheck/imagecheck-0"}]'
+  evaluate "$alone"
+  repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+# Checks of a Pod with the containers i and a. The resources of each are set by a row of a table.
+@test "the first check with a request or limit stays if the Pod would become BestEffort" {
+  while IFS='|' read -r filter stays; do
+    row=$filter
+    of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' "$filter"
+    evaluate "$alone"
+    case $stays in
+      none) repaired 'init i x:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent, volume imagecheck-1 b:1 IfNotPresent' ;;
+      0) repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent' ;;
+      1) repaired 'init i x:1, init imagecheck-1 b:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent' ;;
+    esac
+  done <<'ROWS'
+.|none
+.object.spec.initContainers[1].resources.requests.cpu = "1m"|0
+.object.spec.initContainers[1].resources.limits.memory = "1Mi"|0
+.object.spec.initContainers[2].resources.requests.memory = 1048576|1
+.object.spec.initContainers[2].resources.limits.cpu = "0.5"|1
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m"|0
+.object.spec.initContainers[1].resources.requests.cpu = "0" | .object.spec.initContainers[2].resources.requests.cpu = "1m"|1
+.object.spec.initContainers[1].resources.requests.cpu = "0"|none
+.object.spec.initContainers[1].resources.limits.memory = "0Mi"|none
+.object.spec.initContainers[1].resources.requests.cpu = 0|none
+.object.spec.initContainers[1].resources.requests["ephemeral-storage"] = "1Mi"|none
+.object.spec.initContainers[1].resources.limits["example.com/gpu"] = "1"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.containers[0].resources.requests.cpu = "1m"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.containers[0].resources.limits.memory = "1Mi"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.initContainers[0].resources.limits.memory = "1Mi"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.containers[0].resources.requests.cpu = "0"|0
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.containers[0].resources.requests["ephemeral-storage"] = "1Mi"|0
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.resources.requests.cpu = "1"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.resources.limits.memory = "1Gi"|none
+.object.spec.initContainers[1:3][].resources.requests.cpu = "1m" | .object.spec.resources = {}|0
+ROWS
+}
+
+@test "a check stays if an AppArmor annotation or a resourceFieldRef names it" {
+  while IFS='|' read -r filter; do
+    row=$filter
+    of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' "$filter"
+    evaluate "$alone"
+    repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
+  done <<'ROWS'
+.object.metadata.annotations["container.apparmor.security.beta.kubernetes.io/imagecheck-0"] = "runtime/default"
+.object.spec.containers[0].env = [{name: "X", value: "x"}, {name: "CPU", valueFrom: {resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}}]
+.object.spec.initContainers[0].env = [{name: "CPU", valueFrom: {resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}}]
+.object.spec.volumes = [{name: "v", downwardAPI: {items: [{path: "cpu", resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}]}}]
+.object.spec.volumes = [{name: "v", projected: {sources: [{secret: {name: "s"}}, {downwardAPI: {items: [{path: "cpu", resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}]}}]}}]
+ROWS
+  # Neither another annotation nor another container's name keeps a check.
+  for filter in '.object.metadata.annotations["container.apparmor.security.beta.kubernetes.io/imagecheck-01"] = "runtime/default"' \
+    '.object.metadata.labels["container.apparmor.security.beta.kubernetes.io/imagecheck-0"] = "x"' \
+    '.object.spec.containers[0].env = [{name: "CPU", valueFrom: {resourceFieldRef: {containerName: "a", resource: "limits.cpu"}}}]' \
+    '.object.spec.containers[0].env = [{name: "X", value: "imagecheck-0"}]'; do
+    row=$filter
+    of_a_job 'init i x:1, init imagecheck-0 a:1, init imagecheck-1 b:1, app a a:1' "$filter"
+    evaluate "$alone"
+    repaired 'init i x:1, app a a:1, volume imagecheck-0 a:1 IfNotPresent, volume imagecheck-1 b:1 IfNotPresent'
+  done
 }
 
 @test "a check with a name of 63 characters is replaced, and one with a longer name stays" {

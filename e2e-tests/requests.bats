@@ -176,6 +176,30 @@ $node | .object.spec.annotations = {"kubernetes.io/config.mirror": "x"}
 ROWS
 }
 
+# Audits name no user. There the Node that controls a mirror Pod tells that its kubelet made it.
+@test "a mirror Pod in an audit is not examined if its controller is a Node" {
+  mirror='.object.metadata.annotations["kubernetes.io/config.mirror"] = "0123"'
+  of_node='.object.metadata.ownerReferences = [{apiVersion: "v1", kind: "Node", name: "n1", uid: "1", controller: true}]'
+  for user in 'del(.userInfo)' '.userInfo = null' '.userInfo = {}'; do
+    row=$user
+    pod 'init imagecheck-0 app:1 Never, app a BAD' "$mirror | $of_node | $user"
+    passes
+  done
+  while IFS='|' read -r filter; do
+    row=$filter
+    pod 'app a app:1' "$filter"
+    examined
+  done <<ROWS
+$mirror | $of_node
+$mirror | del(.userInfo)
+$of_node | del(.userInfo)
+$mirror | del(.userInfo) | $of_node | .object.metadata.ownerReferences[0].controller = false
+$mirror | del(.userInfo) | $of_node | del(.object.metadata.ownerReferences[0].controller)
+$mirror | del(.userInfo) | $of_node | .object.metadata.ownerReferences[0].kind = "ReplicaSet"
+$mirror | del(.userInfo) | .userInfo.groups = ["system:authenticated"]
+ROWS
+}
+
 @test "a Pod with an owner is examined, and a workload with a controller is not" {
   owner='.object.metadata.ownerReferences = [{apiVersion: "apps/v1", kind: "ReplicaSet", name: "x", uid: "1", controller: true}]'
   pod 'app a app:1' "$owner"
@@ -316,6 +340,43 @@ ROWS
   workload Deployment 'app a app:1' 'del(.object)'
   evaluate '{"templates":"Off"}'
   untouched
+}
+
+# evaluate compares the code of each rejection with its sentences. This test names some codes by
+# themselves. registry-failures.bats has those of failed lookups.
+@test "the code of a rejection: 422 at CREATE, and 400 at UPDATE" {
+  # code EXPECTED: the last answer is a rejection with this code.
+  code() {
+    jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+  }
+  pod 'app a app:1'
+  evaluate "$strict"
+  code 422
+  pod 'app a BAD'
+  evaluate
+  code 422
+  edit '.object.spec = []'
+  evaluate
+  code 422
+  for kind in Deployment Job CronJob; do
+    row=$kind
+    workload $kind 'app a app:1'
+    evaluate "$strict"
+    code 422
+  done
+  row=
+  workload Deployment 'app a app:2' "$update | .oldObject.spec.template.spec.containers[0].image = \"app:1\""
+  evaluate "$strict"
+  code 400
+  edit '.object.spec.template = []'
+  evaluate "$strict"
+  code 400
+  pod 'app a app:2' "$update | .oldObject.spec.containers[0].image = \"app:1\""
+  evaluate "$strict"
+  code 400
+  pod 'app a app:1, ephemeral e app:1' '.operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = (.object | del(.spec.ephemeralContainers))'
+  evaluate "$strict"
+  code 400
 }
 
 @test "a bare request is accepted as well as a review" {

@@ -115,7 +115,6 @@ ROWS
   for path in images.requireAlways images.forbidAlways images.forbidNever registry.images registry.skipImages exempt.images; do
     row=$path
     invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*", "registry.example.com", "ghcr.io/Team/*"])')" \
-      "${path}[0] \"\" is empty, which matches nothing" \
       "${path}[1] \"a@sha256:b\" has a digest, but patterns match registry/repository[:tag]" \
       "${path}[2] \"https://x/y\" has a URL scheme, but image names have none" \
       "${path}[3] \"a b\" has white space, but image names have none" \
@@ -125,7 +124,6 @@ ROWS
   for path in imageChecks.after exempt.containers; do
     row=$path
     invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-"])')" \
-      "${path}[0] \"\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[1] \"Copy\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[2] \"a_b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
@@ -134,7 +132,7 @@ ROWS
 }
 
 @test "a name prefix can start the name of a container, and leaves room for a number" {
-  for prefix in '' A- -a a_b 'a b' a. 'a*'; do
+  for prefix in A- -a a_b 'a b' a. 'a*'; do
     row=$prefix
     invalid "{\"imageChecks\":{\"namePrefixes\":[\"$prefix\"]}}" \
       "imageChecks.namePrefixes[0] \"$prefix\" can't start a container's name: it takes lower-case letters, digits and -"
@@ -146,6 +144,33 @@ ROWS
   [[ -n $patch ]] || fail "not repaired"
   invalid "{\"imageChecks\":{\"namePrefixes\":[\"${long}x\"]}}" \
     'imageChecks.namePrefixes[0] "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" leaves no room for a number: it takes at most 58 characters'
+}
+
+@test "an empty string in a list of the settings counts as absent, as forms leave it behind" {
+  while IFS='|' read -r given same_as; do
+    row=$given
+    pod 'init imagecheck-0 app:1 IfNotPresent, init other app:1 Never, app a app:1 Always'
+    evaluate "$same_as"
+    expected="$allowed|$message|$warnings|$places"
+    evaluate "$given"
+    same answers "$expected" "$allowed|$message|$warnings|$places"
+  done <<'ROWS'
+{"images":{"requireAlways":[""]}}|{}
+{"images":{"requireAlways":["","app"]}}|{"images":{"requireAlways":["app"]}}
+{"images":{"forbidAlways":["","",""],"forbidNever":["app",""]}}|{"images":{"forbidNever":["app"]}}
+{"exempt":{"containers":[""],"images":[""]}}|{}
+{"exempt":{"containers":["","imagecheck-0"]}}|{"exempt":{"containers":["imagecheck-0"]}}
+{"imageChecks":{"namePrefixes":[""]}}|{}
+{"imageChecks":{"namePrefixes":["","other"]}}|{"imageChecks":{"namePrefixes":["other"]}}
+{"imageChecks":{"after":[""]}}|{}
+{"registry":{"images":[""],"skipImages":[""]}}|{}
+ROWS
+  row=
+  invalid '{"registry":{"overrides":[{"images":[""],"lookup":"Pin"}]}}' 'registry.overrides[0].images is required'
+  # The check template is a container: its lists keep their empty strings.
+  pod 'app a app:1'
+  evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"args":[""]}}}'
+  after '.spec.initContainers[0].args == [""]'
 }
 
 @test "registry.maxLookups is a whole number from 0 to 100" {
@@ -272,7 +297,7 @@ ROWS
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   invalid "{\"$long\":1}" "${cut}...${cut:1} is not a setting: the settings have $keys"
   invalid "{\"mode\":\"$long\"}" "mode must be one of Fix, Reject, Warn, not \"${cut}...${cut:1}\""
-  invalid '{"a\nb\u001b":1}' "a?b? is not a setting: the settings have $keys"
+  invalid '{"a\nb\u001b":1}' "a_b_ is not a setting: the settings have $keys"
   invalid '{"credentials":{"password":"s3cr3t"},"mode":{"token":"s3cr3t"},"images":{"requireAlways":[["s3cr3t"]]},"imageChecks":{"template":{"env":[{"name":"a","value":"s3cr3t","x":"s3cr3t"}],"command":["s3cr3t"]}}}' \
     "credentials is not a setting: the settings have $keys" \
     'images.requireAlways[0] must be a string, not a list' \
@@ -286,7 +311,7 @@ ROWS
   printf 'mode: Reject\nimageChecks:\n  coverage: Off\n' >"$BATS_TEST_TMPDIR/settings.yml"
   "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
     >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr"
-  jq -e '.allowed == false and .status.code == 400' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "not rejected"
+  jq -e '.allowed == false and .status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "not rejected"
   printf 'mode: reject\n' >"$BATS_TEST_TMPDIR/settings.yml"
   ! "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
     >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr" || fail "accepted"

@@ -10,9 +10,10 @@ stuck_finding='{"rule":"stuck-pull","path":"status.containerStatuses[1].state.wa
 # The status of a container NAME in LIST that waits with this REASON.
 waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, state: {waiting: {reason: $reason, message: "Back-off from https://user:s3cr3t@10.0.0.1/"}}}'
 
-# waits LIST NAME REASON: gives the Pod of the request such a status.
+# waits LIST NAME REASON: makes the request an audit, and gives its Pod such a status. Audits name no
+# user.
 waits() {
-  edit '.object.status = {conditions: [
+  edit 'del(.userInfo) | .object.status = {conditions: [
         {type: "Initialized", status: "False", lastTransitionTime: "2026-01-02T03:04:05Z"},
         {type: "ContainersReady", status: "False", lastTransitionTime: "2026-05-06T07:08:09Z"}]}
     | .object.status[$list] = ['"$waiting"']' --arg list "$1" --arg name "$2" --arg reason "$3"
@@ -104,10 +105,104 @@ ROWS
   edit '.operation = "UPDATE" | .oldObject = .object'
   evaluate '{"mode":"Reject"}'
   untouched
+  edit 'del(.oldObject) | .operation = "CREATE"'
+  evaluate '{"mode":"Reject"}'
+  [[ $findings == *stuck-pull* ]] || fail "not found"
   for status in null '[]' '"x"' '{}' '{"containerStatuses":{}}' '{"containerStatuses":[null,5,{"name":"a"},{"name":"a","state":null},{"name":"b","state":{"waiting":{"reason":"ErrImagePull"}}}]}'; do
     row=$status
-    pod 'app a app:1 IfNotPresent' '.object.status = $status' --argjson status "$status"
+    pod 'app a app:1 IfNotPresent' 'del(.userInfo) | .object.status = $status' --argjson status "$status"
     evaluate '{"mode":"Reject"}'
     untouched
   done
+}
+
+# A person can write a status into the manifest of a new Pod.
+@test "a status counts only in a request that names no user" {
+  while IFS='|' read -r is_found filter; do
+    row="$is_found $filter"
+    pod 'app a app:1 IfNotPresent'
+    waits containerStatuses a ImagePullBackOff
+    edit "$filter"
+    for mode in Reject Warn Fix; do
+      evaluate "{\"mode\":\"$mode\"}"
+      if [[ $is_found == found && $mode != Fix ]]; then
+        [[ $findings == *stuck-pull* ]] || fail "not found"
+      else
+        untouched
+      fi
+    done
+  done <<'ROWS'
+found|.
+found|.userInfo = null
+found|.userInfo = {}
+found|.userInfo = {groups: ["system:authenticated"]}
+unread|.userInfo = {username: "admin"}
+unread|.userInfo = {username: "system:serviceaccount:kubewarden:audit-scanner", groups: []}
+ROWS
+}
+
+# The kubelet names the image that it can't pull between double quotes.
+@test "a container that waits for an image volume: the finding tells the image of the message" {
+  while IFS='|' read -r message_of_kubelet image; do
+    row=$message_of_kubelet
+    pod 'init copy-agent agent:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 tools:v1 Always, volume imagecheck-1 ghcr.io/x/more:2 IfNotPresent, volume other unmounted:1' '
+      .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/0"}, {name: "imagecheck-1", mountPath: "/1"}]'
+    waits initContainerStatuses copy-agent ImagePullBackOff
+    edit '.object.status.initContainerStatuses[0].state.waiting.message = $text' --arg text "$message_of_kubelet"
+    evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
+    same 'number of findings' 1 "$(jq '[.[] | select(.rule == "stuck-pull")] | length' <<<"$findings")"
+    if [[ $image == all ]]; then
+      [[ $message == 'copy-agent waits for '*agent:1*tools:v1*ghcr.io/x/more:2*'(ImagePullBackOff since 2026-01-02T03:04:05Z): '* ]] || fail "$message"
+      [[ $message != *unmounted* ]] || fail "$message"
+    else
+      [[ $message == "copy-agent waits for $image with "*'(ImagePullBackOff since 2026-01-02T03:04:05Z): '* ]] || fail "$message"
+      same 'image of the finding' "$image" "$(jq -r '.[] | select(.rule == "stuck-pull") | .image' <<<"$findings")"
+    fi
+  done <<'ROWS'
+Back-off pulling image "tools:v1": ErrImagePull: rpc error: code = NotFound|tools:v1
+Back-off pulling image "docker.io/library/tools:v1": ErrImagePull|tools:v1
+failed to pull and unpack image "ghcr.io/x/more:2": not found|ghcr.io/x/more:2
+Back-off pulling image "agent:1"|agent:1
+Back-off pulling image "agent:1", not "tools:v1"|agent:1
+Back-off pulling image "unmounted:1"|all
+Back-off pulling image tools:v1|all
+Back-off pulling image "tools:v10"|all
+Back-off pulling image|all
+ROWS
+}
+
+@test "the message of the kubelet is never repeated" {
+  pod 'init copy-agent agent:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 tools:v1 Always' '
+    .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/0"}]'
+  waits initContainerStatuses copy-agent ImagePullBackOff
+  edit '.object.status.initContainerStatuses[0].state.waiting.message = "pulling image \"tools:v1\" from \"https://user:s3cr3t@10.0.0.1/\": i/o timeout"'
+  # evaluate looks for the secret, and for phrases of the network.
+  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
+  [[ $message == 'copy-agent waits for tools:v1 '* && $message != *10.0.0.1* ]] || fail "$message"
+}
+
+@test "an exempt container that mounts image volumes is looked at because of these volumes" {
+  pod 'app a app:1 IfNotPresent, volume tools tools:v1 Always' '.object.spec.containers[0].volumeMounts = [{name: "tools", mountPath: "/t"}]'
+  waits containerStatuses a ImagePullBackOff
+  edit '.object.status.containerStatuses[0].state.waiting.message = "Back-off pulling image \"tools:v1\""'
+  evaluate '{"mode":"Reject","exempt":{"containers":["a"]},"imageChecks":{"coverage":"Off"}}'
+  [[ $message == 'a waits for tools:v1 '* ]] || fail "$message"
+}
+
+@test "a time that can't be parsed is left out" {
+  while read -r time; do
+    row=$time
+    pod 'app a app:1 IfNotPresent'
+    waits containerStatuses a ErrImagePull
+    edit '.object.status.conditions[1].lastTransitionTime = $time' --argjson time "$time"
+    evaluate '{"mode":"Reject"}'
+    rejected 'a waits for app:1 with IfNotPresent (ErrImagePull): correct its image, or see to its registry'
+  done <<'ROWS'
+""
+"yesterday"
+"2026-13-06T07:08:09Z"
+"connection refused"
+null
+5
+ROWS
 }

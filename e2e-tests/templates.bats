@@ -104,8 +104,39 @@ ROWS
     row=$as
     evaluate "{\"templates\":\"Enforce\",\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"as\":\"$as\",\"template\":{\"command\":[\"/x\"]}}}"
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b b:1'
-    warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs' "$missing"
+    # The Pods get their checks without a warning, so the template has none about them either.
+    warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
+    same 'rules of the findings' 'missing-check weak-check' "$(jq -r '[.[].rule] | sort | join(" ")' <<<"$findings")"
   done
+}
+
+@test "in mode Fix a template gets no warning for what the operator asked for everywhere; the annotation has it" {
+  while fields settings_row warnings_of_fix rules_found places_before; do
+    for kind in Deployment Job CronJob; do
+      workload $kind "$places_before"
+      for templates in Warn Enforce; do
+        row="$templates $kind $settings_row"
+        evaluate "$(jq -c --arg templates $templates '.templates = $templates' <<<"$settings_row")"
+        [[ $allowed == true ]] || fail "rejected"
+        same 'number of warnings' "$warnings_of_fix" "$(grep -c . <<<"$warnings")"
+        same 'rules of the findings' "$rules_found" "$(jq -r '[.[].rule] | unique | join(" ")' <<<"$findings")"
+      done
+      for mode in Reject Warn; do
+        row="$mode $kind $settings_row"
+        evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+        accepted_with_warnings=$(grep -c . <<<"$warnings")
+        [[ $allowed == true && $accepted_with_warnings -ge 1 ]] || fail "no warning"
+      done
+    done
+  done <<'ROWS'
+    {"defaults":{"imagePullPolicy":"Always"}}                                 | 0 | default       | app a app:1, app b b:1
+    {"defaults":{"imageCheckPullPolicy":"Always"}}                            | 0 | default       | init imagecheck-0 app:1, app a app:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}     | 0 | missing-check | app a app:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | 0 | missing-check | app a app:1
+    {"imageChecks":{"coverage":"Fix"}}                                        | 1 | missing-check | init imagecheck-0 app:1, app b b:1
+    {"imageChecks":{"coverage":"Warn","everyPod":true}}                       | 1 | missing-check | app a app:1
+    {"images":{"forbidNever":["*"]}}                                          | 1 | disallowed-policy | app a app:1 Never
+ROWS
 }
 
 @test "captured: an image that kubectl apply changes gets no further check" {
@@ -132,7 +163,8 @@ ROWS
       evaluate "$(jq -c '.templates = "Enforce"' <<<"$settings_row")"
       repaired "$after_places"
       evaluate "$settings_row"
-      [[ $allowed == true && -z $patch && -n $warnings ]] || fail "no warning alone"
+      [[ $allowed == true && -z $patch && $findings != '[]' ]] || fail "no finding alone"
+      if [[ $settings_row == *defaults* ]]; then warned; else [[ -n $warnings ]] || fail "no warning"; fi
     done
   done <<'ROWS'
     {"defaults":{"imagePullPolicy":"Always"}}  | init i app:1, app a app:1, volume v data:1 | init i app:1 Always, app a app:1 Always, volume v data:1 Always

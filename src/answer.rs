@@ -23,11 +23,10 @@ use crate::examination::failed_lookup::{FailedLookup, FailedLookupAction};
 use crate::examination::finding::{FindingEffect, RuleId};
 use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
-use crate::request::Review;
+use crate::request::{RequestType, Review};
 use crate::sentence::{Room, Sentence, line};
+use crate::settings::{MissingCheckAction, Mode};
 
-/// The status code of a rejection. An audit takes 500 for a failure of this policy itself.
-const REJECTED: u16 = 400;
 /// The longest warning, in characters. The Kubernetes API asks webhooks for at most 120.
 const WARNING_MAX: usize = 120;
 /// The largest number of warnings in one answer.
@@ -72,12 +71,48 @@ impl ValidateAnswer {
     }
 }
 
+/// The status code of a rejection. It is never 500: an audit takes that for a failure of this
+/// policy itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusCode {
+    /// 400: trying again may help, or the request is an UPDATE. `kubectl apply --force` and Flux's
+    /// `force` answer a 422 at UPDATE by deleting the object.
+    BadRequest,
+    /// 422: trying again doesn't help. Controllers that know this code fail at once and show the
+    /// message.
+    UnprocessableEntity,
+}
+
+impl StatusCode {
+    /// The code for a fault of the object.
+    #[must_use]
+    pub const fn of_object_fault(request_type: RequestType) -> Self {
+        if request_type.is_create() {
+            Self::UnprocessableEntity
+        } else {
+            Self::BadRequest
+        }
+    }
+
+    const fn number(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::UnprocessableEntity => 422,
+        }
+    }
+}
+
 /// The answer to a request that can't be examined.
 ///
 /// # Errors
 /// Never: the SDK writes the answer.
-pub fn reject(message: String) -> CallResult {
-    reject_request(Some(message), Some(REJECTED), None, None)
+pub fn reject(message: String, code: StatusCode) -> CallResult {
+    reject_request(Some(message), Some(code.number()), None, None)
+}
+
+fn reject_not_editable(review: &Review<'_>) -> CallResult {
+    let code = StatusCode::of_object_fault(review.request_type);
+    reject(NOT_EDITABLE.to_owned(), code)
 }
 
 /// The answer if no rule found anything. *Re-apply* may have restored fields.
@@ -94,7 +129,7 @@ pub fn accept_restored(review: &Review<'_>) -> CallResult {
     }
     match changed_object::with_restored_fields(review) {
         Some(object) => accepted.write(Some(&object)),
-        None => reject(NOT_EDITABLE.to_owned()),
+        None => reject_not_editable(review),
     }
 }
 
@@ -131,7 +166,7 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
         match changed_object::with_changes(outcome, record) {
             Some(object) => Some(object),
-            None => return reject(NOT_EDITABLE.to_owned()),
+            None => return reject_not_editable(review),
         }
     };
     let mut audit_annotations = BTreeMap::new();
@@ -154,12 +189,22 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     let findings = by_importance(&findings);
     let answer = ValidateAnswer {
         accepted: !is_rejected,
-        code: is_rejected.then_some(REJECTED),
+        code: is_rejected.then(|| code(outcome, mode).number()),
         message: is_rejected.then(|| message(&findings, mode)),
         warnings: warnings(outcome, &findings, mode, is_rejected),
         audit_annotations,
     };
     answer.write(object.as_deref())
+}
+
+/// The status code of a rejection for findings.
+fn code(outcome: &Outcome<'_>, mode: EffectiveMode) -> StatusCode {
+    let mut rejecting = outcome.findings.iter().filter(|one| mode.rejects(one));
+    if rejecting.all(|finding| finding.reason.is_momentary()) {
+        StatusCode::BadRequest
+    } else {
+        StatusCode::of_object_fault(outcome.review.request_type)
+    }
 }
 
 /// An element of the audit annotation `lookups`.
@@ -213,6 +258,20 @@ fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String
     sentences.join("; ")
 }
 
+/// Whether a finding in a pod template needs no warning, because the operator asked for its repair
+/// everywhere, and Pods get that repair without a warning.
+fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
+    let settings = outcome.settings;
+    let checks = &settings.image_checks;
+    outcome.review.request_type.is_template()
+        && settings.mode == Mode::Fix
+        && match rule {
+            RuleId::Default => true,
+            RuleId::MissingCheck => checks.coverage == MissingCheckAction::Fix && checks.every_pod,
+            _ => false,
+        }
+}
+
 /// The warnings: a line for each finding or repair that is worth knowing.
 fn warnings(
     outcome: &Outcome<'_>,
@@ -224,6 +283,9 @@ fn warnings(
     let is_repaired = mode == EffectiveMode::Fix && !is_rejected;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for finding in findings {
+        if is_wanted_in_pods(outcome, finding.finding.reason.rule()) {
+            continue;
+        }
         if finding.finding.effect == FindingEffect::Advice || mode == EffectiveMode::Warn {
             lines.push(Box::new(|room| Some(finding.sentence(room))));
         } else if is_repaired {

@@ -4,13 +4,15 @@ use kubewarden_policy_sdk::accept_request;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
-use crate::answer::{accept_restored, answer, reject};
+use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
 use crate::json::ReadError;
 use crate::lookup::Registries;
-use crate::request::{ObjectKind, RequestScope, Review, ValidatePayload};
+use crate::request::{RequestScope, Review, ValidatePayload};
 use crate::rules;
-use crate::settings::{AddedCheckKind, MissingPlatformAction, Mode, PodTemplateAction, Settings};
+use crate::settings::{
+    AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, PodTemplateAction, Settings,
+};
 
 /// Answers waPC's `validate`.
 ///
@@ -18,27 +20,32 @@ use crate::settings::{AddedCheckKind, MissingPlatformAction, Mode, PodTemplateAc
 /// Never: a request that can't be examined is rejected.
 pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
-        return reject("the request is not UTF-8".to_owned());
+        return reject(
+            "the request is not UTF-8".to_owned(),
+            StatusCode::BadRequest,
+        );
     };
     let (scope, settings) = match ValidatePayload::read(payload) {
         Ok(payload) => (payload.scope, payload.settings),
-        Err(error) => return reject(error.to_string()),
+        Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
     };
     if matches!(scope, RequestScope::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(error) => return reject(error.to_string()),
+        Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
     };
     match scope {
         RequestScope::Untouched => accept_request(),
-        RequestScope::Malformed(kind, _)
-            if kind != ObjectKind::Pod && settings.templates == PodTemplateAction::Off =>
+        RequestScope::Malformed(request_type, _)
+            if request_type.is_template() && settings.templates == PodTemplateAction::Off =>
         {
             accept_request()
         }
-        RequestScope::Malformed(_, reason) => reject(reason),
+        RequestScope::Malformed(request_type, reason) => {
+            reject(reason, StatusCode::of_object_fault(request_type))
+        }
         RequestScope::Examined(review) => examine(*review, &settings, registries),
     }
 }
@@ -57,17 +64,29 @@ fn examine(
         return accept_restored(&review);
     };
     if let Err(error) = read_the_rest(&mut review, settings) {
-        return reject(error.to_string());
+        return reject(
+            error.to_string(),
+            StatusCode::of_object_fault(review.request_type),
+        );
     }
     answer(&rules::examine(&review, settings, mode, registries), mode)
 }
 
 /// Reads the parts of the object that only some settings or some Pods need.
 fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), ReadError> {
-    let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
+    let checks = &settings.image_checks;
+    let makes_volumes = checks.made_of == AddedCheckKind::ImageVolume;
     if review.pod.has_image_volumes() || makes_volumes {
         let path = review.spec_path();
         review.pod.read_mounts(path)?;
+    }
+    if checks.coverage == MissingCheckAction::Fix || checks.replace_existing {
+        review.pod.read_node_os();
+        review.read_checks(checks)?;
+    }
+    if checks.replace_existing {
+        review.pod.read_resources();
+        review.read_named_containers();
     }
     if settings.registry.platform != MissingPlatformAction::Off {
         review.pod.read_requested_platforms();

@@ -108,6 +108,8 @@ impl<'p> Examination<'p> {
         let mut has_image_checks = false;
         for examined in &mut places {
             examined.role = roles.role(examined.place);
+            examined.is_carried_by_init_container =
+                roles.is_carried_by_init_container(examined.place);
             has_image_checks |= examined.role == Role::ImageCheck;
         }
         Self {
@@ -149,7 +151,7 @@ impl<'p> Examination<'p> {
     pub fn adds_missing_checks(&self) -> bool {
         self.settings.image_checks.coverage == MissingCheckAction::Fix
             && self.review.request_type == RequestType::PodCreate
-            && !self.review.pod.is_windows()
+            && !self.review.pod.is_windows
     }
 
     /// The answers that the first installation may have got. Empty unless this is the copy.

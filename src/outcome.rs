@@ -14,10 +14,11 @@ use crate::examination::finding::{
     Finding, FindingEffect, FindingField, FindingReason, FoundAndExpected, RuleId,
 };
 use crate::examination::tag_resolution::PinnedTag;
+use crate::pod::check_container::CheckContainer;
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 use crate::request::Review;
-use crate::settings::Settings;
+use crate::settings::{CheckTemplate, Settings};
 
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
@@ -69,8 +70,17 @@ pub struct NewInitContainers<'p> {
 pub struct NewInitContainer<'p> {
     /// The added check.
     pub check: Rc<AddedCheck<'p>>,
-    /// The init container that it copies. None if it is made from `imageChecks.template`.
-    pub copied: Option<&'p ContainerOrVolume<'p>>,
+    /// The source of its other fields.
+    pub fields: NewContainerFields<'p>,
+}
+
+/// The fields of an init container to add, apart from its name, image and pull policy.
+#[derive(Clone, Copy, Debug)]
+pub enum NewContainerFields<'p> {
+    /// Those of an image check in the Pod.
+    CopyOf(&'p CheckContainer<'p>),
+    /// Those of `imageChecks.template`.
+    Template(&'p CheckTemplate),
 }
 
 /// An image volume to add.
@@ -115,8 +125,7 @@ impl<'p> Outcome<'p> {
         }
         if !outcome.new_init_containers.containers.is_empty() {
             let places = &examination.places;
-            outcome.new_init_containers.position =
-                InsertPosition::in_pod(&review.pod, settings, places);
+            outcome.new_init_containers.position = InsertPosition::in_pod(review, settings, places);
         }
         for (index, examined) in examination.places.iter().enumerate() {
             if is_replaced(&index) {
@@ -130,7 +139,7 @@ impl<'p> Outcome<'p> {
     }
 
     fn add(&mut self, check: &Rc<AddedCheck<'p>>) {
-        let copied = match check.source {
+        let fields = match check.source {
             CheckSource::ImageVolume => {
                 self.new_volumes.push(NewVolume {
                     name: check.name.clone(),
@@ -140,12 +149,12 @@ impl<'p> Outcome<'p> {
                 });
                 return;
             }
-            CheckSource::CopyOf(place) => Some(place),
-            CheckSource::Template => None,
+            CheckSource::CopyOf(copied) => NewContainerFields::CopyOf(copied),
+            CheckSource::Template(template) => NewContainerFields::Template(template),
         };
         self.new_init_containers.containers.push(NewInitContainer {
             check: Rc::clone(check),
-            copied,
+            fields,
         });
     }
 

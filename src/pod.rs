@@ -1,8 +1,11 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
+pub mod check_container;
 pub mod field_path;
+mod node_os;
 mod pod_list;
 pub mod requested_platforms;
+pub mod resources;
 
 use std::borrow::Cow;
 
@@ -12,9 +15,11 @@ use serde_json::value::RawValue;
 use crate::json::{self, JsonString, Member, Members, ReadError};
 use crate::pull_policy::PullPolicy;
 
+use self::check_container::CheckContainer;
 use self::field_path::FieldPath;
 pub use self::pod_list::PodList;
 use self::requested_platforms::RequestedPlatforms;
+use self::resources::Resources;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
@@ -38,6 +43,16 @@ pub struct ContainerOrVolume<'a> {
     pub mounts: Vec<Mount<'a>>,
     /// The value of `volumeMounts` in the payload, `null` included.
     pub mounts_text: Option<&'a str>,
+    /// The paths of the devices that the container uses, once the mounts were read.
+    pub device_paths: Vec<Cow<'a, str>>,
+    /// The value of `volumeDevices` in the payload.
+    devices_text: Option<&'a str>,
+    /// Its requests and limits, once they were [read](Pod::read_resources).
+    pub resources: Resources,
+    /// The value of `resources` in the payload.
+    resources_text: Option<&'a str>,
+    /// The fields that a copy of it gets, once they were [read](Pod::read_checks).
+    pub as_check: Option<Box<CheckContainer<'a>>>,
     /// At UPDATE, the image that the stored object has here.
     pub stored_image: Option<String>,
 }
@@ -54,6 +69,11 @@ impl<'a> ContainerOrVolume<'a> {
             policy_text: None,
             mounts: Vec::new(),
             mounts_text: None,
+            device_paths: Vec::new(),
+            devices_text: None,
+            resources: Resources::default(),
+            resources_text: None,
+            as_check: None,
             stored_image: None,
         }
     }
@@ -109,6 +129,8 @@ impl<'a> Members<'a> for ContainerOrVolume<'a> {
                 self.is_native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
             "volumeMounts" => self.mounts_text = Some(member.read::<&RawValue>()?.get()),
+            "volumeDevices" => self.devices_text = Some(member.read::<&RawValue>()?.get()),
+            "resources" => self.resources_text = Some(member.read::<&RawValue>()?.get()),
             _ => member.skip()?,
         }
         Ok(())
@@ -133,6 +155,20 @@ impl<'a> Members<'a> for Mount<'a> {
         match member.name() {
             "name" => self.name = member.read::<JsonString<'_>>()?.value,
             "mountPath" => self.path = member.read::<JsonString<'_>>()?.value,
+            _ => member.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// An element of a container's `volumeDevices`, of which only the path counts.
+#[derive(Default)]
+struct Device<'a>(Cow<'a, str>);
+
+impl<'a> Members<'a> for Device<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        match member.name() {
+            "devicePath" => self.0 = member.read::<JsonString<'_>>()?.value,
             _ => member.skip()?,
         }
         Ok(())
@@ -192,6 +228,10 @@ pub struct Pod<'a> {
     pub init_containers_key: Option<&'a str>,
     /// The key of the list of volumes in the payload.
     pub volumes_key: Option<&'a str>,
+    /// The requests and limits of the whole Pod.
+    pub resources: Resources,
+    /// Whether it is for Windows nodes, once that was [read](Pod::read_node_os).
+    pub is_windows: bool,
     /// `os.name`
     pub os_name: Option<Cow<'a, str>>,
     /// The platforms that the Pod asks for, once they were
@@ -237,12 +277,6 @@ impl<'a> Pod<'a> {
         self.list(PodList::InitContainers).next().is_some()
     }
 
-    /// Whether it is for Windows nodes, as `os.name` says.
-    #[must_use]
-    pub fn is_windows(&self) -> bool {
-        self.os_name.as_deref() == Some("windows")
-    }
-
     /// Reads the volumes that the containers mount. Few Pods need it.
     ///
     /// # Errors
@@ -259,8 +293,58 @@ impl<'a> Pod<'a> {
                 place.mounts =
                     json::read_object_list(text, &path.to_string(), |_| Mount::default())?;
             }
+            if let Some(text) = place.devices_text {
+                let path = FieldPath::Spec {
+                    pod_spec,
+                    list: place.list,
+                    index: place.index,
+                    field: "volumeDevices",
+                };
+                let devices =
+                    json::read_object_list(text, &path.to_string(), |_| Device::default())?;
+                place.device_paths = devices.into_iter().map(|device| device.0).collect();
+            }
         }
         Ok(())
+    }
+
+    /// Reads the fields of the init containers that another image check may copy. `elements` has
+    /// the text of each init container, and `is_check` decides by its name.
+    ///
+    /// # Errors
+    /// An init container has not the shape that Kubernetes gives it.
+    pub fn read_checks(
+        &mut self,
+        elements: &[&'a str],
+        is_check: impl Fn(&str) -> bool,
+    ) -> Result<(), ReadError> {
+        for place in &mut self.places {
+            if place.list == PodList::InitContainers
+                && is_check(&place.name.value)
+                && let Some(text) = elements.get(place.index)
+            {
+                let mut check = CheckContainer::default();
+                json::read(text, "initContainers", &mut check)?;
+                place.as_check = Some(Box::new(check));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the requests and limits of the containers. Few settings need it.
+    pub fn read_resources(&mut self) {
+        for place in &mut self.places {
+            place.resources = place
+                .resources_text
+                .map(Resources::read)
+                .unwrap_or_default();
+        }
+    }
+
+    /// Reads whether the Pod is for Windows nodes. Few settings need it.
+    pub fn read_node_os(&mut self) {
+        self.is_windows =
+            node_os::is_windows(self.os_name.as_deref(), self.node_selector, self.affinity);
     }
 
     /// Reads the platforms that the Pod asks for. Few settings need it.
@@ -329,6 +413,10 @@ impl<'a> Members<'a> for PodSpecReader<'a> {
                 self.pod.os_name = os.0;
             }
             "nodeSelector" => self.pod.node_selector = Some(member.read::<&RawValue>()?.get()),
+            "resources" => {
+                let resources = member.read::<&RawValue>()?.get();
+                self.pod.resources = Resources::read(resources);
+            }
             "affinity" => self.pod.affinity = Some(member.read::<&RawValue>()?.get()),
             _ => member.skip()?,
         }
@@ -345,7 +433,7 @@ impl<'a> Members<'a> for OsReader<'a> {
             "name" => {
                 self.0 = member
                     .read::<Option<JsonString<'_>>>()?
-                    .map(|name| name.value)
+                    .map(|name| name.value);
             }
             _ => member.skip()?,
         }

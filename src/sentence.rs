@@ -15,7 +15,7 @@ const TEXT_MAX: usize = 512;
 /// The lengths, in characters, to which texts of an object are cut until a line fits.
 const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
-/// Shortens a text in the middle to at most `max` characters. Control characters become `?`, so
+/// Shortens a text in the middle to at most `max` characters. Control characters become `_`, so
 /// that the text can't break a line.
 ///
 /// ```
@@ -23,33 +23,60 @@ const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 ///
 /// assert_eq!(shorten("container-0", 11), "container-0");
 /// assert_eq!(shorten("registry.example.com/team/app:v1", 15), "regist...app:v1");
-/// assert_eq!(shorten("two\nlines", 15), "two?lines");
+/// assert_eq!(shorten("two\nlines", 15), "two_lines");
 /// ```
 #[must_use]
 pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     // A text has at most as many characters as bytes, so most texts need no counting.
     let fits = text.len() <= max || text.chars().count() <= max;
-    if fits && !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let clean = |c: char| if c.is_control() { '?' } else { c };
+    let text = without(text, char::is_control);
     if fits {
-        return Cow::Owned(text.chars().map(clean).collect());
+        return text;
     }
     let kept = max.saturating_sub(ELLIPSIS.len());
     let tail = kept / 2;
     let head = kept.saturating_sub(tail);
-    let mut short: String = text.chars().take(head).map(clean).collect();
+    let mut short: String = text.chars().take(head).collect();
     short.push_str(ELLIPSIS);
     let skipped = text.chars().count().saturating_sub(tail);
-    short.extend(text.chars().skip(skipped).map(clean));
+    short.extend(text.chars().skip(skipped));
     Cow::Owned(short)
+}
+
+/// The text with `_` in place of some characters.
+fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().any(&is_refused) {
+        let clean = |c: char| if is_refused(c) { '_' } else { c };
+        Cow::Owned(text.chars().map(clean).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// A text that this policy didn't write: a name, an image, a pattern, a platform. It has no
 /// `Display`, so it can't be written without being cleaned and cut.
+///
+/// In a sentence it has no white space. Otherwise it could form a phrase by which a controller
+/// takes a rejection for a network error.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectText<'t>(pub &'t str);
+
+impl<'t> ObjectText<'t> {
+    fn cleaned(self) -> Cow<'t, str> {
+        without(self.0, |c| c.is_control() || c.is_whitespace())
+    }
+}
+
+/// Several texts that this policy didn't write, as one list. It is cut as one text.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectTexts(String);
+
+impl<'t> FromIterator<ObjectText<'t>> for ObjectTexts {
+    fn from_iter<I: IntoIterator<Item = ObjectText<'t>>>(texts: I) -> Self {
+        let texts: Vec<Cow<'_, str>> = texts.into_iter().map(ObjectText::cleaned).collect();
+        Self(texts.join(", "))
+    }
+}
 
 /// A part of a sentence.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +84,9 @@ enum Part<'t> {
     /// Words of this policy.
     Words(&'static str),
     /// Text of the object, cleaned and cut.
-    Text(&'t str),
+    Text(ObjectText<'t>),
+    /// Texts of the object that are cleaned already. The list is cut.
+    Texts(&'t str),
     /// A digest, which is never cut: a person copies it.
     Digest(&'t str),
 }
@@ -91,7 +120,8 @@ impl<'t> Sentence<'t> {
         for part in &self.0 {
             match part {
                 Part::Words(words) => written.push_str(words),
-                Part::Text(text) => written.push_str(&shorten(text, max)),
+                Part::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
+                Part::Texts(texts) => written.push_str(&shorten(texts, max)),
                 Part::Digest(digest) => written.push_str(digest),
             }
         }
@@ -107,7 +137,13 @@ impl From<&'static str> for Sentence<'_> {
 
 impl<'t> From<ObjectText<'t>> for Sentence<'t> {
     fn from(text: ObjectText<'t>) -> Self {
-        Self(vec![Part::Text(text.0)])
+        Self(vec![Part::Text(text)])
+    }
+}
+
+impl<'t> From<&'t ObjectTexts> for Sentence<'t> {
+    fn from(texts: &'t ObjectTexts) -> Self {
+        Self(vec![Part::Texts(&texts.0)])
     }
 }
 
@@ -170,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_line_has_no_control_characters() {
-        assert_eq!(shorten("a\nb\u{7f}c\u{85}", 20), "a?b?c?");
-        assert_eq!(shorten("a\nbcdefghi", 7), "a?...hi");
+        assert_eq!(shorten("a\nb\u{7f}c\u{85}", 20), "a_b_c_");
+        assert_eq!(shorten("a\nbcdefghi", 7), "a_...hi");
     }
 
     #[test]
@@ -188,6 +224,19 @@ mod tests {
         let whole = line(120, |_| Some(ObjectText("nginx").into()));
         assert_eq!(whole.as_deref(), Some("nginx"));
         assert_eq!(line(120, |_| None), None);
+    }
+
+    #[test]
+    fn texts_of_an_object_have_no_white_space_in_a_sentence() {
+        let texts: ObjectTexts = ["linux/amd 64", "linux/arm64"]
+            .map(ObjectText)
+            .into_iter()
+            .collect();
+        let sentence = sentence!(ObjectText("ngi nx\u{a0}x\t"), " has ", &texts);
+        assert_eq!(
+            sentence.in_full(),
+            "ngi_nx_x_ has linux/amd_64, linux/arm64"
+        );
     }
 
     #[test]

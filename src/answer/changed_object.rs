@@ -1,17 +1,14 @@
 //! The object that goes out: the text that came in, with the changed fields edited.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::field_changes::VolumeValue;
-use crate::examination::check_source::AddedCheck;
 use crate::examination::check_volume::mount_path;
 use crate::json::{elements, from_value_of, quoted};
-use crate::outcome::Outcome;
+use crate::outcome::{NewContainerFields, NewInitContainer, Outcome};
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, RestoredField, RestoredValue, Review};
-use crate::settings::CheckTemplate;
 use crate::text_edit::{TextEdit, apply_edits, between};
 
 /// Writes the object with all changes, and with the record of changes if there is one. None if a
@@ -80,11 +77,8 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
     let texts = new
         .containers
         .iter()
-        .map(|container| match container.copied {
-            Some(place) => copy_of(present.get(place.index)?, place, &container.check),
-            None => Some(from_template(outcome, &container.check)),
-        })
-        .collect::<Option<Vec<_>>>()?
+        .map(new_container)
+        .collect::<Vec<_>>()
         .join(",");
     Some(vec![match (new.position.after, present.first()) {
         (Some(place), _) => TextEdit::after(present.get(place.index)?, format!(",{texts}")),
@@ -93,37 +87,31 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
     }])
 }
 
-/// A copy of an init container with the name, the image and the pull policy of a check.
-fn copy_of(text: &str, copied: &ContainerOrVolume<'_>, check: &AddedCheck<'_>) -> Option<String> {
-    apply_edits(
-        text,
-        &[
-            TextEdit::replace(copied.name.raw, quoted(&check.name)),
-            set_image(copied, &check.image)?,
-            set_pull_policy(copied, check.policy)?,
-        ],
-    )
-}
-
-/// A check made from `imageChecks.template`.
-fn from_template(outcome: &Outcome<'_>, check: &AddedCheck<'_>) -> String {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Container<'c> {
-        name: &'c str,
-        image: &'c str,
-        image_pull_policy: &'static str,
-        #[serde(flatten)]
-        template: Option<&'c Map<String, Value>>,
-    }
-    let template = &outcome.settings.image_checks.template;
-    let container = Container {
-        name: &check.name,
-        image: &check.image,
-        image_pull_policy: check.policy.as_str(),
-        template: template.as_ref().map(CheckTemplate::fields),
+/// The text of an init container to add.
+fn new_container(container: &NewInitContainer<'_>) -> String {
+    let check = &container.check;
+    let own = [
+        ("name", quoted(&check.name)),
+        ("image", quoted(&check.image)),
+        ("imagePullPolicy", quoted(check.policy.as_str())),
+    ];
+    let own = own.map(|(key, value)| format!("\"{key}\":{value}"));
+    let others: Vec<String> = match container.fields {
+        NewContainerFields::CopyOf(copied) => {
+            let fields = copied.copied_fields().into_iter();
+            fields
+                .map(|(key, value)| format!("\"{key}\":{value}"))
+                .collect()
+        }
+        NewContainerFields::Template(template) => {
+            let fields = template.fields().iter();
+            fields
+                .map(|(key, value)| format!("{}:{value}", quoted(key)))
+                .collect()
+        }
     };
-    serde_json::to_string(&container).unwrap_or_default()
+    let fields: Vec<String> = own.into_iter().chain(others).collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {

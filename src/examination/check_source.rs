@@ -1,42 +1,62 @@
 //! The source of an added image check, and its position among the init containers.
 
-use super::check_volume::CheckVolumeCarriers;
+use super::check_volume::{CheckVolumeCarriers, mount_path};
 use super::examined_place::{ExaminedPlace, Role};
-use crate::pod::{ContainerOrVolume, Pod, PodList};
+use crate::pod::check_container::CheckContainer;
+use crate::pod::resources::Resources;
+use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{AddedCheckKind, Settings};
+use crate::request::Review;
+use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
 
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckSource<'p> {
-    /// A copy of this init container, with another name, image and pull policy.
-    CopyOf(&'p ContainerOrVolume<'p>),
+    /// A copy of an image check, with another name, image and pull policy.
+    CopyOf(&'p CheckContainer<'p>),
     /// `imageChecks.template`
-    Template,
+    Template(&'p CheckTemplate),
     /// An image volume.
     ImageVolume,
 }
 
+/// Why a Pod gets no image check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoCheckSource {
+    /// The Pod has no check that can be copied and no check volume, and there is no template.
+    NothingToCopy,
+    /// The check asks for resources, and the Pod has resources of its own. Its containers may not
+    /// ask for more than the Pod.
+    PodHasResources,
+}
+
 impl<'p> CheckSource<'p> {
-    /// The source in a Pod: as the settings say, and a copy if there is a check to copy.
+    /// The source in a Pod.
     ///
-    /// Without a template, a Pod that has only check volumes gets another check volume. So does a
-    /// Pod whose app containers carry its check volumes: behind an added init container these
-    /// would be no checks any more.
-    #[must_use]
-    pub fn in_pod(pod: &Pod<'p>, settings: &Settings, places: &[ExaminedPlace<'p>]) -> Self {
-        let settings = &settings.image_checks;
-        let copied = match settings.made_of {
-            AddedCheckKind::InitContainer => last_init_container_check(places),
-            AddedCheckKind::ImageVolume => return Self::ImageVolume,
-        };
-        let app_containers_carry_checks =
-            || !pod.has_init_containers() && places.iter().any(|one| one.role == Role::ImageCheck);
-        match (copied, &settings.template) {
-            (Some(check), _) => Self::CopyOf(check),
-            (None, Some(_)) if !app_containers_carry_checks() => Self::Template,
-            (None, _) => Self::ImageVolume,
+    /// # Errors
+    /// Why the Pod gets no check.
+    pub fn in_pod(
+        review: &'p Review<'p>,
+        settings: &'p Settings,
+        places: &[ExaminedPlace<'p>],
+    ) -> Result<Self, NoCheckSource> {
+        let checks = &settings.image_checks;
+        if checks.made_of == AddedCheckKind::ImageVolume {
+            return Ok(Self::ImageVolume);
         }
+        let is_check_volume = |one: &ExaminedPlace<'_>| {
+            one.role == Role::ImageCheck && one.place.list == PodList::Volumes
+        };
+        let (source, resources) = match (last_copyable_check(review, places), &checks.template) {
+            (Some(check), _) => (Self::CopyOf(check), check.resources),
+            (None, Some(template)) => (Self::Template(template), template_resources(template)),
+            (None, None) if places.iter().any(is_check_volume) => return Ok(Self::ImageVolume),
+            (None, None) => return Err(NoCheckSource::NothingToCopy),
+        };
+        if review.pod.resources.has_any && resources.has_any {
+            return Err(NoCheckSource::PodHasResources);
+        }
+        Ok(source)
     }
 
     /// Whether it makes an image volume, and not an init container.
@@ -45,25 +65,77 @@ impl<'p> CheckSource<'p> {
         matches!(self, Self::ImageVolume)
     }
 
-    /// Whether every app container of the Pod would mount the volume that it makes.
+    /// How many containers mount the volume that it makes.
     #[must_use]
-    pub fn is_mounted_by_app_containers(&self, pod: &'p Pod<'p>, settings: &Settings) -> bool {
+    pub fn carrier_count(&self, review: &'p Review<'p>, settings: &Settings) -> usize {
+        if self.is_image_volume() {
+            let carriers = CheckVolumeCarriers::in_pod(&review.pod, settings);
+            carriers.containers(&review.pod).count()
+        } else {
+            0
+        }
+    }
+
+    /// Whether every app container of the Pod mounts the volume that it makes.
+    #[must_use]
+    pub fn is_mounted_by_app_containers(
+        &self,
+        review: &'p Review<'p>,
+        settings: &Settings,
+    ) -> bool {
         self.is_image_volume()
             && matches!(
-                CheckVolumeCarriers::in_pod(pod, settings),
+                CheckVolumeCarriers::in_pod(&review.pod, settings),
                 CheckVolumeCarriers::AppContainers
             )
     }
+
+    /// The size of the fields, apart from name, image and pull policy, in bytes of JSON.
+    #[must_use]
+    pub fn fields_size(&self) -> usize {
+        match self {
+            Self::CopyOf(check) => check
+                .copied_fields()
+                .iter()
+                .map(|(key, value)| key.len().saturating_add(value.len()).saturating_add(4))
+                .fold(0, usize::saturating_add),
+            Self::Template(template) => serde_json::to_string(template.fields())
+                .map_or(0, |fields| fields.len().saturating_sub(1)),
+            Self::ImageVolume => 0,
+        }
+    }
 }
 
-/// The last image check of a Pod that is an init container.
-fn last_init_container_check<'p>(
+fn template_resources(template: &CheckTemplate) -> Resources {
+    let resources = template.fields().get("resources");
+    let resources = resources.and_then(serde_json::Value::as_object);
+    resources.map(Resources::of).unwrap_or_default()
+}
+
+fn init_container_checks<'c, 'p>(
+    places: &'c [ExaminedPlace<'p>],
+) -> impl DoubleEndedIterator<Item = &'p ContainerOrVolume<'p>> + use<'c, 'p> {
+    places
+        .iter()
+        .filter(|one| one.role == Role::ImageCheck && one.place.list == PodList::InitContainers)
+        .map(|one| one.place)
+}
+
+/// The last image check that can be copied: it has a command, and no annotation gives it an
+/// `AppArmor` profile. Such an annotation names its container, so a copy would have no profile.
+fn last_copyable_check<'p>(
+    review: &Review<'p>,
     places: &[ExaminedPlace<'p>],
-) -> Option<&'p ContainerOrVolume<'p>> {
-    let is_check = |one: &&ExaminedPlace<'p>| {
-        one.role == Role::ImageCheck && one.place.list == PodList::InitContainers
+) -> Option<&'p CheckContainer<'p>> {
+    let has_app_armor_annotation = |place: &ContainerOrVolume<'_>| {
+        let annotated = &review.metadata.app_armor_containers;
+        annotated.iter().any(|name| *name == place.name.value)
     };
-    places.iter().rev().find(is_check).map(|one| one.place)
+    init_container_checks(places)
+        .rev()
+        .filter(|place| !has_app_armor_annotation(place))
+        .filter_map(|place| place.as_check.as_deref())
+        .find(|check| check.has_command())
 }
 
 /// The position of added init containers: straight after the Pod's last check. In a Pod without a
@@ -77,14 +149,20 @@ pub struct InsertPosition<'p> {
 impl<'p> InsertPosition<'p> {
     /// The position in a Pod.
     #[must_use]
-    pub fn in_pod(pod: &'p Pod<'p>, settings: &Settings, places: &[ExaminedPlace<'p>]) -> Self {
+    pub fn in_pod(
+        review: &'p Review<'p>,
+        settings: &Settings,
+        places: &[ExaminedPlace<'p>],
+    ) -> Self {
         let patterns = &settings.image_checks.after;
         let is_named = |place: &&ContainerOrVolume<'_>| {
             patterns.iter().any(|one| one.matches(&place.name.value))
         };
-        let mut init_containers = pod.list(PodList::InitContainers).rev();
+        let mut init_containers = review.pod.list(PodList::InitContainers).rev();
         Self {
-            after: last_init_container_check(places).or_else(|| init_containers.find(is_named)),
+            after: init_container_checks(places)
+                .next_back()
+                .or_else(|| init_containers.find(is_named)),
         }
     }
 
@@ -112,4 +190,25 @@ pub struct AddedCheck<'p> {
     pub place: &'p ContainerOrVolume<'p>,
     /// The image of a check that writes the same image differently, if there is one.
     pub written_differently: Option<&'p str>,
+}
+
+impl AddedCheck<'_> {
+    /// The size of the check and of its mounts, in bytes of JSON. `fields_size` is the size of the
+    /// fields that all added checks have in common, `carriers` is the count of its mounts.
+    #[must_use]
+    pub fn size(&self, fields_size: usize, carriers: usize) -> usize {
+        /// The keys and quotes of a container's or volume's name, image and pull policy.
+        const KEYS: usize = 48;
+        /// The keys and quotes of a mount, with `readOnly`.
+        const MOUNT_KEYS: usize = 40;
+        let name = self.name.len();
+        let mount = MOUNT_KEYS
+            .saturating_add(name)
+            .saturating_add(mount_path(&self.name).len());
+        KEYS.saturating_add(name)
+            .saturating_add(self.image.len())
+            .saturating_add(self.policy.as_str().len())
+            .saturating_add(fields_size)
+            .saturating_add(mount.saturating_mul(carriers))
+    }
 }

@@ -6,7 +6,7 @@ use super::finding::FindingReason;
 use super::pull_policy_limits::PullPolicyLimits;
 use super::tag_resolution::TagResolution;
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::ContainerOrVolume;
+use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 use crate::settings::{ImageLookupSettings, LookupMode, Settings};
 
@@ -30,6 +30,8 @@ pub struct ExaminedPlace<'p> {
     pub place: &'p ContainerOrVolume<'p>,
     /// Its role in the Pod.
     pub role: Role,
+    /// Whether it is an image volume that an init container mounts.
+    pub is_carried_by_init_container: bool,
     /// Its image as it came in.
     pub reference: Reference<'p>,
     /// The pull policies that the settings forbid or require for its image.
@@ -57,6 +59,7 @@ impl<'p> ExaminedPlace<'p> {
         Self {
             place,
             role: Role::Unguarded,
+            is_carried_by_init_container: false,
             reference,
             limits: PullPolicyLimits::of(&settings.images, &reference),
             lookup: settings.registry.for_image(&reference),
@@ -93,6 +96,13 @@ impl<'p> ExaminedPlace<'p> {
     pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
         let reason = self.policy_reason.as_ref()?;
         (self.has_new_policy() && reason.is_finding()).then_some(reason)
+    }
+
+    /// Whether it pulls its image before any app container starts.
+    #[must_use]
+    pub fn is_pulled_first(&self) -> bool {
+        matches!(self.role, Role::ImageCheck | Role::InitContainer)
+            && (self.place.list != PodList::Volumes || self.is_carried_by_init_container)
     }
 
     /// The image as it came in.

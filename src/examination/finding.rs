@@ -79,6 +79,12 @@ pub trait FindingReason: Debug {
         None
     }
 
+    /// Whether the same request may be accepted a moment later: a registry gave an answer that
+    /// passes by itself.
+    fn is_momentary(&self) -> bool {
+        false
+    }
+
     /// Whether a field that changes for this reason was wrong. A saving is no finding. A change
     /// that belongs to another change is no finding of its own.
     fn is_finding(&self) -> bool {

@@ -12,7 +12,6 @@ use crate::settings::{AddedCheckKind, LookupMode, Settings};
 pub struct PodRoles<'p> {
     settings: &'p Settings,
     volumes: BTreeMap<&'p str, VolumeMounters<'p>>,
-    has_init_containers: bool,
 }
 
 /// An image volume, and the containers that mount it.
@@ -36,11 +35,15 @@ impl<'p> PodRoles<'p> {
         } else {
             BTreeMap::new()
         };
-        Self {
-            settings,
-            volumes,
-            has_init_containers: pod.has_init_containers(),
-        }
+        Self { settings, volumes }
+    }
+
+    /// Whether an init container mounts an image volume, so that the volume is pulled before any
+    /// app container starts.
+    #[must_use]
+    pub fn is_carried_by_init_container(&self, place: &ContainerOrVolume<'_>) -> bool {
+        let mounters = self.volumes.get(&*place.name.value);
+        place.list == PodList::Volumes && mounters.is_some_and(|one| one.has_init_container)
     }
 
     /// The role of a place.
@@ -56,7 +59,7 @@ impl<'p> PodRoles<'p> {
             PodList::EphemeralContainers => Role::Unguarded,
             PodList::Volumes => {
                 let mounters = self.volumes.get(name).copied().unwrap_or_default();
-                if checks.names(name) && self.is_pulled_before_its_containers(mounters) {
+                if checks.names(name) && mounters.are_held_up() {
                     Role::ImageCheck
                 } else if checks.made_of == AddedCheckKind::ImageVolume
                     && mounters.has_app_container
@@ -69,15 +72,15 @@ impl<'p> PodRoles<'p> {
             }
         }
     }
+}
 
-    /// Whether a volume that can't be pulled holds up the containers of its image. Nothing starts
-    /// before the first init container. Without init containers, each container of the image has
-    /// to mount the volume itself.
-    fn is_pulled_before_its_containers(&self, mounters: VolumeMounters<'_>) -> bool {
-        mounters.has_init_container
-            || (!self.has_init_containers
-                && mounters.has_app_container
-                && mounters.pulling_its_image == mounters.pulling_and_mounting)
+impl VolumeMounters<'_> {
+    /// Whether a volume that can't be pulled holds up every app container of its image: an init
+    /// container mounts it, or all these app containers do. Init containers don't matter in the
+    /// second case, because a mesh adds some later.
+    const fn are_held_up(&self) -> bool {
+        self.has_init_container
+            || (self.has_app_container && self.pulling_its_image == self.pulling_and_mounting)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Reads an object of a known kind, down to its Pod spec.
 
+use std::borrow::Cow;
+
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::request_type::ObjectKind;
-use crate::json::{Member, Members};
+use crate::json::{JsonString, Member, Members};
 use crate::pod::PodSpecReader;
 
 /// The annotation that records the changes made to an object.
@@ -12,6 +14,11 @@ pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+/// An annotation with this prefix gives a container an `AppArmor` profile. The container's name
+/// follows. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
+const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// The parts of an object's metadata that decide something.
 #[derive(Clone, Debug, Default)]
@@ -24,11 +31,19 @@ pub struct Metadata<'a> {
     pub is_mirror: bool,
     /// Whether it has a `deletionTimestamp`.
     pub is_deleting: bool,
-    /// Whether one of its owners is its controller.
-    pub has_controller: bool,
+    /// The kind of the owner that is its controller. None if no owner is.
+    pub controller_kind: Option<String>,
+    /// The containers that an annotation gives an `AppArmor` profile.
+    pub app_armor_containers: Vec<String>,
 }
 
 impl Metadata<'_> {
+    /// Whether one of its owners is its controller.
+    #[must_use]
+    pub const fn has_controller(&self) -> bool {
+        self.controller_kind.is_some()
+    }
+
     /// The record of changes. None if it has no record.
     #[must_use]
     pub fn record(&self) -> Option<String> {
@@ -49,7 +64,8 @@ impl<'a> Members<'a> for Metadata<'a> {
             }
             "ownerReferences" => {
                 let owners = member.object_list(|_| OwnerReference::default())?;
-                self.has_controller = owners.iter().any(|owner| owner.is_controller);
+                let mut controllers = owners.into_iter().filter(|owner| owner.is_controller);
+                self.controller_kind = controllers.next().map(|owner| owner.kind.into_owned());
             }
             _ => member.skip()?,
         }
@@ -67,7 +83,11 @@ impl<'a> Members<'a> for AnnotationsReader<'_, 'a> {
                 self.0.is_mirror = true;
                 member.skip()?;
             }
-            _ => member.skip()?,
+            name => {
+                let container = name.strip_prefix(APP_ARMOR_ANNOTATION).map(str::to_owned);
+                self.0.app_armor_containers.extend(container);
+                member.skip()?;
+            }
         }
         Ok(())
     }
@@ -75,15 +95,20 @@ impl<'a> Members<'a> for AnnotationsReader<'_, 'a> {
 
 /// An element of `ownerReferences`.
 #[derive(Default)]
-struct OwnerReference {
+struct OwnerReference<'a> {
     is_controller: bool,
+    kind: Cow<'a, str>,
 }
 
-impl<'a> Members<'a> for OwnerReference {
+impl<'a> Members<'a> for OwnerReference<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
             "controller" => {
                 self.is_controller = member.read::<Option<bool>>()?.unwrap_or_default();
+            }
+            "kind" => {
+                let kind: Option<JsonString<'_>> = member.read()?;
+                self.kind = kind.unwrap_or_default().value;
             }
             _ => member.skip()?,
         }

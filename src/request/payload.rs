@@ -13,6 +13,8 @@ use crate::json::{self, JsonString, Member, Members, ReadError, value_of};
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
+/// The kind of the controller of a mirror Pod.
+const NODE_KIND: &str = "Node";
 
 /// How far this policy examines a request. It is decided before any rule runs.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub enum RequestScope<'a> {
     /// The rules examine the object.
     Examined(Box<Review<'a>>),
     /// The object has not the shape that Kubernetes gives it. The text says why.
-    Malformed(ObjectKind, String),
+    Malformed(RequestType, String),
 }
 
 /// The payload of waPC's `validate`. A request that passes untouched doesn't need the settings, so
@@ -106,7 +108,7 @@ struct RequestReader<'a> {
     kind: Option<GroupKind<'a>>,
     operation: Cow<'a, str>,
     sub_resource: Cow<'a, str>,
-    is_by_a_node: bool,
+    user: UserInfo<'a>,
     object_key: Option<&'a str>,
     key_after_object: Option<&'a str>,
     object: Option<ObjectReader<'a>>,
@@ -133,9 +135,8 @@ impl<'a> Members<'a> for RequestReader<'a> {
                 self.sub_resource = name.unwrap_or_default().value;
             }
             "userInfo" => {
-                let mut user = UserInfo::default();
-                member.optional_object(&mut user)?;
-                self.is_by_a_node = user.groups.iter().any(|group| group.value == NODES_GROUP);
+                self.user = UserInfo::default();
+                member.optional_object(&mut self.user)?;
             }
             "object" => {
                 self.object_key = Some(member.raw_key()?);
@@ -194,16 +195,32 @@ impl<'a> Members<'a> for GroupKind<'a> {
 /// `request.userInfo`
 #[derive(Default)]
 struct UserInfo<'a> {
+    username: Cow<'a, str>,
     groups: Vec<JsonString<'a>>,
 }
 
 impl<'a> Members<'a> for UserInfo<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
+            "username" => {
+                let name: Option<JsonString<'_>> = member.read()?;
+                self.username = name.unwrap_or_default().value;
+            }
             "groups" => self.groups = member.read::<Option<_>>()?.unwrap_or_default(),
             _ => member.skip()?,
         }
         Ok(())
+    }
+}
+
+impl UserInfo<'_> {
+    fn is_node(&self) -> bool {
+        self.groups.iter().any(|group| group.value == NODES_GROUP)
+    }
+
+    /// Whether it names no user. Audits send such requests.
+    fn is_nobody(&self) -> bool {
+        self.username.is_empty()
     }
 }
 
@@ -218,8 +235,16 @@ impl<'a> RequestReader<'a> {
     /// Whether the object passes untouched because of its metadata.
     fn passes(&self, kind: ObjectKind, request_type: RequestType, metadata: &Metadata<'_>) -> bool {
         (!request_type.is_create() && metadata.is_deleting)
-            || (kind == ObjectKind::Pod && metadata.is_mirror && self.is_by_a_node)
-            || (kind != ObjectKind::Pod && metadata.has_controller)
+            || (kind == ObjectKind::Pod && self.is_mirror_pod(metadata))
+            || (kind != ObjectKind::Pod && metadata.has_controller())
+    }
+
+    /// Whether a kubelet made the Pod as the mirror of a static Pod. Anybody can write the
+    /// annotation, so it is not enough. In an audit, which names no user, the Pod's controller is
+    /// its node.
+    fn is_mirror_pod(&self, metadata: &Metadata<'_>) -> bool {
+        let is_owned_by_node = metadata.controller_kind.as_deref() == Some(NODE_KIND);
+        metadata.is_mirror && (self.user.is_node() || (self.user.is_nobody() && is_owned_by_node))
     }
 
     /// Decides by the table *Requests* of docs/requests.md, in its order.
@@ -238,7 +263,7 @@ impl<'a> RequestReader<'a> {
             if request_type == RequestType::JobUpdate {
                 return RequestScope::Untouched;
             }
-            return RequestScope::Malformed(kind, "object is missing".to_owned());
+            return RequestScope::Malformed(request_type, "object is missing".to_owned());
         };
         if self.passes(kind, request_type, &object.metadata) {
             return RequestScope::Untouched;
@@ -259,6 +284,7 @@ impl<'a> RequestReader<'a> {
         RequestScope::Examined(Box::new(Review {
             request_type,
             kind,
+            names_no_user: self.user.is_nobody(),
             payload,
             object_key,
             key_after_object: self.key_after_object,
@@ -266,6 +292,7 @@ impl<'a> RequestReader<'a> {
             metadata: object.metadata,
             spec_key: object.spec_key,
             pod: object.spec.into_pod(),
+            named_containers: Vec::new(),
             status: PodStatus::default(),
             status_text: object.status,
             stored: stored.map(|stored| StoredObject {
@@ -293,7 +320,7 @@ impl<'a> RequestReader<'a> {
             return RequestScope::Untouched;
         }
         let Some(raw) = self.raw_object else {
-            return RequestScope::Malformed(kind, "object is missing".to_owned());
+            return RequestScope::Malformed(request_type, "object is missing".to_owned());
         };
         let mut object = ObjectReader::without_spec(kind);
         let passes = json::read(raw.get(), "object", &mut object)
@@ -305,9 +332,9 @@ impl<'a> RequestReader<'a> {
                 // An object that is there twice may be malformed in its first occurrence only.
                 let reason = error.map(|error| error.to_string());
                 let reason = reason.unwrap_or_else(|| "object is there twice".to_owned());
-                RequestScope::Malformed(kind, reason)
+                RequestScope::Malformed(request_type, reason)
             }
-            Err(error) => RequestScope::Malformed(kind, error.to_string()),
+            Err(error) => RequestScope::Malformed(request_type, error.to_string()),
         }
     }
 }

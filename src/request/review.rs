@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::object::Metadata;
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
-use crate::json::{value_before, value_of};
+use crate::json::{ReadError, elements, value_before, value_of};
 use crate::pod::{Pod, PodList};
+use crate::settings::ImageCheckSettings;
+
+/// The field by which an environment variable or a volume asks for the resources of a container.
+const RESOURCE_FIELD_REF: &str = "resourceFieldRef";
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
@@ -16,6 +22,8 @@ pub struct Review<'a> {
     pub request_type: RequestType,
     /// The kind of the object.
     pub kind: ObjectKind,
+    /// Whether the request names no user. Audits send such requests.
+    pub names_no_user: bool,
     /// The payload, from which everything else is borrowed.
     pub(super) payload: &'a str,
     /// The key of the object in the payload.
@@ -30,6 +38,9 @@ pub struct Review<'a> {
     pub spec_key: Option<&'a str>,
     /// The Pod spec. At UPDATE of a Pod it holds only places that are new or have a new image.
     pub pod: Pod<'a>,
+    /// The containers that a `resourceFieldRef` of the Pod names, once they were
+    /// [read](Review::read_named_containers).
+    pub named_containers: Vec<String>,
     /// The status of a Pod at CREATE, once it was [read](Review::read_status).
     pub status: PodStatus,
     /// The status in the payload.
@@ -51,7 +62,7 @@ impl<'a> Review<'a> {
     /// Whether a controller made the object.
     #[must_use]
     pub const fn has_controller(&self) -> bool {
-        self.metadata.has_controller
+        self.metadata.has_controller()
     }
 
     /// The keys that lead from the object to its Pod spec.
@@ -90,11 +101,35 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Reads the status of a Pod at CREATE. Only audits send one: the API server removes the
-    /// status of a Pod that is created.
+    /// Reads the fields of the image checks that another check may copy.
+    ///
+    /// # Errors
+    /// A check has not the shape that Kubernetes gives an init container.
+    pub fn read_checks(&mut self, checks: &ImageCheckSettings) -> Result<(), ReadError> {
+        let list = self
+            .pod
+            .init_containers_key
+            .and_then(|key| self.value_of(key));
+        let elements = list.map(elements).unwrap_or_default();
+        self.pod.read_checks(&elements, |name| checks.names(name))
+    }
+
+    /// Reads the containers that a `resourceFieldRef` names. Without such a container the API
+    /// server or the kubelet would refuse the Pod.
+    pub fn read_named_containers(&mut self) {
+        let spec = self.spec_key.and_then(|key| self.value_of(key));
+        if let Some(spec) = spec.filter(|spec| spec.contains(RESOURCE_FIELD_REF)) {
+            let spec: Value = serde_json::from_str(spec).unwrap_or_default();
+            find_named_containers(&spec, &mut self.named_containers);
+        }
+    }
+
+    /// Reads the status of an existing Pod. An audit sends it at CREATE and names no user. A
+    /// request with a user may hold a status that a person pasted.
     pub fn read_status(&mut self) {
         if let Some(text) = self.status_text
             && self.request_type == RequestType::PodCreate
+            && self.names_no_user
         {
             self.status = PodStatus::read(text);
         }
@@ -126,5 +161,25 @@ impl<'a> Review<'a> {
             };
             is_new && lists.contains(&place.list)
         });
+    }
+}
+
+fn find_named_containers(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                find_named_containers(item, names);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let name = member.get("containerName").and_then(Value::as_str);
+                if let Some(name) = name.filter(|_| key == RESOURCE_FIELD_REF) {
+                    names.push(name.to_owned());
+                }
+                find_named_containers(member, names);
+            }
+        }
+        _ => {}
     }
 }

@@ -35,6 +35,9 @@ pub struct ContainerStatus {
 pub struct ContainerState {
     /// The reason for which it waits. None if it doesn't wait.
     pub waiting_reason: Option<String>,
+    /// The kubelet's message about the wait. It may hold addresses and tokens, so it is read and
+    /// never repeated.
+    pub waiting_message: String,
     /// Whether it has ever run.
     pub has_started: bool,
     /// Whether it has ended with exit code 0.
@@ -104,9 +107,10 @@ impl ContainerState {
     fn read(state: &Value) -> Self {
         let is_object = |key: &str| state.get(key).is_some_and(Value::is_object);
         let exit_code = state.pointer("/terminated/exitCode");
-        let waiting_reason = state.pointer("/waiting/reason");
+        let text = |pointer| state.pointer(pointer).and_then(Value::as_str);
         Self {
-            waiting_reason: waiting_reason.and_then(Value::as_str).map(str::to_owned),
+            waiting_reason: text("/waiting/reason").map(str::to_owned),
+            waiting_message: text("/waiting/message").unwrap_or_default().to_owned(),
             has_started: is_object("running") || is_object("terminated"),
             has_succeeded: exit_code.and_then(Value::as_i64) == Some(0),
         }

@@ -12,7 +12,6 @@ use crate::examination::configured_default::{DefaultSetting, configured_default,
 use crate::examination::examined_place::{ExaminedPlace, Role};
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::examination::tag_resolution::TagResolution;
-use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::sentence;
@@ -70,14 +69,10 @@ struct PullOncePair {
 fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let images = examination.image_groups();
     let request_type = examination.review.request_type;
-    let has_init_containers = examination.review.pod.has_init_containers();
     let pair_of = |examined: &ExaminedPlace<'_>| {
         let policy = examined.policy_before();
-        // An app container that mounts a volume pulls the volume's image again.
-        let is_pulled_first = matches!(examined.role, Role::ImageCheck | Role::InitContainer)
-            && (examined.place.list != PodList::Volumes || has_init_containers);
         PullOncePair {
-            pulls_always: is_pulled_first
+            pulls_always: examined.is_pulled_first()
                 && policy == PullPolicy::Always
                 && examined.limits.forbid_always.is_none()
                 && !will_be_pinned(examined, request_type),

@@ -9,119 +9,166 @@ use std::rc::Rc;
 
 use self::free_names::FreeNames;
 use crate::examination::Examination;
-use crate::examination::check_source::{AddedCheck, CheckSource};
+use crate::examination::check_source::{AddedCheck, CheckSource, NoCheckSource};
 use crate::examination::configured_default::stable_check_policy;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::finding::{
     Finding, FindingEffect, FindingField, FindingReason, FindingSubject, RuleId,
 };
-use crate::examination::image_groups::PullsOfSpelling;
-use crate::pod::PodList;
+use crate::pod::ContainerOrVolume;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{ObjectText, Room, Sentence};
 use crate::settings::MissingCheckAction;
 
-/// The largest number of mounts that are added to a Pod. They take about a megabyte.
-const MOUNTS_MAX: usize = 10_000;
+/// The largest size of all additions to a Pod, in bytes of JSON. Anybody who may create a Pod chooses
+/// the size of the check that is copied.
+const ADDITIONS_MAX: usize = 1024 * 1024;
 
 /// Finds the images that are not covered. It adds their checks or reports them, as
 /// `imageChecks.coverage` says.
 pub fn add_missing_checks(examination: &mut Examination<'_>) {
-    let settings = &examination.settings.image_checks;
-    let coverage = settings.coverage;
-    let has_checks = examination.has_image_checks || settings.every_pod;
+    let coverage = examination.settings.image_checks.coverage;
+    let has_checks = examination.has_image_checks || examination.settings.image_checks.every_pod;
     if !examination.review.request_type.is_before_start()
         || !has_checks
         || coverage == MissingCheckAction::Off
     {
         return;
     }
-    let images = examination.image_groups();
-    let by_spelling = images.pulls(&examination.places);
-    let uncovered: Vec<&PullsOfSpelling> = by_spelling
-        .iter()
-        .filter(|pulls| !pulls.is_covered())
-        .collect();
+    let uncovered = uncovered_images(examination);
     if uncovered.is_empty() {
         return;
     }
-    let by_image = images.checks(&by_spelling);
-    let unknown_answers = examination.answers_unknown_to_the_copy();
-    let pod = &examination.review.pod;
-    let source = CheckSource::in_pod(pod, examination.settings, &examination.places);
-    let is_wanted = examination.adds_missing_checks();
-    let is_too_much = is_wanted && has_too_many_mounts(examination, source, uncovered.len());
-    let mut names: Option<FreeNames<'_>> = None;
-    for pulls in uncovered {
-        let Some((guarded, policy)) = pulls.guarded else {
-            continue;
-        };
-        let Some(examined) = examination.places.get(guarded) else {
-            continue;
-        };
-        if unknown_answers.may_cover(&examined.reference, policy) {
-            continue;
-        }
-        let written_differently = by_image
-            .get(pulls.image)
-            .and_then(|checks| examination.places.get(checks.first?))
-            .map(ExaminedPlace::image);
-        if is_wanted && !is_too_much {
-            let names = names.get_or_insert_with(|| FreeNames::of(examination, source));
-            let check = AddedCheck {
-                name: names.next(),
-                image: examined.image_after(),
-                policy: stable_check_policy(examined, policy, examination.settings),
-                source,
-                guarded,
-                place: examined.place,
-                written_differently,
-            };
-            examination.added_checks.push(Rc::new(check));
-        } else {
-            let is_advice = coverage != MissingCheckAction::Reject && !is_too_much;
-            let field = FindingField::MissingCheck {
-                expected: "an image check".into(),
-            };
-            let reason = UncoveredImage {
-                policy,
-                written_differently,
-                is_advice,
-                is_windows: coverage == MissingCheckAction::Fix && pod.is_windows(),
-            };
-            let mut finding = Finding::unrepairable(examined.place, field, reason);
-            if is_advice {
-                finding.effect = FindingEffect::Advice;
+    let way_out = if examination.adds_missing_checks() {
+        let (review, settings) = (examination.review, examination.settings);
+        match CheckSource::in_pod(review, settings, &examination.places) {
+            Ok(source) => {
+                if let Some(checks) = checks_to_add(examination, &uncovered, source) {
+                    examination.added_checks = checks;
+                    return;
+                }
+                WayOut::AdditionsAreTooLarge
             }
-            examination.findings.push(finding);
+            Err(NoCheckSource::NothingToCopy) => WayOut::SetTemplate,
+            Err(NoCheckSource::PodHasResources) => WayOut::NoneBesidePodResources,
         }
+    } else if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows {
+        WayOut::NoneOnWindows
+    } else {
+        WayOut::AddOne
+    };
+    let is_advice =
+        coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge;
+    for image in uncovered {
+        let field = FindingField::MissingCheck {
+            expected: "an image check".into(),
+        };
+        let place = image.place;
+        let reason = UncoveredImage {
+            image,
+            is_advice,
+            way_out,
+        };
+        let mut finding = Finding::unrepairable(place, field, reason);
+        if is_advice {
+            finding.effect = FindingEffect::Advice;
+        }
+        examination.findings.push(finding);
     }
 }
 
-/// Whether the added volumes, mounted on every app container of the Pod, would make it too large.
-/// A thousand volumes and a thousand containers are more than any API server takes, and more than
-/// the module's memory.
-fn has_too_many_mounts(
-    examination: &Examination<'_>,
-    source: CheckSource<'_>,
-    checks: usize,
-) -> bool {
-    let pod = &examination.review.pod;
-    let containers = pod.list(PodList::Containers).count();
-    source.is_mounted_by_app_containers(pod, examination.settings)
-        && checks.saturating_mul(containers) > MOUNTS_MAX
+/// The images that are not covered, in the order of their first appearance.
+fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncovered<'p>> {
+    let images = examination.image_groups();
+    let by_spelling = images.pulls(&examination.places);
+    let by_image = images.checks(&by_spelling);
+    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let uncovered = by_spelling.iter().filter(|pulls| !pulls.is_covered());
+    uncovered
+        .filter_map(|pulls| {
+            let (guarded, policy) = pulls.guarded?;
+            let examined = examination.places.get(guarded)?;
+            let other_check = by_image
+                .get(pulls.image)
+                .and_then(|checks| examination.places.get(checks.first?));
+            (!unknown_answers.may_cover(&examined.reference, policy)).then_some(Uncovered {
+                guarded,
+                place: examined.place,
+                policy,
+                written_differently: other_check.map(ExaminedPlace::image),
+            })
+        })
+        .collect()
+}
+
+/// The checks of these images. None if they would make the Pod too large: the sizes are added up
+/// before anything is written.
+fn checks_to_add<'p>(
+    examination: &Examination<'p>,
+    uncovered: &[Uncovered<'p>],
+    source: CheckSource<'p>,
+) -> Option<Vec<Rc<AddedCheck<'p>>>> {
+    let (review, settings) = (examination.review, examination.settings);
+    let fields_size = source.fields_size();
+    let carriers = source.carrier_count(review, settings);
+    let mut names = FreeNames::of(examination, source);
+    let mut size: usize = 0;
+    let mut checks = Vec::new();
+    for image in uncovered {
+        let examined = examination.places.get(image.guarded)?;
+        let check = AddedCheck {
+            name: names.next(),
+            image: examined.image_after(),
+            policy: stable_check_policy(examined, image.policy, settings),
+            source,
+            guarded: image.guarded,
+            place: image.place,
+            written_differently: image.written_differently,
+        };
+        size = size.saturating_add(check.size(fields_size, carriers));
+        if size > ADDITIONS_MAX {
+            return None;
+        }
+        checks.push(Rc::new(check));
+    }
+    Some(checks)
+}
+
+/// An image that is not covered.
+#[derive(Clone, Copy, Debug)]
+struct Uncovered<'p> {
+    /// The index of the examined place that pulls it with the strongest pull policy.
+    guarded: usize,
+    /// That place.
+    place: &'p ContainerOrVolume<'p>,
+    /// That pull policy.
+    policy: PullPolicy,
+    /// The image of a check that writes the same image differently, if there is one.
+    written_differently: Option<&'p str>,
+}
+
+/// The end of the sentence about an image that gets no check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WayOut {
+    /// The author can add a check.
+    AddOne,
+    /// Windows Pods get no checks.
+    NoneOnWindows,
+    /// No check can be copied, and there is no template.
+    SetTemplate,
+    /// The Pod has resources of its own, and the check would ask for more.
+    NoneBesidePodResources,
+    /// The checks would make the Pod too large.
+    AdditionsAreTooLarge,
 }
 
 /// An image that is not covered, and that gets no check.
 #[derive(Clone, Copy, Debug)]
 struct UncoveredImage<'p> {
-    /// The strongest pull policy of the containers that pull it.
-    policy: PullPolicy,
-    /// The image of a check that writes the same image differently, if there is one.
-    written_differently: Option<&'p str>,
+    image: Uncovered<'p>,
     is_advice: bool,
-    is_windows: bool,
+    way_out: WayOut,
 }
 
 impl FindingReason for UncoveredImage<'_> {
@@ -130,14 +177,28 @@ impl FindingReason for UncoveredImage<'_> {
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
-        match self.written_differently {
-            Some(other) if self.is_advice => another_spelling(subject, other),
-            Some(other) => {
-                let way_out = sentence!("write both alike or add a check with ", self.policy);
+        let policy = self.image.policy;
+        match (self.image.written_differently, self.way_out) {
+            (Some(other), WayOut::AddOne | WayOut::NoneOnWindows) if self.is_advice => {
+                another_spelling(subject, other)
+            }
+            (Some(other), WayOut::AddOne | WayOut::NoneOnWindows) => {
+                let way_out = sentence!("write both alike or add a check with ", policy);
                 checked_in_another_spelling(subject, other, way_out)
             }
-            None if self.is_windows => unchecked(subject, "none is added on Windows".into()),
-            None => unchecked(subject, sentence!("add one with ", self.policy)),
+            (_, WayOut::AddOne) => unchecked(subject, sentence!("add one with ", policy)),
+            (_, WayOut::NoneOnWindows) => unchecked(subject, "none is added on Windows".into()),
+            (_, WayOut::SetTemplate) => unchecked(
+                subject,
+                "no check can be copied, set imageChecks.template".into(),
+            ),
+            (_, WayOut::NoneBesidePodResources) => {
+                unchecked(subject, "none is added beside spec.resources".into())
+            }
+            (_, WayOut::AdditionsAreTooLarge) => unchecked(
+                subject,
+                "all missing checks together would be larger than 1 MiB".into(),
+            ),
         }
     }
 }

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::examined_place::Role;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::pod::{Mount, PodList};
 use crate::pull_policy::PullPolicy;
@@ -16,9 +15,10 @@ use crate::sentence::{Room, Sentence};
 /// The pulls of one spelling with `Always` before the app containers start.
 #[derive(Clone, Copy, Default)]
 struct EarlierPulls {
-    /// Whether an init container pulls it, or a volume that no app container mounts.
+    /// Whether an init container pulls it, or the volume of an added check does.
     spare_all: bool,
-    /// How many other volumes pull it. An app container that mounts such a volume pulls it again.
+    /// How many volumes of init containers pull it. An app container that mounts such a volume
+    /// itself pulls it again.
     volumes: usize,
 }
 
@@ -44,8 +44,7 @@ fn lower(examination: &mut Examination<'_>) {
     let mut pulls: BTreeMap<usize, EarlierPulls> = BTreeMap::new();
     let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
     for (examined, spelling) in examination.places.iter().zip(images.spellings()) {
-        let is_pulled_first = matches!(examined.role, Role::ImageCheck | Role::InitContainer);
-        if !is_pulled_first || examined.policy != PullPolicy::Always {
+        if !examined.is_pulled_first() || examined.policy != PullPolicy::Always {
             continue;
         }
         let pulls = pulls.entry(spelling).or_default();
@@ -56,9 +55,9 @@ fn lower(examination: &mut Examination<'_>) {
             pulls.spare_all = true;
         }
     }
-    let (pod, settings) = (&examination.review.pod, examination.settings);
+    let (review, settings) = (examination.review, examination.settings);
     if let Some(first) = examination.added_checks.first()
-        && !first.source.is_mounted_by_app_containers(pod, settings)
+        && !first.source.is_mounted_by_app_containers(review, settings)
     {
         for check in &examination.added_checks {
             if let Some(spelling) = images.spelling(check.guarded)

@@ -58,7 +58,7 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
         };
         // An image that every place pulls with `Never` is never asked for by a node.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
-        if is_pulled && (!first.has_digest() || with_platforms) {
+        if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
             images.push(ImageToLookUp {
                 image: normalised_image(first),
                 registry: first.reference.registry().to_owned(),
@@ -69,6 +69,11 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
         }
     }
     images
+}
+
+/// Whether `Verify` asks for the digest of a place, to find a digest that has left its registry.
+fn verifies_digest(examined: &ExaminedPlace<'_>) -> bool {
+    examined.has_digest() && examined.lookup.mode == LookupMode::Verify
 }
 
 /// The normalised image with its digest, or with its tag if it has no digest.
@@ -191,16 +196,24 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     };
     let mut action = error.class.action(&first.lookup);
     // An outage must not be written into a pod template. The pull policies of an existing Pod
-    // can't change. A digest was looked up for its platforms only, so there is no tag to resolve.
+    // can't change. A digest names the same image everywhere, so a cached one needs no permission.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();
     if action == LookupFailureAction::UseCached && keeps_policy {
         action = LookupFailureAction::KeepTag;
     }
-    // `platform: Warn` never rejects.
-    let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
-    if action == LookupFailureAction::Reject && first.has_digest() && is_for_a_warning {
+    // `platform: Warn` never rejects, so neither does a lookup that is made for the platform alone.
+    let places = || {
+        image
+            .places
+            .iter()
+            .filter_map(|index| examination.places.get(*index))
+    };
+    let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn
+        && first.has_digest()
+        && !places().any(verifies_digest);
+    if action == LookupFailureAction::Reject && is_for_a_warning {
         action = LookupFailureAction::KeepTag;
     }
     let action = match action {

@@ -24,7 +24,7 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
     if !examination.settings.image_checks.replace_existing
         || review.request_type != RequestType::PodCreate
         || !review.has_controller()
-        || review.pod.is_windows()
+        || review.pod.is_windows
     {
         return;
     }
@@ -51,7 +51,12 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
             let mut mounts = place.mounts.iter();
             mounts.any(|mount| other_volumes.contains(&*mount.name))
         };
-        if is_check && name.len() <= VOLUME_NAME_MAX && !mounts_another() && volumes.insert(name) {
+        if is_check
+            && !is_named_elsewhere(examination, name)
+            && name.len() <= VOLUME_NAME_MAX
+            && !mounts_another()
+            && volumes.insert(name)
+        {
             replaced.insert(place.index, index);
         }
     }
@@ -70,6 +75,7 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
         };
         let mut in_use: BTreeSet<&str> = BTreeSet::new();
         in_use.extend(carrier.mounts.iter().map(|mount| &*mount.path));
+        in_use.extend(carrier.device_paths.iter().map(|path| &**path));
         let collide: Vec<usize> = init_containers
             .filter(|place| is_replaced(place))
             .filter(|place| {
@@ -79,11 +85,13 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
             })
             .map(|place| place.index)
             .collect();
-        let keep = if collide.is_empty() {
-            beside_a_check_that_stays(examination, &replaced)
-        } else {
-            collide
-        };
+        let mut keep = collide;
+        if keep.is_empty() {
+            keep = beside_a_check_that_stays(examination, &replaced);
+        }
+        if keep.is_empty() {
+            keep.extend(last_with_resources(examination, &replaced));
+        }
         if keep.is_empty() {
             break;
         }
@@ -133,6 +141,39 @@ fn beside_a_check_that_stays(
     let stays = |image: usize| stays.get(image).copied().unwrap_or_default();
     let together = checks().filter(|(examined, image)| is_replaced(examined) && stays(*image));
     together.map(|(examined, _)| examined.place.index).collect()
+}
+
+/// Whether an annotation gives a check an `AppArmor` profile, or a `resourceFieldRef` names it. The
+/// API server or the kubelet would refuse the Pod if the check were gone.
+fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
+    let review = examination.review;
+    let mut names = review
+        .metadata
+        .app_armor_containers
+        .iter()
+        .chain(&review.named_containers);
+    names.any(|name| name == check)
+}
+
+/// The first replaced check that asks for cpu or memory, if no container that stays does. Without
+/// it the Pod would become `BestEffort`. The resources of the Pod itself count, too.
+fn last_with_resources(
+    examination: &Examination<'_>,
+    replaced: &BTreeMap<usize, usize>,
+) -> Option<usize> {
+    let pod = &examination.review.pod;
+    let is_replaced = |place: &ContainerOrVolume<'_>| {
+        place.list == PodList::InitContainers && replaced.contains_key(&place.index)
+    };
+    let counts = |place: &&ContainerOrVolume<'_>| {
+        place.list != PodList::EphemeralContainers && place.resources.has_cpu_or_memory
+    };
+    if pod.resources.has_cpu_or_memory {
+        return None;
+    }
+    let mut asking = pod.places.iter().filter(counts).peekable();
+    let first = asking.peek().map(|place| place.index);
+    first.filter(|_| asking.all(is_replaced))
 }
 
 /// The check volumes that an init container carries and the new carrier doesn't.

@@ -4,10 +4,10 @@
 //! status of a Pod that is really created. A message of the kubelet may hold addresses and tokens,
 //! so only the reasons are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::examined_place::Role;
+use crate::examination::examined_place::{ExaminedPlace, Role};
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::ImageGroups;
 use crate::pod::field_path::FieldPath;
@@ -35,7 +35,8 @@ const REASONS: [(&str, &str); 7] = [
 ];
 
 /// Reports the containers that wait for an image. The status is
-/// [read](crate::request::Review::read_status) only in the modes that change nothing.
+/// [read](crate::request::Review::read_status) only in audits, and in the modes that change
+/// nothing.
 pub fn report(examination: &mut Examination<'_>) {
     let status = &examination.review.status;
     if !status.is_waiting() {
@@ -43,8 +44,15 @@ pub fn report(examination: &mut Examination<'_>) {
     }
     let images = examination.image_groups();
     let places: Vec<_> = examination.places.iter().zip(images.images()).collect();
-    let by_name = indexes(places.iter().map(|(one, _)| list_and_name(one.place)));
+    let examined_by_name = indexes(places.iter().map(|(one, _)| list_and_name(one.place)));
+    let examined = |named: (PodList, &str)| {
+        let index = examined_by_name.get(&named)?;
+        places.get(*index).copied()
+    };
+    let pod_places = &examination.review.pod.places;
+    let by_name = indexes(pod_places.iter().map(list_and_name));
     let passed = passed_checks(examination, &images);
+    let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for container in &status.containers {
         let (list, name) = (container.pod_list, &*container.name);
@@ -53,23 +61,51 @@ pub fn report(examination: &mut Examination<'_>) {
         else {
             continue;
         };
-        let index = by_name.get(&(list, name));
-        let Some((examined, image)) = index.and_then(|index| places.get(*index)) else {
+        let Some(place) = by_name
+            .get(&(list, name))
+            .and_then(|index| pod_places.get(*index))
+        else {
             continue;
         };
+        let mut seen = BTreeSet::new();
+        let volumes = place
+            .mounts
+            .iter()
+            .filter_map(|mount| examined((PodList::Volumes, &*mount.name)))
+            .filter(|(volume, _)| seen.insert(volume.place.index));
+        let candidates: Vec<_> = examined((list, name)).into_iter().chain(volumes).collect();
+        let message = &container.state.waiting_message;
+        let named = candidates.iter().find(|(one, _)| names_image(message, one));
+        let Some((missing, image)) = named.or(candidates.first()) else {
+            continue;
+        };
+        // Without a name in the message, any of the images can be the missing one.
+        let others = if named.is_some() {
+            Vec::new()
+        } else {
+            let others = candidates.iter().skip(1);
+            others.map(|(other, _)| other.image()).collect()
+        };
+        if !reported.insert((missing.place.list, missing.place.index)) {
+            continue;
+        }
         let condition = match list {
             PodList::InitContainers => "Initialized",
             _ => "ContainersReady",
         };
+        let is_volume = missing.place.list == PodList::Volumes;
+        let passed_check = passed.get(*image).copied().flatten();
         let waiting = WaitingContainer {
+            container: is_volume.then_some(&*place.name.value),
+            others,
             reason,
             way_out,
-            since: status.last_transition(condition),
-            passed_check: passed
-                .get(*image)
-                .copied()
-                .flatten()
-                .filter(|_| list == PodList::Containers),
+            since: status
+                .last_transition(condition)
+                .filter(|time| is_time(time)),
+            passed_check: passed_check.filter(|check| {
+                list == PodList::Containers && check.name != missing.place.name.value
+            }),
         };
         let field = FindingField::WaitingReason {
             path: FieldPath::Status {
@@ -79,9 +115,39 @@ pub fn report(examination: &mut Examination<'_>) {
             },
             found: reason,
         };
-        findings.push(Finding::unrepairable(examined.place, field, waiting));
+        findings.push(Finding::unrepairable(missing.place, field, waiting));
     }
     examination.findings.append(&mut findings);
+}
+
+/// Whether a message of the kubelet has the image of a place between double quotes, as it is
+/// written or in full.
+fn names_image(message: &str, examined: &ExaminedPlace<'_>) -> bool {
+    let reference = &examined.reference;
+    let repository = reference.repository();
+    let digest = reference.digest();
+    let with_digest = digest.map(|digest| format!("{repository}@{digest}"));
+    let with_tag = reference.repository_and_tag();
+    let with_both = digest
+        .zip(with_tag.as_deref())
+        .map(|(digest, image)| format!("{image}@{digest}"));
+    let has = |image: &str| message.contains(&format!("\"{image}\""));
+    let in_full = [with_digest, with_tag, with_both];
+    has(examined.image()) || in_full.into_iter().flatten().any(|image| has(&image))
+}
+
+/// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. The type of
+/// `k8s-openapi` would parse it too, and make the module 190 KB larger.
+fn is_time(text: &str) -> bool {
+    const SHAPE: &str = "0000-00-00T00:00:00Z";
+    text.len() == SHAPE.len()
+        && text
+            .bytes()
+            .zip(SHAPE.bytes())
+            .all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                separator => byte == separator,
+            })
 }
 
 fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodList, &'n str) {
@@ -144,9 +210,13 @@ fn passed_checks<'p>(
     passed
 }
 
-/// A container that waits for its image.
+/// A container that waits for its image, or for the image of a volume that it mounts.
 #[derive(Clone, Debug)]
 struct WaitingContainer<'p> {
+    /// The container that waits, if it waits for the image of a volume.
+    container: Option<&'p str>,
+    /// The other images that may be missing.
+    others: Vec<&'p str>,
     reason: &'static str,
     way_out: &'static str,
     since: Option<&'p str>,
@@ -166,7 +236,18 @@ impl FindingReason for WaitingContainer<'_> {
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
-        let (name, image) = (subject.name, subject.image);
+        let name = subject.name;
+        let mut image: Sentence<'s> = subject.image.into();
+        for other in &self.others {
+            image.push(" or ");
+            image.push(ObjectText(other));
+        }
+        let waits = if let Some(container) = self.container {
+            let container = ObjectText(container);
+            sentence!(container, " waits for ", name, "'s image ", image)
+        } else {
+            sentence!(name, " waits for ", image)
+        };
         let reason = match self.since {
             Some(since) if room == Room::Full => {
                 sentence!(self.reason, " since ", ObjectText(since))
@@ -175,9 +256,7 @@ impl FindingReason for WaitingContainer<'_> {
         };
         let Some(check) = self.passed_check else {
             return sentence!(
-                name,
-                " waits for ",
-                image,
+                waits,
                 " with ",
                 subject.found(),
                 " (",
@@ -195,9 +274,7 @@ impl FindingReason for WaitingContainer<'_> {
         };
         match room {
             Room::Full => sentence!(
-                name,
-                " waits for ",
-                image,
+                waits,
                 " (",
                 reason,
                 ") although ",
@@ -208,9 +285,7 @@ impl FindingReason for WaitingContainer<'_> {
                 way_out
             ),
             Room::Line => sentence!(
-                name,
-                " waits for ",
-                image,
+                waits,
                 " (",
                 reason,
                 "), yet ",

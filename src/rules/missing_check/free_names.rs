@@ -31,6 +31,8 @@ impl<'p> FreeNames<'p> {
             names.extend(pod.volume_names.iter().map(|name| &**name));
             let mounts = pod.places.iter().flat_map(|place| &place.mounts);
             names.extend(mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER)));
+            let devices = pod.places.iter().flat_map(|place| &place.device_paths);
+            names.extend(devices.filter_map(|path| path.strip_prefix(MOUNT_FOLDER)));
         }
         let prefix = prefixes.first().map_or("imagecheck-", NamePrefix::as_str);
         // Each place gets one check at most.

@@ -3,9 +3,13 @@
 use oci_spec::image::Platform;
 
 use crate::pod::requested_platforms::RequestedPlatforms;
+use crate::sentence::{ObjectText, ObjectTexts};
 
 /// The platforms in an index, and the first requested platform that is not among them.
-pub(super) fn find(requested: &RequestedPlatforms, index: &[Platform]) -> Option<(String, String)> {
+pub(super) fn find(
+    requested: &RequestedPlatforms,
+    index: &[Platform],
+) -> Option<(ObjectTexts, String)> {
     // An index holds attestations, too.
     let is_attestation = |platform: &&Platform| {
         platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
@@ -29,5 +33,6 @@ pub(super) fn find(requested: &RequestedPlatforms, index: &[Platform]) -> Option
         })
         .collect();
     has.dedup();
-    Some((has.join(", "), missing.to_string()))
+    let has = has.iter().map(|platform| ObjectText(platform)).collect();
+    Some((has, missing.to_string()))
 }

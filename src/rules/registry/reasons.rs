@@ -2,9 +2,9 @@
 
 use crate::examination::failed_lookup::why_no_answer;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
-use crate::lookup::LookupError;
+use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{ObjectText, ObjectTexts, Room, Sentence};
 
 /// The pull policy that goes with a pinned tag. It belongs to the finding of the tag.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,10 @@ impl FindingReason for LookupFailed {
         RuleId::Registry
     }
 
+    fn is_momentary(&self) -> bool {
+        self.0.class != FailureClass::NotFound && self.0.attempt != LookupAttempt::LimitReached
+    }
+
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
         let why = why_no_answer(self.0);
         sentence!(subject.name, "'s image ", subject.image, " ", why)
@@ -62,7 +66,7 @@ impl FindingReason for LookupFailed {
 #[derive(Clone, Debug)]
 pub(super) struct MissingPlatform {
     /// The platforms of the image.
-    pub(super) has: String,
+    pub(super) has: ObjectTexts,
     /// The platform that the image lacks.
     pub(super) lacks: String,
     /// The path of the Pod spec.
@@ -77,13 +81,13 @@ impl FindingReason for MissingPlatform {
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
-        let (has, lacks) = (ObjectText(&self.has), ObjectText(&self.lacks));
+        let lacks = ObjectText(&self.lacks);
         let mut sentence = sentence!(
             subject.name,
             "'s image ",
             subject.image,
             " has ",
-            has,
+            &self.has,
             " only, but the Pod asks for ",
             lacks,
             ": build it for ",

@@ -1,0 +1,135 @@
+//! The fields of an image check that another image check copies.
+
+use serde::de::MapAccess;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::resources::Resources;
+use crate::json::{Member, Members};
+
+/// The fields of an init container that a copy of it needs. A copy has no ports, probes, claims or
+/// devices, and no environment that its command doesn't use.
+#[derive(Clone, Debug, Default)]
+pub struct CheckContainer<'a> {
+    command: Option<&'a str>,
+    args: Option<&'a str>,
+    working_dir: Option<&'a str>,
+    env: Option<&'a str>,
+    env_from: Option<&'a str>,
+    requests: Option<&'a str>,
+    limits: Option<&'a str>,
+    volume_mounts: Option<&'a str>,
+    security_context: Option<&'a str>,
+    termination_message_path: Option<&'a str>,
+    termination_message_policy: Option<&'a str>,
+    /// The requests and limits of a copy.
+    pub resources: Resources,
+}
+
+impl CheckContainer<'_> {
+    /// Whether it has a command. Without one a copy would run the program of another image, which
+    /// may never end.
+    #[must_use]
+    pub fn has_command(&self) -> bool {
+        let command: Option<Vec<Value>> = self
+            .command
+            .and_then(|command| serde_json::from_str(command).ok());
+        command.is_some_and(|command| !command.is_empty())
+    }
+
+    /// The fields of a copy, each with its value as it is in the payload. `resources` has the
+    /// requests and the limits alone.
+    #[must_use]
+    pub fn copied_fields(&self) -> Vec<(&'static str, String)> {
+        let resources: Vec<String> = [("requests", self.requests), ("limits", self.limits)]
+            .into_iter()
+            .filter_map(|(key, value)| Some(format!("\"{key}\":{}", value?)))
+            .collect();
+        let resources = (!resources.is_empty()).then(|| format!("{{{}}}", resources.join(",")));
+        let uses_environment = self.uses_environment();
+        let field = |key, value: Option<&str>| Some((key, value?.to_owned()));
+        [
+            field("command", self.command),
+            field("args", self.args),
+            field("workingDir", self.working_dir),
+            field("env", self.env.filter(|_| uses_environment)),
+            field("envFrom", self.env_from.filter(|_| uses_environment)),
+            resources.map(|resources| ("resources", resources)),
+            field("volumeMounts", self.volume_mounts),
+            field("securityContext", self.security_context),
+            field("terminationMessagePath", self.termination_message_path),
+            field("terminationMessagePolicy", self.termination_message_policy),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Whether a variable of the environment may be in the command, in the arguments or in the path
+    /// of a mount.
+    fn uses_environment(&self) -> bool {
+        let read = |text: Option<&str>| -> Value {
+            text.and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default()
+        };
+        let has_variable = |value: &Value| value.as_str().is_some_and(|text| text.contains('$'));
+        let mounts = read(self.volume_mounts);
+        let mut sub_paths = list(&mounts).filter_map(|mount| mount.get("subPathExpr"));
+        sub_paths.any(has_variable)
+            || [read(self.command), read(self.args)]
+                .iter()
+                .any(|words| list(words).any(has_variable))
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+impl<'a> Members<'a> for CheckContainer<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        let field = match member.name() {
+            "command" => &mut self.command,
+            "args" => &mut self.args,
+            "workingDir" => &mut self.working_dir,
+            "env" => &mut self.env,
+            "envFrom" => &mut self.env_from,
+            "volumeMounts" => &mut self.volume_mounts,
+            "securityContext" => &mut self.security_context,
+            "terminationMessagePath" => &mut self.termination_message_path,
+            "terminationMessagePolicy" => &mut self.termination_message_policy,
+            "resources" => {
+                let mut resources = ResourcesReader::default();
+                if let Some(text) = member.read::<Option<&RawValue>>()? {
+                    self.resources = Resources::read(text.get());
+                    // A value of another shape has no requests and no limits to copy.
+                    let _ = crate::json::read(text.get(), "resources", &mut resources);
+                }
+                (self.requests, self.limits) = (resources.requests, resources.limits);
+                return Ok(());
+            }
+            _ => return member.skip(),
+        };
+        *field = member.read::<Option<&RawValue>>()?.map(RawValue::get);
+        Ok(())
+    }
+}
+
+/// `resources` of a container.
+#[derive(Default)]
+struct ResourcesReader<'a> {
+    requests: Option<&'a str>,
+    limits: Option<&'a str>,
+}
+
+impl<'a> Members<'a> for ResourcesReader<'a> {
+    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
+        let field = match member.name() {
+            "requests" => &mut self.requests,
+            "limits" => &mut self.limits,
+            _ => return member.skip(),
+        };
+        *field = member.read::<Option<&RawValue>>()?.map(RawValue::get);
+        Ok(())
+    }
+}
