@@ -47,6 +47,28 @@ match() {
 ROWS
 }
 
+@test "a registry host is matched in lower case, without the port 443, and docker.io by its other names" {
+  pod "app a Registry.Example.com/a:1 Always, app b registry.example.com:443/b:1 Always, app c registry.example.com:5000/c:1 Always, app d registry-1.docker.io/library/nginx:1 Always, app e evil.io/a.example.com/e:1 Always, app f registry.example.com:0443/f:1 Always"
+  while fields pattern expected; do
+    match "$pattern" "$expected"
+  done <<'ROWS'
+    registry.example.com/*         | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:0443/f:1
+    Registry.Example.com:443/*     | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:0443/f:1
+    registry.example.com:*/*       | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:5000/c:1, registry.example.com:0443/f:1
+    registry.example.com:5000/*    | registry.example.com:5000/c:1
+    *.example.com/*                | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:0443/f:1
+    *.example.com:*/*              | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:5000/c:1, registry.example.com:0443/f:1
+    *xample.com/*                  | Registry.Example.com/a:1, registry.example.com:443/b:1, registry.example.com:0443/f:1
+    *a.example?com/*               |
+    */e                            | evil.io/a.example.com/e:1
+    evil*                          |
+    *vil.io/*                      | evil.io/a.example.com/e:1
+    nginx                          | registry-1.docker.io/library/nginx:1
+    docker.io/*                    | registry-1.docker.io/library/nginx:1
+    registry-1.docker.io/library/* | registry-1.docker.io/library/nginx:1
+ROWS
+}
+
 @test "a pattern that can match nothing is a settings error that says what to write" {
   while fields pattern problem; do
     invalid "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
@@ -62,6 +84,11 @@ ROWS
     nginx:                 | ends with a colon, so no image can match it: write nginx
     a//b                   | has nothing between two slashes, so no image can match it: write a/b
     docker.io/ngin?        | leaves out the namespace, so no image can match it: write docker.io/library/ngin?
+    my.app:v1              | names a registry, but no image in it: write docker.io/library/my.app:v1 for an image of this name
+    [::1]:5000             | names a registry, but no image in it: write [::1]:5000/* for all its images
+    *:443/team/*           | has the port 443, which is dropped before an image is matched, so no image can match it: write */team/*
+    *.example.com:0443/*   | has the port 443, which is dropped before an image is matched, so no image can match it: write *.example.com/*
+    *.Example.com/*        | has upper case in a host with a wildcard, so no image can match it: write *.example.com/*
     nginx:a/b              | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
 ROWS
 }

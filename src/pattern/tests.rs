@@ -24,11 +24,9 @@ fn images() -> &'static [ImageName] {
         for registry in [
             "",
             "a.a/",
-            "A.A/",
-            "a.a:0443/",
+            "A.a:0443/",
             "A/",
             "a:1/",
-            "a:443/",
             "localhost/",
             "[::A]:1/",
             "a.a_a/",
@@ -594,22 +592,22 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
         "*.a:*", "*a:*", "*?:*", "a*.a", "a:*", "a:a", "a?:a", "*.a:a",
     ];
     let paths = [
-        "", "/*", "/a", "/?", "/*a", "/*/a", "/a/*", "/a:*", "/a:a", "/*:a",
+        "/*", "/a", "/?", "/*a", "/*/a", "/a/*", "/a:*", "/a:a", "/*:a",
     ];
     let patterns: Vec<ImagePattern> = hosts
         .iter()
         .flat_map(|host| paths.iter().map(move |path| format!("{host}{path}")))
-        .chain(["*:a", "**:a", "*a:a", "*a:*"].map(str::to_owned))
+        .chain(["*", "**", "*a", "*:a", "**:a", "*a:a", "*a:*"].map(str::to_owned))
         .map(ImagePattern::normalise)
         .collect();
     let mut names = Vec::new();
     for host in texts("ab.:", 4)
         .into_iter()
-        .chain(["a.b:a", "b.a:a", "b.a:b", "a.a:ab"].map(str::to_owned))
+        .chain(["a.b:a", "b.a:a", "b.a:b", "a.a:ab", "a.a:a", "a.a:b"].map(str::to_owned))
     {
         for path in [
             "", "/a", "/b", "/ab", "/a/a", "/b/a", "/a/b", "/b/b", "/a:a", "/b:a", "/a:b",
-            "/a/b:a", "/.a/a", "/a.a/a", "/b.a/b", "/a.b/a",
+            "/a/b:a", "/a/a:a", "/a/a/a", "/.a/a", "/a.a/a", "/b.a/b", "/a.b/a",
         ] {
             names.push(image_name(&format!("{host}{path}")));
         }
