@@ -11,6 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# macOS may have no sha256sum.
+sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }
 field() { sed -n "s/^$1: *//p" artifacthub-pkg.yml; }
 name=$(field name)
 version=$(field version)
@@ -35,7 +37,7 @@ rm -f "$folder"/*.tgz
     echo ' {}'
   else
     printf '\n  %s:\n  - urls:\n    - %s/charts/%s\n' "$name" "$page" "$archive"
-    printf '    created: "%s"\n    digest: %s\n' "$created" "$(sha256sum <"$folder/$archive" | cut -d ' ' -f 1)"
+    printf '    created: "%s"\n    digest: %s\n' "$created" "$(sha256 <"$folder/$archive" | cut -d ' ' -f 1)"
     sed 's/^/    /' "$chart/Chart.yaml"
   fi
 } >"$folder/index.yaml"

@@ -15,8 +15,9 @@ use std::path::Path;
 use consistent_pull_policy::evaluate::validate_settings;
 use serde_json::{Map, Value, json};
 
-/// The settings that differ from their defaults at the same time, at most.
-const MAX_CHANGED: usize = 3;
+/// The settings that differ from their defaults at the same time, at most. Two are enough for each pair
+/// of settings that contradict each other.
+const MAX_CHANGED: usize = 2;
 
 /// The answers of a form: question's variable and value.
 type Answers = BTreeMap<String, Value>;
