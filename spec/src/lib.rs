@@ -387,6 +387,7 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     if !(annotations.is_null() || annotations.is_object()) {
         return Err("metadata.annotations".to_owned());
     }
+    owners(&object["metadata"]["ownerReferences"])?;
     let mut value = object;
     let mut path = String::new();
     for key in root.split('.') {
@@ -399,6 +400,26 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
             .get(key)
             .filter(|value| value.is_object())
             .ok_or(&path)?;
+    }
+    Ok(())
+}
+
+/// **Decided**: owner references have the shape that Kubernetes gives them, because a controller among
+/// them decides.
+fn owners(owners: &Value) -> Result<(), String> {
+    let path = "metadata.ownerReferences";
+    let list = match owners {
+        Value::Null => return Ok(()),
+        Value::Array(list) => list,
+        _ => return Err(path.to_owned()),
+    };
+    for (index, owner) in list.iter().enumerate() {
+        if !owner.is_object() {
+            return Err(format!("{path}[{index}]"));
+        }
+        if !(owner["controller"].is_null() || owner["controller"].is_boolean()) {
+            return Err(format!("{path}[{index}].controller"));
+        }
     }
     Ok(())
 }
