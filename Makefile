@@ -29,7 +29,7 @@ CARGO := cargo --locked
 # gets all. Cargo compiles most dependencies again for another set of packages or features, so the unit
 # tests use the same set.
 PACKAGES := --package xtask --package faulty-registry --package $(POLICY) --all-features
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
 .PHONY: help
@@ -127,12 +127,18 @@ mutants: ## Check that a test notices each small change of this policy's code (h
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# The page gets a new copy of the schema each time, so that it has the current settings.
+# The page gets a new copy of the schema each time, so that it has the current settings. Beside it is
+# the Helm repository for Rancher: both are published together.
 .PHONY: site-build
 site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
 	@"$(XTASK)" schema >site/generated/settings.schema.json
 	@cd site && npm run --silent build
+	@XTASK="$(XTASK)" hack/helm-repository.sh site/dist/charts
+
+.PHONY: helm-repository
+helm-repository: xtask ## Write the Helm repository for Rancher into site/dist/charts
+	@XTASK="$(XTASK)" hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
 site-tests: setup-browser e2e-tests site-build ## Test the playground: types, format, units, and the page in Chromium

@@ -13,6 +13,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[]}' \
     '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"as":null,"replaceExisting":null,"template":null,"after":null}}' \
     '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"as":{},"replaceExisting":[],"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{},"forbidNever":[]}}' \
+    '{"imageChecks":{"namePrefixes":[""],"after":["",""]},"images":{"requireAlways":[""]},"registry":{"images":[""]},"exempt":{"containers":[""],"images":[""]}}' \
     '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{},"replaceServerDefaults":[]},"exempt":{"containers":[],"images":null}}' \
     '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null,"overrides":[],"platform":{}}}'; do
     row=$unset
@@ -274,7 +275,10 @@ ROWS
     'registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin'
   invalid '{"registry":{"overrides":[{"images":["docker.io/*"]},{"images":["ghcr.io/*","nginx:1.*"]}]}}' \
     'registry.overrides[1].images "nginx:1.*" never decides: "docker.io/*" of registry.overrides[0] matches all that it does; put it before that entry or take it out'
-  invalid '{"registry":{"overrides":[{"lookup":"Off"}]}}' 'registry.overrides[0].images is missing: every entry needs it'
+  invalid '{"registry":{"overrides":[{"lookup":"Off"}]}}' 'registry.overrides[0].images is required'
+  for empty in '[]' '[""]' '["",""]'; do
+    invalid "{\"registry\":{\"overrides\":[{\"images\":$empty,\"lookup\":\"Off\"}]}}" 'registry.overrides[0].images is required'
+  done
 }
 
 @test "all problems are reported together" {

@@ -8,6 +8,7 @@
 //! each request, so it would compile them at every request. Therefore this module has a parser of
 //! its own. The tests compare it with the parser of `oci-spec`, and list where the two differ.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
@@ -16,6 +17,10 @@ use oci_spec::image::{Digest, DigestAlgorithm};
 pub const DEFAULT_REGISTRY: &str = "docker.io";
 /// An older name of [`DEFAULT_REGISTRY`], which references may still use.
 const LEGACY_DEFAULT_REGISTRY: &str = "index.docker.io";
+/// The host that serves the images of [`DEFAULT_REGISTRY`].
+const DEFAULT_REGISTRY_SERVER: &str = "registry-1.docker.io";
+/// The port of HTTPS. A registry is asked at this port if its name has none.
+const HTTPS_PORT: &str = "443";
 /// The namespace of a Docker Hub repository whose reference has no namespace.
 const OFFICIAL_NAMESPACE: &str = "library/";
 /// The largest length of a repository's path, in bytes: `RepositoryNameTotalLengthMax`.
@@ -160,7 +165,8 @@ impl<'a> Reference<'a> {
             return Err(InvalidReference::ImageId);
         }
         let (registry, remainder) = split_registry(text);
-        if registry != DEFAULT_REGISTRY && !is_registry(registry) && !is_path_component(registry) {
+        let is_host = registry == DEFAULT_REGISTRY || is_registry(registry);
+        if !is_host && !is_path_component(registry) {
             return Err(InvalidReference::Registry);
         }
         let (name, digest) = split_at_first(remainder, '@');
@@ -177,12 +183,14 @@ impl<'a> Reference<'a> {
                 InvalidReference::Repository
             });
         }
-        let namespace = if official {
-            OFFICIAL_NAMESPACE.len()
-        } else {
-            0
+        // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the
+        // path, and counts with its slash.
+        let path_start = match (is_host, official) {
+            (true, true) => OFFICIAL_NAMESPACE.len(),
+            (true, false) => 0,
+            (false, _) => registry.len().saturating_add(1),
         };
-        if path.len().saturating_add(namespace) > PATH_MAX {
+        if path.len().saturating_add(path_start) > PATH_MAX {
             return Err(InvalidReference::Long);
         }
         if !tag.is_none_or(is_tag) {
@@ -313,7 +321,32 @@ pub(crate) fn split_registry(text: &str) -> (&str, &str) {
     }
 }
 
-fn looks_like_host(first: &str) -> bool {
+/// The spelling of a registry host that image patterns are compared with: lower case, without the
+/// port 443, and `docker.io` for the names of Docker Hub. Other names of one registry are different
+/// hosts. A node uses the host as it is written.
+pub(crate) fn comparable_host(host: &str) -> Cow<'_, str> {
+    if host == DEFAULT_REGISTRY {
+        return Cow::Borrowed(host);
+    }
+    let host = without_https_port(host).unwrap_or(host);
+    let lower_case = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(host.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(host)
+    };
+    match &*lower_case {
+        LEGACY_DEFAULT_REGISTRY | DEFAULT_REGISTRY_SERVER => Cow::Borrowed(DEFAULT_REGISTRY),
+        _ => lower_case,
+    }
+}
+
+/// The host without its port, if the port is 443. The port may have leading zeros.
+pub(crate) fn without_https_port(host: &str) -> Option<&str> {
+    let (host, port) = host.rsplit_once(':')?;
+    (port.trim_start_matches('0') == HTTPS_PORT).then_some(host)
+}
+
+pub(crate) fn looks_like_host(first: &str) -> bool {
     first == "localhost"
         || first
             .bytes()

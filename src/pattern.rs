@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use self::glob::{ANY_BYTE, ANY_RUN, aligns, glob_matches, subsumes};
 pub use self::invalid::{InvalidContainerPattern, InvalidImagePattern};
 use self::invalid::{instead_of_registry, why_no_image};
-use crate::image::{DEFAULT_REGISTRY, Reference, split_registry};
+use crate::image::{
+    DEFAULT_REGISTRY, Reference, comparable_host, split_registry, without_https_port,
+};
 
 /// The largest length of the name of a container or volume, in bytes. Such a name is a DNS label.
 const LABEL_MAX: usize = 63;
@@ -117,17 +119,23 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
-/// any run of characters, slashes included. `?` is any one character. A pattern without a registry
-/// is completed as an image would be: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is
-/// `docker.io/buildkite/*`.
+/// any run of characters, `?` is any one character. A pattern without a registry is completed as an
+/// image would be: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`.
+///
+/// There are two kinds of wildcards. If the text before the first slash has a wildcard and also a
+/// `.` or `:`, this text names registry hosts. No wildcard in it matches a slash. All other
+/// wildcards match slashes too.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct ImagePattern {
     written: String,
-    /// The pattern with a registry and a namespace. `None` if it is written with both.
-    completed: Option<String>,
+    /// The pattern with a registry and a namespace. A registry host without wildcards is in the
+    /// spelling of [`comparable_host`]. `None` if the pattern is written like this.
+    normalised: Option<String>,
+    /// Whether the text before the first slash names registry hosts with a wildcard.
+    has_host_glob: bool,
 }
 
 impl ImagePattern {
@@ -137,9 +145,33 @@ impl ImagePattern {
         &self.written
     }
 
+    /// Normalises a pattern, and finds out which kind of wildcards its host has.
+    fn normalise(written: String) -> Self {
+        let normalised = normalise(&written);
+        let glob = normalised.as_deref().unwrap_or(&written);
+        let has_host_glob = glob
+            .split_once('/')
+            .is_some_and(|(first, _)| has_wildcard(first) && first.contains(['.', ':']));
+        Self {
+            written,
+            normalised,
+            has_host_glob,
+        }
+    }
+
     /// The glob that is matched with image names.
     fn glob(&self) -> &str {
-        self.completed.as_deref().unwrap_or(&self.written)
+        self.normalised.as_deref().unwrap_or(&self.written)
+    }
+
+    /// The glob for registry hosts, and the glob for the rest of the name from its slash on. `None`
+    /// if all wildcards match slashes too.
+    fn host_and_path(&self) -> Option<(HostGlob<'_>, &str)> {
+        if !self.has_host_glob {
+            return None;
+        }
+        let (host, path) = split_host(self.glob())?;
+        Some((HostGlob(host), path))
     }
 
     /// Whether the pattern matches an image: its name with the tag, or its name without the tag.
@@ -165,23 +197,96 @@ impl ImagePattern {
     /// ```
     #[must_use]
     pub fn matches(&self, name: &ImageName) -> bool {
-        let matches = |name: &str| glob_matches(self.glob(), name);
+        let Some((host, path)) = self.host_and_path() else {
+            let matches = |name: &str| glob_matches(self.glob(), name);
+            return matches(&name.repository) || name.with_tag.as_deref().is_some_and(matches);
+        };
+        let matches = |name: &str| {
+            split_host(name).is_some_and(|(host_of_name, path_of_name)| {
+                host.matches(host_of_name) && glob_matches(path, path_of_name)
+            })
+        };
         matches(&name.repository) || name.with_tag.as_deref().is_some_and(matches)
     }
 
     /// Whether this pattern matches every image that `later` matches. The answer is never wrongly
-    /// true. It may be wrongly false if this pattern has a `?`.
+    /// true. It may be wrongly false if this pattern has a `?`, or if its host is any host with any
+    /// port (`*:*`).
     #[must_use]
     pub fn hides(&self, later: &Self) -> bool {
-        let (own, other) = (self.glob(), later.glob());
-        if subsumes(own, other) {
-            return true;
+        let Some((host, path)) = later.host_and_path() else {
+            return self.hides_glob(later.glob());
+        };
+        match self.host_and_path() {
+            Some((own_host, own_path)) => {
+                own_host.subsumes(host) && subsumes_with_tags(own_path, path)
+            }
+            // A wildcard of this pattern matches slashes too. So it matches at least as much as if
+            // it were in a host.
+            None => host
+                .alternatives()
+                .all(|host| subsumes_with_tags(self.glob(), &[host, path].concat())),
         }
-        // `nginx` matches an nginx with any tag, so it hides `nginx:1.*`. The text after a colon
-        // is a tag and no port if there is a slash before the colon.
-        other
-            .rsplit_once(':')
-            .is_some_and(|(repository, _)| repository.contains('/') && subsumes(own, repository))
+    }
+
+    /// Whether this pattern matches every image that a glob matches. All wildcards of this glob
+    /// match slashes.
+    fn hides_glob(&self, other: &str) -> bool {
+        let Some((own_host, own_path)) = self.host_and_path() else {
+            return subsumes_with_tags(self.glob(), other);
+        };
+        // A wildcard before the first slash of `other` can match a slash, and the host then ends
+        // inside this match.
+        split_host(other).is_some_and(|(host, path)| {
+            !has_wildcard(host) && own_host.matches(host) && subsumes_with_tags(own_path, path)
+        })
+    }
+}
+
+/// Whether the glob `earlier` matches every image that the glob `later` matches. Both are globs for
+/// whole names, or both are globs for names from their first slash on.
+fn subsumes_with_tags(earlier: &str, later: &str) -> bool {
+    if subsumes(earlier, later) {
+        return true;
+    }
+    // `nginx` matches an nginx with any tag, so it hides `nginx:1.*`. The text after a colon is a
+    // tag and no port if there is a slash before the colon.
+    later
+        .rsplit_once(':')
+        .is_some_and(|(repository, _)| repository.contains('/') && subsumes(earlier, repository))
+}
+
+/// Splits a name or a glob before its first slash.
+fn split_host(name: &str) -> Option<(&str, &str)> {
+    name.split_at_checked(name.find('/')?)
+}
+
+fn has_wildcard(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// A glob for registry hosts. It has no slash, and neither has a host. So no wildcard can match a
+/// slash.
+#[derive(Clone, Copy, Debug)]
+struct HostGlob<'p>(&'p str);
+
+impl<'p> HostGlob<'p> {
+    /// The globs that this glob consists of. `host:*` also matches the host without a port.
+    fn alternatives(self) -> impl Iterator<Item = &'p str> {
+        [Some(self.0), self.0.strip_suffix(":*")]
+            .into_iter()
+            .flatten()
+    }
+
+    fn matches(self, host: &str) -> bool {
+        self.alternatives().any(|glob| glob_matches(glob, host))
+    }
+
+    /// Whether this glob matches every host that `later` matches.
+    fn subsumes(self, later: HostGlob<'_>) -> bool {
+        later
+            .alternatives()
+            .all(|later| self.alternatives().any(|own| subsumes(own, later)))
     }
 }
 
@@ -218,25 +323,38 @@ impl TryFrom<String> for ImagePattern {
         if let Some(instead) = instead_of_registry(&written) {
             return Err(InvalidImagePattern::OnlyRegistry { instead });
         }
-        let completed = complete(&written);
-        let glob = completed.as_deref().unwrap_or(&written);
-        if grammar::can_match(glob) {
-            Ok(Self { written, completed })
+        let pattern = Self::normalise(written);
+        let can_match = match pattern.host_and_path() {
+            Some((host, path)) => {
+                without_https_port(host.0).is_none()
+                    && host
+                        .alternatives()
+                        .any(|host| grammar::can_match_host_and_path(host, path))
+            }
+            None => grammar::can_match(pattern.glob()),
+        };
+        if can_match {
+            Ok(pattern)
         } else {
-            Err(why_no_image(&written, glob))
+            Err(why_no_image(&pattern.written, pattern.glob()))
         }
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out. `None` if it leaves out
-/// neither, or if it begins with `*`.
-fn complete(written: &str) -> Option<String> {
+/// The pattern with the registry and the namespace that it leaves out, and with the spelling of its
+/// host that is compared. `None` if this is the pattern as it is written, or if the pattern begins
+/// with `*`.
+fn normalise(written: &str) -> Option<String> {
     if written.starts_with('*') {
         return None;
     }
     let (registry, rest) = split_registry(written);
     if registry != DEFAULT_REGISTRY {
-        return None;
+        if has_wildcard(registry) {
+            return None;
+        }
+        let host = comparable_host(registry);
+        return (host != registry).then(|| [&host, "/", rest].concat());
     }
     let named = rest.len() != written.len();
     // `docker.io/*` means all of Docker Hub. `docker.io/nginx` leaves out the namespace.
@@ -245,7 +363,8 @@ fn complete(written: &str) -> Option<String> {
     Some([DEFAULT_REGISTRY, "/", namespace, rest].concat())
 }
 
-/// The normalised names of an image, which patterns are matched with.
+/// The normalised names of an image, which patterns are matched with. The registry host is in the
+/// spelling of [`comparable_host`].
 #[derive(Clone, Debug)]
 pub struct ImageName {
     repository: String,
@@ -256,9 +375,22 @@ impl ImageName {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     #[must_use]
     pub fn of(reference: &Reference<'_>) -> Self {
+        let (repository, with_tag) = (reference.repository(), reference.repository_and_tag());
+        let registry = reference.registry();
+        let host = comparable_host(registry);
+        if host == registry {
+            return Self {
+                repository,
+                with_tag,
+            };
+        }
+        let with_host = |name: String| match name.strip_prefix(registry) {
+            Some(path) => [&host, path].concat(),
+            None => name,
+        };
         Self {
-            repository: reference.repository(),
-            with_tag: reference.repository_and_tag(),
+            repository: with_host(repository),
+            with_tag: with_tag.map(with_host),
         }
     }
 }

@@ -433,7 +433,7 @@ impl<'a> Members<'a> for OsReader<'a> {
             "name" => {
                 self.0 = member
                     .read::<Option<JsonString<'_>>>()?
-                    .map(|name| name.value)
+                    .map(|name| name.value);
             }
             _ => member.skip()?,
         }

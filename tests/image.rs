@@ -145,6 +145,12 @@ fn tags_have_at_most_128_and_repositories_at_most_255_bytes() {
         Reference::parse(&format!("example.com/{}", "r".repeat(256))).err(),
         Some(InvalidReference::Long)
     );
+    // `a.b_c` is no host by the grammar, so it counts with its slash.
+    assert!(Reference::parse(&format!("a.b_c/{}", "r".repeat(249))).is_ok());
+    assert_eq!(
+        Reference::parse(&format!("a.b_c/{}", "r".repeat(250))).err(),
+        Some(InvalidReference::Long)
+    );
     assert!(Reference::parse(&"r".repeat(247)).is_ok());
     assert_eq!(
         Reference::parse(&"r".repeat(248)).err(),
@@ -178,7 +184,10 @@ fn references_of_the_same_image_have_the_same_identity() {
         ("nginx:1", &*format!("nginx:1@{digest}")),
         (&*format!("nginx@{digest}"), &*format!("nginx@{other}")),
         (&*format!("nginx@{digest}"), &*format!("redis@{digest}")),
+        // Patterns match these alike, but a node keeps them apart.
         ("example.com/nginx", "example.com:443/nginx"),
+        ("example.com/nginx", "Example.com/nginx"),
+        ("nginx", "registry-1.docker.io/library/nginx"),
     ]
     .map(|(a, b)| (a.to_owned(), b.to_owned()));
     for (a, b) in different {

@@ -16,6 +16,31 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// What the API server takes: keys and values of an object's annotations.
 const ANNOTATIONS_BYTES: usize = 262_144;
 
+/// "No sentence contains a phrase by which GitLab Runner, Argo or Jenkins would mistake the error for a
+/// network error" (facts, *Texts*).
+const RETRIED: [&str; 20] = [
+    "error dialing backend",
+    "TLS handshake timeout",
+    "connection timed out",
+    "Timeout occurred",
+    "request timed out",
+    "client connection lost",
+    "connection refused",
+    "tls: internal error",
+    "unexpected EOF",
+    "connection reset by peer",
+    "software caused connection abort",
+    "broken pipe",
+    "i/o timeout",
+    "invalid connection",
+    "Connection closed by foreign host",
+    "request did not complete within requested timeout",
+    "exceeded quota",
+    "client rate limiter Wait returned an error",
+    "resource quota evaluation timed out",
+    "etcdserver: leader changed",
+];
+
 /// What an instance of the module did with one request.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
@@ -40,6 +65,9 @@ impl Observed {
 pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<String> {
     let mut lines = Vec::new();
     let answer = &observed.answer;
+    if verdict.is_undecided {
+        return lines;
+    }
     let mut compare = |what: &str, specified: Value, module: Value| {
         if specified != module {
             lines.push(format!("{what}: specified {specified}, module {module}"));
@@ -77,12 +105,17 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         set(&failed),
         set(&annotation(answer, "lookups")),
     );
-    let of_finding =
-        |rule: &str, path: &str, container: &str| Value::from(vec![rule, path, container]);
+    // The image of a *stuck-pull* is the answer to the question that this rule is there for. If there
+    // are several, their list is a sentence.
+    let of_finding = |rule: &str, path: &str, container: &str, image: &str| {
+        let is_compared = rule == "stuck-pull" && !image.contains(", ");
+        let image = if is_compared { image } else { "" };
+        Value::from(vec![rule, path, container, image])
+    };
     let specified: Vec<Value> = verdict
         .findings
         .iter()
-        .map(|one| of_finding(one.rule, &one.path, &one.container))
+        .map(|one| of_finding(one.rule, &one.path, &one.container, &one.image))
         .collect();
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let module: Vec<Value> = annotation(answer, "findings")
@@ -92,6 +125,7 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
                 &text(one, "rule"),
                 &text(one, "path"),
                 &text(one, "container"),
+                &text(one, "image"),
             )
         })
         .collect();
@@ -123,9 +157,10 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
 fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let message = answer["message"].as_str().unwrap_or_default();
-    if answer["accepted"] == false && (message.is_empty() || answer["code"] != 400) {
+    let code = verdict.code.map_or(Value::Null, Value::from);
+    if answer["accepted"] == false && (message.is_empty() || answer["code"] != code) {
         lines.push(format!(
-            "a rejection with the message {message:?} and the code {}",
+            "rejection: specified code {code}, module {} with the message {message:?}",
             answer["code"]
         ));
     }
@@ -151,6 +186,20 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     }
     if verdict.warned && warnings.is_empty() {
         lines.push("nobody is warned".to_owned());
+    }
+    if verdict.is_silent && !warnings.is_empty() {
+        lines.push(format!("warnings that nobody needs: {warnings:?}"));
+    }
+    for sentence in warnings.into_iter().chain([message]) {
+        // "A sentence shows no white space and no control characters of [a text from the object]."
+        if sentence.contains(char::is_control) {
+            lines.push(format!("a control character in a sentence: {sentence:?}"));
+        }
+        if let Some(phrase) = RETRIED.iter().find(|phrase| sentence.contains(**phrase)) {
+            lines.push(format!(
+                "a controller would retry {sentence:?} for {phrase:?}"
+            ));
+        }
     }
     lines
 }

@@ -34,7 +34,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let tag = "[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}";
     let digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
     Regex::new(&format!(
-        r"\A({host}|{part})/({part}(?:/{part})*)(?::({tag}))?(?:@({digest}))?\z"
+        r"\A((?P<host>{host})|{part})/({part}(?:/{part})*)(?::({tag}))?(?:@({digest}))?\z"
     ))
     .expect("the grammar is a regular expression")
 });
@@ -83,8 +83,13 @@ impl Reference {
         };
         let parts = REFERENCE.captures(&whole)?;
         let text_of = |group: usize| parts.get(group).map(|part| part.as_str().to_owned());
-        let (repository, tag, digest) = (text_of(2)?, text_of(3), text_of(4));
-        if repository.len() > 255 {
+        let (registry, repository) = (text_of(1)?, text_of(3)?);
+        let (tag, digest) = (text_of(4), text_of(5));
+        // By Go's grammar, a first part with `_` is no host. Then it is a part of the repository, and
+        // counts towards the 255 characters (issue 20, item 12).
+        let is_host = parts.name("host").is_some();
+        let counted = repository.len() + if is_host { 0 } else { registry.len() + 1 };
+        if counted > 255 {
             return None;
         }
         let untagged = text.split('@').next().unwrap_or(text);
@@ -95,7 +100,7 @@ impl Reference {
             None => untagged,
         };
         Some(Self {
-            registry: text_of(1)?,
+            registry,
             repository,
             // "with neither tag nor digest the tag is `latest`" (facts)
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
@@ -108,6 +113,15 @@ impl Reference {
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.registry, self.repository)
+    }
+
+    /// The names that image patterns are compared with: [`Self::name`], and the same with the tag. The
+    /// registry's host has the spelling in which hosts are compared.
+    #[must_use]
+    pub fn names_for_patterns(&self) -> Vec<String> {
+        let name = format!("{}/{}", compared_host(&self.registry), self.repository);
+        let with_tag = self.tag.as_ref().map(|tag| format!("{name}:{tag}"));
+        [Some(name), with_tag].into_iter().flatten().collect()
     }
 
     /// `registry/repository:tag`, where there is a tag.
@@ -133,6 +147,24 @@ impl Reference {
 #[must_use]
 pub fn is_registry(first: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
+}
+
+static PORT_443: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r":0*443\z").expect("a regular expression"));
+
+/// "The registry host of an image becomes lower case and loses `:443`, leading zeros of the port
+/// included. `registry-1.docker.io` counts as `docker.io`." This is for matching only.
+///
+/// **Decided**: `index.docker.io` counts as `docker.io` in these spellings too. The repository stays as
+/// it is: only `docker.io` and `index.docker.io`, as they are written here, add `library/`.
+#[must_use]
+pub fn compared_host(host: &str) -> String {
+    let host = host.to_lowercase();
+    let host = PORT_443.replace(&host, "");
+    match host.as_ref() {
+        "registry-1.docker.io" | "index.docker.io" => "docker.io".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 /// Whether containerd would take the text for the ID of an image that it has.

@@ -73,12 +73,12 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
             }
             return accepted(request, object);
         }
-        Row::Broken(path) => return broken(path),
+        Row::Broken(path) => return broken(request, path),
         Row::Examined(event, root) => (event, root),
     };
     let mut object = request["object"].clone();
     if let Err(path) = shape(&object, root) {
-        return broken(path);
+        return broken(request, path);
     }
     // "**Re-apply** runs first, and the later rules see the restored object."
     if event == Event::PodUpdate && settings.mode() == "Fix" {
@@ -88,9 +88,11 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     let old = at(&request["oldObject"], root);
     let mut pod = match Pod::read(settings, event, root, &spec, old) {
         Ok(pod) => pod,
-        Err(path) => return broken(path),
+        Err(path) => return broken(request, path),
     };
     pod.has_controller = request::has_controller(&object);
+    pod.annotations = object["metadata"]["annotations"].clone();
+    pod.is_audit = request::names_no_user(request);
     // "Lookups happen only for objects that would otherwise be accepted."
     let mut unasked = pod.clone();
     // *replace-check* decides nothing, and would hide the checks.
@@ -106,7 +108,8 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
         .findings
         .retain(|_| !undecided.next().unwrap_or_default());
     pod.is_lenient = settings.max_lookups() == 0;
-    if is_accepted(&unasked) {
+    // "In `Reject`, the images of a request that names no user are looked up whatever else was found."
+    if is_accepted(&unasked) || pod.is_audit && settings.mode() == "Reject" {
         // "A tag and a digest are one image only if this request's lookup gave that digest for the
         // tag; then they are one for all rules": for those before *registry*, too.
         let mut registry = Remembered {
@@ -173,22 +176,38 @@ impl Registry for Remembered<'_> {
     }
 }
 
-/// What becomes of the findings: "the mode only decides what becomes of it".
+/// "The mode only decides what happens with this outcome."
 fn is_accepted(pod: &Pod) -> bool {
-    // "`templates`: … a warning, or treated as in a Pod"
+    rejecting(pod).is_empty()
+}
+
+/// The findings that reject the request.
+fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
+    // "With `Warn`, it gets a warning. With `Enforce`, it is treated as in a Pod".
     if pod.event == Event::Template && pod.settings.templates() == "Warn" {
-        return true;
+        return Vec::new();
     }
-    let mut findings = pod
-        .findings
-        .iter()
-        .filter(|one| one.weight == Weight::Rejects && pod.counts(one));
+    let mut findings: Vec<&'p Finding> = pod.findings.iter().collect();
+    findings.retain(|one| one.weight == Weight::Rejects && pod.counts(one));
     match pod.settings.mode() {
-        // "`Fix` repairs what it can and rejects what it can't."
-        "Fix" => !findings.any(|finding| finding.repair == Repair::None),
-        "Reject" => findings.next().is_none(),
-        // "`Warn` accepts with warnings"
-        _ => true,
+        // "`Fix` repairs what it can, and rejects what it can't repair."
+        "Fix" => findings.retain(|finding| finding.repair == Repair::None),
+        "Reject" => {}
+        // "`Warn` accepts with warnings."
+        _ => findings.clear(),
+    }
+    findings
+}
+
+/// The code of a rejection. "422 at CREATE: any finding in the object, *not found*, a missing platform,
+/// `maxLookups` reached, settings that contradict each other for an image, a broken shape, and every
+/// rejection by the copy. 400: only momentary answers (…), an unreadable request or unreadable settings,
+/// and everything at UPDATE. A mixture of both: 422."
+fn code(request: &Value, is_momentary: bool) -> u16 {
+    if request["operation"] == "CREATE" && !is_momentary {
+        422
+    } else {
+        400
     }
 }
 
@@ -207,16 +226,39 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         ..Verdict::default()
     };
     verdict.failed.sort_by(|a, b| a.image.cmp(&b.image));
+    let is_momentary = rejecting(pod).iter().all(|one| one.is_momentary);
+    verdict.code = (!verdict.allowed).then(|| code(request, is_momentary));
+    verdict.is_undecided = pod.is_near_limit;
     let is_template = pod.event == Event::Template;
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
+    // "what the operator asked for everywhere and the Pods get without a warning line. These are
+    // *default* and, with `coverage: Fix` and `everyPod`, missing checks."
+    let is_asked_for_everywhere = |finding: &Finding| match finding.rule {
+        "default" => true,
+        "missing-check" => pod.settings.coverage() == "Fix" && pod.settings.every_pod(),
+        _ => false,
+    };
+    let is_fix = pod.settings.mode() == "Fix";
     verdict.warned = verdict.allowed
         && (!verdict.failed.is_empty()
             || findings.iter().any(|finding| {
-                is_told_only
+                let is_worth_a_line = is_told_only
                     || finding.weight == Weight::Warns
-                    || ["weak-check", "missing-check", "disallowed-policy"].contains(&finding.rule)
+                    || ["weak-check", "missing-check", "disallowed-policy"].contains(&finding.rule);
+                let is_left_out = is_fix
+                    && is_asked_for_everywhere(finding)
+                    && (is_template || finding.repair == Repair::Addition);
+                is_worth_a_line && !is_left_out
             }));
+    // "a pod template gets no warning line for what the operator asked for everywhere" in mode `Fix`.
+    // **Decided**: a Windows Pod's template may get its warning.
+    verdict.is_silent = is_fix
+        && is_template
+        && verdict.failed.is_empty()
+        && !findings.is_empty()
+        && !pod.is_windows()
+        && findings.iter().all(is_asked_for_everywhere);
     // "what happens to a pod template with a finding". **Decided**: a pod template without a finding
     // is not changed, even if *pull-once* would change it.
     let has_repair = findings
@@ -330,9 +372,10 @@ fn accepted(request: &Value, object: Value) -> Verdict {
     }
 }
 
-fn broken(path: String) -> Verdict {
+fn broken(request: &Value, path: String) -> Verdict {
     Verdict {
         broken: Some(path),
+        code: Some(code(request, false)),
         ..Verdict::default()
     }
 }
@@ -344,6 +387,7 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     if !(annotations.is_null() || annotations.is_object()) {
         return Err("metadata.annotations".to_owned());
     }
+    owners(&object["metadata"]["ownerReferences"])?;
     let mut value = object;
     let mut path = String::new();
     for key in root.split('.') {
@@ -356,6 +400,26 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
             .get(key)
             .filter(|value| value.is_object())
             .ok_or(&path)?;
+    }
+    Ok(())
+}
+
+/// **Decided**: owner references have the shape that Kubernetes gives them, because a controller among
+/// them decides.
+fn owners(owners: &Value) -> Result<(), String> {
+    let path = "metadata.ownerReferences";
+    let list = match owners {
+        Value::Null => return Ok(()),
+        Value::Array(list) => list,
+        _ => return Err(path.to_owned()),
+    };
+    for (index, owner) in list.iter().enumerate() {
+        if !owner.is_object() {
+            return Err(format!("{path}[{index}]"));
+        }
+        if !(owner["controller"].is_null() || owner["controller"].is_boolean()) {
+            return Err(format!("{path}[{index}].controller"));
+        }
     }
     Ok(())
 }

@@ -1,14 +1,38 @@
-//! Patterns: "a glob (`*` any run of characters, `?` one)".
+//! Patterns: "a glob: `*` is any run of characters, `?` is one character".
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use regex::Regex;
 
-use crate::image::{Reference, is_registry};
+use crate::image::{Reference, compared_host, is_registry};
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::new(HashMap::new());
+}
+
+/// Whether a regular expression matches the whole of a text.
+fn matches(expression: String, text: &str) -> bool {
+    COMPILED.with_borrow_mut(|compiled| {
+        compiled
+            .entry(expression)
+            .or_insert_with_key(|expression| {
+                Regex::new(&format!(r"(?s)\A{expression}\z")).expect("an escaped glob")
+            })
+            .is_match(text)
+    })
+}
+
+/// The regular expression of a glob whose wildcards match the characters of a class.
+fn expression(pattern: &str, class: &str) -> String {
+    pattern
+        .chars()
+        .map(|c| match c {
+            '*' => format!("{class}*"),
+            '?' => class.to_owned(),
+            c => regex::escape(&c.to_string()),
+        })
+        .collect()
 }
 
 /// Whether a glob matches the whole of a text.
@@ -17,37 +41,47 @@ thread_local! {
 /// Never: what is made of a glob is a regular expression.
 #[must_use]
 pub fn glob(pattern: &str, text: &str) -> bool {
-    COMPILED.with_borrow_mut(|compiled| {
-        compiled
-            .entry(pattern.to_owned())
-            .or_insert_with(|| {
-                let inner: String = pattern
-                    .chars()
-                    .map(|c| match c {
-                        '*' => ".*".to_owned(),
-                        '?' => ".".to_owned(),
-                        c => regex::escape(&c.to_string()),
-                    })
-                    .collect();
-                Regex::new(&format!(r"(?s)\A{inner}\z")).expect("an escaped glob")
-            })
-            .is_match(text)
-    })
+    matches(expression(pattern, "."), text)
 }
 
 /// Whether an image pattern names an image: "matched against the normalised name,
 /// `registry/repository` or `registry/repository:tag`".
 #[must_use]
 pub fn names_image(pattern: &str, image: &Reference) -> bool {
-    let pattern = normalised(pattern);
-    glob(&pattern, &image.name())
-        || image
-            .name_and_tag()
-            .is_some_and(|name| glob(&pattern, &name))
+    let expression = image_expression(pattern);
+    let mut names = image.names_for_patterns().into_iter();
+    names.any(|name| matches(expression.clone(), &name))
 }
 
-/// "a pattern without a registry (`nginx`, `buildkite/*`) is normalised as an image would be";
-/// one that begins with `*` says nothing about where a registry ends and is taken as it stands.
+/// The regular expression of an image pattern.
+///
+/// "If the text before the first slash has a wildcard and also a `.` or `:`, no wildcard in this text
+/// matches `/`. Everywhere else `*` crosses slashes."
+fn image_expression(pattern: &str) -> String {
+    let pattern = normalised(pattern);
+    let Some((first, rest)) = pattern.split_once('/') else {
+        return expression(&pattern, ".");
+    };
+    if !(has_wildcard(first) && first.contains(['.', ':'])) {
+        return expression(&pattern, ".");
+    }
+    // "`host:*` also matches the host without a port."
+    let first = match first.strip_suffix(":*") {
+        Some(host) => format!("{}(?::[^/]*)?", expression(host, "[^/]")),
+        None => expression(first, "[^/]"),
+    };
+    format!("{first}/{}", expression(rest, "."))
+}
+
+fn has_wildcard(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// "A pattern without a registry (`nginx`, `buildkite/*`) is normalised as an image would be." "The
+/// registry host of a pattern is treated in the same way [as the host of an image], where it has no
+/// wildcard."
+///
+/// A pattern that begins with `*` doesn't say where its registry ends. It stays as it is.
 #[must_use]
 pub fn normalised(pattern: &str) -> String {
     if pattern.starts_with('*') {
@@ -57,14 +91,38 @@ pub fn normalised(pattern: &str) -> String {
         Some((first, rest)) if is_registry(first) => (first, rest),
         _ => ("docker.io", pattern),
     };
-    let registry = if registry == "index.docker.io" {
-        "docker.io"
-    } else {
-        registry
-    };
-    if registry == "docker.io" && !rest.contains('/') && !rest.starts_with('*') {
-        format!("{registry}/library/{rest}")
-    } else {
-        format!("{registry}/{rest}")
+    if matches!(registry, "docker.io" | "index.docker.io")
+        && !rest.contains('/')
+        && !rest.starts_with('*')
+    {
+        return format!("docker.io/library/{rest}");
     }
+    if has_wildcard(registry) {
+        return format!("{registry}/{rest}");
+    }
+    format!("{}/{rest}", compared_host(registry))
+}
+
+/// Why an image pattern is a settings error: "a pattern is an error if no normalised reference can
+/// match it".
+///
+/// **Decided**: this specification judges the registry host of a pattern. It doesn't judge the rest,
+/// whose errors depend on the grammar of references.
+#[must_use]
+pub fn fault(pattern: &str) -> Option<&'static str> {
+    // **Decided**: such a text that begins with `*` may be the end of a repository.
+    let Some((first, _)) = pattern.split_once('/') else {
+        // "A pattern without a slash that starts like a registry is an error too … Such a start is a
+        // name with a `.`, `localhost`, or an address in brackets. The pattern is an error with or
+        // without a port or tag."
+        let name = pattern.split(':').next().unwrap_or(pattern);
+        let starts_like_registry =
+            name.contains('.') || name == "localhost" || pattern.starts_with('[');
+        return (starts_like_registry && !pattern.starts_with('*'))
+            .then_some("a registry without a repository");
+    };
+    // "The pattern `*:443/…` is a settings error": the host of an image has no `:443`.
+    let port = first.rsplit_once(':').map(|(_, port)| port);
+    let is_443 = port.is_some_and(|port| port.trim_start_matches('0') == "443");
+    (has_wildcard(first) && is_443).then_some("no image has `:443` in its host")
 }

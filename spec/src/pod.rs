@@ -13,6 +13,11 @@ use crate::policy::PullPolicy;
 use crate::settings::Settings;
 use crate::verdict::{FailedLookup, Finding};
 
+pub(crate) use change::paths;
+
+/// The labels by which nodes tell their OS.
+pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+
 /// Which row of the table *Requests* a Pod spec is examined by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -119,6 +124,7 @@ pub(crate) struct Lookups {
 
 /// A Pod spec, and what the rules have made of it so far.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Pod<'a> {
     pub(crate) settings: Settings<'a>,
     pub(crate) event: Event,
@@ -127,6 +133,13 @@ pub(crate) struct Pod<'a> {
     pub(crate) spec: Value,
     /// "Pods with a controller in `ownerReferences`"
     pub(crate) has_controller: bool,
+    /// The annotations of the object: some name containers.
+    pub(crate) annotations: Value,
+    /// "names no user (`userInfo` is absent, null or without a `username`)"
+    pub(crate) is_audit: bool,
+    /// Whether the size of additions is so near to its limit that this specification can't tell on which
+    /// side it is.
+    pub(crate) is_near_limit: bool,
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
@@ -203,21 +216,64 @@ impl Pod<'_> {
         self.at(self.places[place].list, self.places[place].index)
     }
 
-    /// "`Fix` adds the missing check" only "in Pods", at CREATE, and "Windows Pods get nothing added
-    /// or replaced".
+    /// "**Only in Pods**", at CREATE, and "Windows Pods get nothing added or replaced".
     pub(crate) fn can_get_checks(&self) -> bool {
         self.event == Event::PodCreate && !self.is_windows()
     }
 
+    /// "Whether a Pod is a Windows Pod is decided by the first of these that says something:
+    /// `spec.os.name`; the nodeSelector; the required node affinity."
+    ///
+    /// **Decided**: an empty `spec.os.name` says nothing. If a nodeSelector has both labels,
+    /// `kubernetes.io/os` decides.
     pub(crate) fn is_windows(&self) -> bool {
-        self.spec.pointer("/os/name").and_then(Value::as_str) == Some("windows")
+        let os_name = self.spec.pointer("/os/name").and_then(Value::as_str);
+        if let Some(name) = os_name.filter(|name| !name.is_empty()) {
+            return name == "windows";
+        }
+        let selector = &self.spec["nodeSelector"];
+        let mut selected = OS_LABELS.iter();
+        if let Some(name) = selected.find_map(|label| selector[*label].as_str()) {
+            return name == "windows";
+        }
+        // "The affinity makes it a Windows Pod only if every term has an `In` for `kubernetes.io/os` or
+        // `beta.kubernetes.io/os` whose only value is `windows`."
+        let terms = self.spec.pointer(
+            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
+        );
+        let asks_for_windows = |term: &Value| {
+            let expressions = term["matchExpressions"].as_array().into_iter().flatten();
+            expressions.into_iter().any(|one| {
+                OS_LABELS.iter().any(|label| one["key"] == *label)
+                    && one["operator"] == "In"
+                    && one["values"] == serde_json::json!(["windows"])
+            })
+        };
+        terms
+            .and_then(Value::as_array)
+            .is_some_and(|terms| !terms.is_empty() && terms.iter().all(asks_for_windows))
+    }
+
+    /// Whether the Pod itself asks for resources: `spec.resources`.
+    pub(crate) fn has_resources(&self) -> bool {
+        let resources = self.spec["resources"].as_object();
+        resources.is_some_and(|resources| !resources.is_empty())
+    }
+
+    /// Whether an annotation holds the `AppArmor` profile of a container.
+    pub(crate) fn has_apparmor_annotation(&self, container: &str) -> bool {
+        let key = format!("container.apparmor.security.beta.kubernetes.io/{container}");
+        self.annotations.get(key).is_some()
     }
 
     /// "an init container, not a native sidecar, whose name starts with one of
-    /// `imageChecks.namePrefixes`; or an image volume with such a name, mounted on any init
-    /// container, or, where there is none, on every app container that pulls its image"
+    /// `imageChecks.namePrefixes`; an image volume with such a name, mounted in one of two ways: on any
+    /// init container; or on every app container that pulls its image, and on at least one app container.
+    /// This holds whether or not there are init containers, because a mesh injects some after the volume
+    /// was added."
     ///
-    /// **Decided**: a volume with the name of a check is no check if nothing mounts it.
+    /// **Decided**: an exempt app container need not mount the volume. A volume with the name of a check
+    /// is no check if nothing mounts it.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -232,21 +288,24 @@ impl Pod<'_> {
         match place.list {
             List::InitContainers => !place.is_sidecar,
             List::Volumes => {
-                let init = self.list(List::InitContainers);
                 let app = self.list(List::Containers);
-                if init.is_empty() {
-                    app.iter().any(|&app| mounts_it(app))
-                        && app
-                            .iter()
-                            .filter(|&&app| self.places[app].is_examined)
-                            .filter(|&&app| self.may_be_same_image(app, index))
-                            .all(|&app| mounts_it(app))
-                } else {
-                    init.into_iter().any(mounts_it)
-                }
+                let is_on_each_that_pulls = app
+                    .iter()
+                    .filter(|&&app| self.places[app].is_examined)
+                    .filter(|&&app| self.may_be_same_image(app, index))
+                    .all(|&app| mounts_it(app));
+                self.is_on_init_container(index)
+                    || app.iter().any(|&app| mounts_it(app)) && is_on_each_that_pulls
             }
             List::Containers | List::EphemeralContainers => false,
         }
+    }
+
+    /// Whether an init container mounts a volume.
+    pub(crate) fn is_on_init_container(&self, volume: usize) -> bool {
+        let name = &self.places[volume].name;
+        let mut init = self.list(List::InitContainers).into_iter();
+        init.any(|place| self.places[place].mounts.contains(name))
     }
 
     /// The image checks, "init containers in their order, then volumes".
@@ -412,8 +471,9 @@ impl Pod<'_> {
     }
 
     /// Whether a place is one whose `Always` spares a container its own: an init container that is
-    /// no sidecar ("Sidecars neither cover nor prove"), or a check volume, "except where the app
-    /// container mounts it itself (it would be pulled again)".
+    /// no sidecar ("Native sidecars don't cover an image, and prove nothing"), or a check volume. "Such a
+    /// volume that no init container mounts proves nothing for *pull-once*." A volume that the container
+    /// itself mounts proves nothing either: its image would be pulled again.
     pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
         self.is_pulled_before(proof, container) && self.serves(proof, container)
     }
@@ -423,6 +483,7 @@ impl Pod<'_> {
             List::InitContainers => self.is_plain_init(proof),
             List::Volumes => {
                 self.is_check(proof)
+                    && self.is_on_init_container(proof)
                     && !self.places[container]
                         .mounts
                         .contains(&self.places[proof].name)

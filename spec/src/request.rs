@@ -45,14 +45,22 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     let operation = text(request, "/operation");
     let subresource = text(request, "/subResource");
     let (object, old) = (&request["object"], &request["oldObject"]);
-    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"; "`object` can be absent"
+    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"
     let is_ephemeral =
         kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
-    if !matches!(operation, "CREATE" | "UPDATE")
-        || !subresource.is_empty() && !is_ephemeral
-        || object.is_null()
-    {
+    if !matches!(operation, "CREATE" | "UPDATE") || !subresource.is_empty() && !is_ephemeral {
         return Row::Untouched;
+    }
+    // "`object` can be absent". **Decided**: at CREATE and UPDATE that is a broken shape, unless nothing
+    // of the object would be examined.
+    if object.is_null() {
+        let is_unread = kind == "Job" && operation == "UPDATE"
+            || kind != "Pod" && settings.templates() == "Off";
+        return if is_unread {
+            Row::Untouched
+        } else {
+            Row::Broken("object".to_owned())
+        };
     }
     if !object.is_object() {
         return Row::Broken("object".to_owned());
@@ -65,16 +73,21 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
         return Row::Untouched;
     }
-    // "mirror Pods (annotation `kubernetes.io/config.mirror`, made by a user in the group
-    // `system:nodes`)". **Decided**: the annotation counts without a value.
+    // "mirror Pods: annotation `kubernetes.io/config.mirror`, made by a user in the group
+    // `system:nodes`. Audits name no user: there, with a controller of kind `Node`". "The annotation
+    // alone is not enough." **Decided**: the annotation counts without a value.
     let is_node = request
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)
         .is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"));
+    let is_of_node = names_no_user(request)
+        && controllers(object)
+            .into_iter()
+            .any(|owner| owner["kind"] == "Node");
     let has_mirror_annotation = metadata["annotations"]
         .get("kubernetes.io/config.mirror")
         .is_some();
-    if kind == "Pod" && is_node && has_mirror_annotation {
+    if kind == "Pod" && (is_node || is_of_node) && has_mirror_annotation {
         return Row::Untouched;
     }
     if kind != "Pod" {
@@ -108,13 +121,20 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     Row::Examined(event, root)
 }
 
-/// Whether a controller owns an object.
+/// Whether an object has a controller in `ownerReferences`.
 pub(crate) fn has_controller(object: &Value) -> bool {
-    let owners = object
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
-    owners
-        .into_iter()
-        .flatten()
-        .any(|owner| owner["controller"] == true)
+    !controllers(object).is_empty()
+}
+
+fn controllers(object: &Value) -> Vec<&Value> {
+    let owners = object.pointer("/metadata/ownerReferences");
+    let owners = owners.and_then(Value::as_array).into_iter().flatten();
+    owners.filter(|owner| owner["controller"] == true).collect()
+}
+
+/// "names no user (`userInfo` is absent, null or without a `username`)"
+///
+/// **Decided**: an empty `username` names no user.
+pub(crate) fn names_no_user(request: &Value) -> bool {
+    text(request, "/userInfo/username").is_empty()
 }

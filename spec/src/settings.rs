@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::image::Reference;
-use crate::pattern::{glob, names_image};
+use crate::pattern::{fault, glob, names_image};
 
 /// The settings of one policy, as JSON.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +33,13 @@ impl<'a> Settings<'a> {
         self.get(key).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    /// A list of strings, empty where it is not set.
+    /// A list of strings, empty where it is not set: "`\"\"` in this policy's own lists of strings counts
+    /// as absent".
     #[must_use]
     pub fn list(self, key: &str) -> Vec<&'a str> {
-        self.get(key).map(strings).unwrap_or_default()
+        let mut list = self.get(key).map(strings).unwrap_or_default();
+        list.retain(|text| !text.is_empty());
+        list
     }
 
     /// `Fix`, `Reject` or `Warn`.
@@ -173,7 +176,8 @@ impl<'a> Settings<'a> {
     /// image is looked up at all; the effective `lookup` counts image by image in every rule".
     #[must_use]
     pub fn lookup(self, image: &Reference) -> &'a str {
-        let chosen = self.get("registry.images").is_none() || self.names("registry.images", image);
+        let chosen =
+            self.list("registry.images").is_empty() || self.names("registry.images", image);
         if chosen && !self.names("registry.skipImages", image) {
             self.registry(image, "lookup", "Off")
         } else {
@@ -248,6 +252,21 @@ impl<'a> Settings<'a> {
                 .any(|over| Settings(over).list("images").is_empty()),
             "an override's images are required",
         );
+        let lists = [
+            "images.requireAlways",
+            "images.forbidAlways",
+            "images.forbidNever",
+            "registry.images",
+            "registry.skipImages",
+            "exempt.images",
+        ];
+        let lists = lists.map(|key| self.list(key)).into_iter();
+        let of_overrides = self.overrides().into_iter();
+        lists
+            .chain(of_overrides.map(|over| Settings(over).list("images")))
+            .flatten()
+            .filter_map(fault)
+            .for_each(|why| found.push(why));
         found
     }
 }

@@ -66,6 +66,10 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
             let name = if role == "check" { "imagecheck" } else { role };
             let mut container =
                 json!({"name": format!("{name}-{index}"), "image": image, "imagePullPolicy": policy});
+            if role == "check" {
+                // Only a check with a command can be copied.
+                container["command"] = json!(["/check"]);
+            }
             if role == "sidecar" {
                 container["restartPolicy"] = "Always".into();
             }

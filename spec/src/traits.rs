@@ -13,7 +13,7 @@ use crate::settings::Settings;
 type HasTrait = fn(&Subject<'_>) -> bool;
 
 /// All traits, each with its test.
-const TRAITS: [(&str, HasTrait); 23] = [
+const TRAITS: [(&str, HasTrait); 22] = [
     ("windows-by-node-selector", |subject| {
         subject.is_silent_about_os() && subject.selects_windows()
     }),
@@ -78,12 +78,6 @@ const TRAITS: [(&str, HasTrait); 23] = [
         let settings = subject.settings;
         let adds_volumes = settings.as_image_volume() || settings.template().is_none();
         has_no_init && (has_prefixed_volume || settings.coverage() == "Fix" && adds_volumes)
-    }),
-    ("mesh-without-exemption", |subject| {
-        matches!(
-            subject.event,
-            Event::InjectedBetween(_) | Event::InjectedBefore(_)
-        )
     }),
     ("mirror-pod", |subject| {
         let annotations = &subject.pod["metadata"]["annotations"];

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 /// What the policy has to answer.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Verdict {
     /// Whether the request is accepted.
     pub allowed: bool,
@@ -26,6 +27,14 @@ pub struct Verdict {
     pub broken: Option<String>,
     /// Whether a person has to be warned of something.
     pub warned: bool,
+    /// Whether no warning line may be written: "a pod template gets no warning line for what the operator
+    /// asked for everywhere".
+    pub is_silent: bool,
+    /// The code of a rejection.
+    pub code: Option<u16>,
+    /// Whether this specification can't tell the answer, because an addition is nearly as large as it may
+    /// be.
+    pub is_undecided: bool,
 }
 
 /// The record: "new changes first, then earlier ones".
@@ -59,6 +68,8 @@ pub struct Finding {
     pub repair: Repair,
     /// What it does to the request where it is not repaired.
     pub weight: Weight,
+    /// Whether a registry's momentary answer is the reason, so that a later request may be accepted.
+    pub is_momentary: bool,
 }
 
 /// What becomes of a finding in mode `Fix`.

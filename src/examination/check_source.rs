@@ -122,7 +122,7 @@ fn init_container_checks<'c, 'p>(
 }
 
 /// The last image check that can be copied: it has a command, and no annotation gives it an
-/// AppArmor profile. Such an annotation names its container, so a copy would have no profile.
+/// `AppArmor` profile. Such an annotation names its container, so a copy would have no profile.
 fn last_copyable_check<'p>(
     review: &Review<'p>,
     places: &[ExaminedPlace<'p>],

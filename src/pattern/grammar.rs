@@ -3,8 +3,11 @@
 //! The names are those of [`crate::image::Reference`]: `registry/repository`, with or without
 //! `:tag`. The grammar is a finite automaton over bytes with a few states. A glob with wildcards is
 //! run through it with a set of states: all states that the automaton can be in. The grammar
-//! ignores lengths. So the only mistake is to accept a glob that matches nothing but names that are
-//! too long.
+//! ignores lengths, and it does not know that normalised hosts never have the port 443. So a glob
+//! may be accepted although it matches only names that are too long, or only hosts with this port.
+//!
+//! The grammar has no repository of Docker Hub with a single component. Such a name comes only from
+//! `registry-1.docker.io/nginx`, and Docker Hub has no such repository.
 
 use super::glob::{ANY_BYTE, ANY_RUN};
 use NameState::{
@@ -113,7 +116,9 @@ const ALL: [NameState; 29] = [
 
 /// One byte of each kind that the automaton distinguishes. The hexadecimal digit `a` represents all
 /// lower-case letters, because it is allowed wherever any of them is allowed.
-const KINDS: &[u8] = b"aA0._-:/[]";
+const KINDS: &[u8] = b"/aA0._-:[]";
+/// The same without the slash.
+const KINDS_WITHOUT_SLASH: &[u8] = KINDS.split_at(1).1;
 
 impl NameState {
     /// The state after one more byte. `None` if no name has this byte here.
@@ -123,14 +128,12 @@ impl NameState {
             (PathWord, b':') => TagStart,
             (HostWord | V6Closed, b':') => PortStart,
             (Begin, b'[') => V6Open,
-            (Begin | HostLabel | HostWord | HostHyphen, _) if byte.is_ascii_alphanumeric() => {
-                HostWord
-            }
+            (Begin | HostLabel | HostWord | HostHyphen, b'a'..=b'z' | b'0'..=b'9') => HostWord,
             (HostWord, b'.') => HostLabel,
             (HostWord | HostHyphen, b'-') => HostHyphen,
             (PortStart | Port, b'0'..=b'9') => Port,
             (V6Open | V6, b':') => V6,
-            (V6Open | V6, _) if byte.is_ascii_hexdigit() => V6,
+            (V6Open | V6, b'a'..=b'f' | b'0'..=b'9') => V6,
             (V6, b']') => V6Closed,
             (TagStart | TagWord, b'_') => TagWord,
             (TagStart | TagWord, _) if byte.is_ascii_alphanumeric() => TagWord,
@@ -194,11 +197,11 @@ impl StateSet {
             .collect()
     }
 
-    /// The states after any run of bytes, the empty run included.
-    fn after_any_run(self) -> Self {
+    /// The states after any run of these bytes, the empty run included.
+    fn after_any_run_of(self, bytes: &[u8]) -> Self {
         let mut reached = self;
         loop {
-            let more = Self(reached.0 | reached.after(KINDS).0);
+            let more = Self(reached.0 | reached.after(bytes).0);
             if more == reached {
                 return reached;
             }
@@ -217,7 +220,7 @@ impl FromIterator<NameState> for StateSet {
     }
 }
 
-/// Whether a glob matches any name of the grammar.
+/// Whether a glob matches any name of the grammar. All its wildcards match slashes too.
 pub(super) fn can_match(glob: &str) -> bool {
     match glob.strip_prefix("docker.io/") {
         Some(path) => can_match_from(HubStart, path.as_bytes()),
@@ -225,6 +228,14 @@ pub(super) fn can_match(glob: &str) -> bool {
             .into_iter()
             .any(|state| can_match_from(state, glob.as_bytes())),
     }
+}
+
+/// Whether a glob for the host and a glob for the rest of the name, from its slash on, match any
+/// name of the grammar. The wildcards of the host match no slash.
+pub(super) fn can_match_host_and_path(host: &str, path: &str) -> bool {
+    let begin = StateSet::of(&[Begin, RegistryStart]);
+    let after_host = states_after(begin, host.as_bytes(), KINDS_WITHOUT_SLASH);
+    can_match_from_any(after_host, path.as_bytes())
 }
 
 /// Whether a glob matches the rest of any name, from this state on.
@@ -245,12 +256,16 @@ fn can_match_from(mut state: NameState, mut glob: &[u8]) -> bool {
 }
 
 fn can_match_from_any(states: StateSet, glob: &[u8]) -> bool {
-    glob.iter()
-        .fold(states, |states, byte| match *byte {
-            ANY_RUN => states.after_any_run(),
-            ANY_BYTE => states.after(KINDS),
-            byte => states.after(&[byte]),
-        })
+    states_after(states, glob, KINDS)
         .iter()
         .any(NameState::ends_a_name)
+}
+
+/// The states after a glob whose wildcards match these bytes.
+fn states_after(states: StateSet, glob: &[u8], wildcard_bytes: &[u8]) -> StateSet {
+    glob.iter().fold(states, |states, byte| match *byte {
+        ANY_RUN => states.after_any_run_of(wildcard_bytes),
+        ANY_BYTE => states.after(wildcard_bytes),
+        byte => states.after(&[byte]),
+    })
 }

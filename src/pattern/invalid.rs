@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::ImagePattern;
-use crate::image::split_registry;
+use super::{ImagePattern, has_wildcard};
+use crate::image::{looks_like_host, split_registry, without_https_port};
 
 /// Why no container name can match a pattern. As text, it is a clause for a sentence that names the
 /// pattern before it.
@@ -124,7 +124,7 @@ pub(super) fn instead_of_registry(written: &str) -> Option<String> {
                 .all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b'?')
     };
     Some(match port_or_tag {
-        Some(tag) if !is_port(tag) && !tag.is_empty() && !slash => {
+        Some(tag) if !is_port(tag) && !tag.is_empty() && !host.starts_with('[') && !slash => {
             let anywhere = if host.starts_with('*') {
                 "*/"
             } else {
@@ -132,23 +132,44 @@ pub(super) fn instead_of_registry(written: &str) -> Option<String> {
             };
             format!("{anywhere}{written} for an image of this name")
         }
-        Some("") => format!("{host}/* for all its images"),
-        _ => format!("{first}/* for all its images"),
+        Some(text) if text.is_empty() || (host.starts_with('[') && !is_port(text)) => {
+            format!("{}/* for all its images", possible_host(host))
+        }
+        _ => format!("{}/* for all its images", possible_host(first)),
     })
+}
+
+/// The host to write instead of a host with a wildcard that no image can have: in lower case, and
+/// without the port 443. A host without a wildcard is normalised when the pattern is read, so it
+/// stays as it is written.
+fn possible_host(host: &str) -> String {
+    if !has_wildcard(host) {
+        return host.to_owned();
+    }
+    let possible = without_https_port(host)
+        .unwrap_or(host)
+        .to_ascii_lowercase();
+    if looks_like_host(&possible) || possible.starts_with('*') {
+        return possible;
+    }
+    // The text would be read as a namespace of Docker Hub. This also matches it without a port.
+    [&possible, ":*"].concat()
 }
 
 /// Why no image name matches a pattern. `completed` is the pattern with the parts that it left out.
 pub(super) fn why_no_image(written: &str, completed: &str) -> InvalidImagePattern {
+    let (registry, rest) = split_registry(written);
+    let host = written
+        .strip_suffix(rest)
+        .and_then(|host| host.strip_suffix('/'));
     let lower_case = || {
-        let (registry, rest) = split_registry(written);
-        let registry = written
-            .strip_suffix(rest)
-            .filter(|registry| !registry.is_empty())
-            .map_or_else(String::new, |_| format!("{registry}/"));
+        let registry = host.map_or_else(String::new, |_| format!("{}/", possible_host(registry)));
         let (path, tag) = rest.split_once(':').unwrap_or((rest, ""));
         let colon = if tag.is_empty() { "" } else { ":" };
         format!("{registry}{}{colon}{tag}", path.to_ascii_lowercase())
     };
+    let host_glob = host.filter(|host| has_wildcard(host));
+    let has_upper_case = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
     let in_library = completed
         .strip_prefix("docker.io/")
         .filter(|rest| !rest.contains('/'));
@@ -170,6 +191,13 @@ pub(super) fn why_no_image(written: &str, completed: &str) -> InvalidImagePatter
             "leaves out the namespace",
             format!("docker.io/library/{name}"),
         )
+    } else if let Some(host) = host_glob.filter(|host| without_https_port(host).is_some()) {
+        (
+            "has the port 443, which is dropped before an image is matched",
+            format!("{}/{rest}", possible_host(host)),
+        )
+    } else if host_glob.is_some_and(has_upper_case) {
+        ("has upper case in a host with a wildcard", lower_case())
     } else {
         ("has upper case in a repository", lower_case())
     };

@@ -21,7 +21,17 @@ fn images() -> &'static [ImageName] {
             paths.extend(longer);
         }
         let mut images = Vec::new();
-        for registry in ["", "a.a/", "A/", "a:1/", "localhost/", "[::a]:1/", "a.a_a/"] {
+        for registry in [
+            "",
+            "a.a/",
+            "A.a:0443/",
+            "A/",
+            "a:1/",
+            "localhost/",
+            "[::A]:1/",
+            "a.a_a/",
+            "registry-1.docker.io/a/",
+        ] {
             for path in &paths {
                 for tag in ["", ":a", ":A.a"] {
                     for image in [
@@ -113,14 +123,81 @@ fn a_pattern_is_matched_with_the_normalised_name_of_an_image() {
         ("*", "ghcr.io/a/b/c:1", true),
         ("*/nginx", "ghcr.io/team/nginx:1", true),
         ("*/nginx", "nginx", true),
+        ("*/nginx", "ghcr.io/a/b/nginx", true),
+        ("*oo/x", "ghcr.io/team/foo/x", true),
         ("*:latest", "nginx", true),
         ("*:latest", "nginx:1", false),
         ("*.example.com/*", "reg.example.com/a", true),
         ("*.example.com/*", "example.com/a", false),
+        // A wildcard in a host with a `.` or `:` matches no slash.
+        ("*.example.com/*", "evil.io/a.example.com/b", false),
+        ("*:5000/*", "evil.io:5000/a", true),
+        ("*:5000/*", "evil.io/a:5000", false),
+        ("r?example.com/*", "r/example.com/a", false),
+        (
+            "*.dkr.ecr.*.amazonaws.com/*",
+            "1.dkr.ecr.eu-west-1.amazonaws.com/a/b:v1",
+            true,
+        ),
+        (
+            "*.dkr.ecr.*.amazonaws.com/*",
+            "1.dkr.ecr.evil.io/b.amazonaws.com/a",
+            false,
+        ),
         ("localhost:5000/*", "localhost:5000/a/b:v1", true),
         ("localhost:5000/*", "localhost:5001/a", false),
         ("localhost:*/*", "localhost:5001/a", true),
+        ("localhost:*/*", "localhost/a", true),
+        ("r.example.com:*/*", "r.example.com/a", true),
+        ("r.example.com:*/*", "R.example.com:443/a", true),
+        ("r.example.com:*/*", "r.example.com.evil.io/a", false),
+        ("*:*/a", "r.example.com/a", true),
+        ("*:*/a", "r.example.com/b/a", false),
+        // Hosts are compared in lower case and without the port 443.
         ("Registry.example.com/*", "Registry.example.com/a", true),
+        ("registry.example.com/*", "Registry.Example.com/a", true),
+        ("Registry.Example.com:443/*", "registry.example.com/a", true),
+        ("registry.example.com/*", "registry.example.com:443/a", true),
+        (
+            "registry.example.com/*",
+            "registry.example.com:00443/a:v1",
+            true,
+        ),
+        (
+            "registry.example.com/a:v1",
+            "REGISTRY.example.com:443/a:v1",
+            true,
+        ),
+        (
+            "registry.example.com:0443/*",
+            "registry.example.com/a",
+            true,
+        ),
+        (
+            "registry.example.com/*",
+            "registry.example.com:4430/a",
+            false,
+        ),
+        (
+            "registry.example.com/*",
+            "registry.example.com:1443/a",
+            false,
+        ),
+        ("*.example.com/*", "Registry.Example.com:443/a", true),
+        ("a/*", "A/b", false),
+        ("A/*", "a:443/b", true),
+        ("a:443/*", "A/b", true),
+        ("[::a]/b", "[::A]:443/b", true),
+        ("nginx", "registry-1.docker.io/library/nginx:1.25", true),
+        ("nginx", "Registry-1.Docker.io:443/library/nginx", true),
+        ("nginx", "INDEX.docker.io/library/nginx", true),
+        ("nginx", "docker.io:443/library/nginx", true),
+        ("docker.io/*", "registry-1.docker.io/a/b", true),
+        ("registry-1.docker.io/library/nginx", "nginx", true),
+        ("registry-1.docker.io/*", "a/b", true),
+        // Only `docker.io` and `index.docker.io` leave out `library/`.
+        ("nginx", "registry-1.docker.io/nginx", false),
+        ("docker.io/*", "registry-1.docker.io/nginx", true),
         ("[::1]:5000/*", "[::1]:5000/a", true),
         ("ghcr.io/a/?", "ghcr.io/a/b", true),
         ("ghcr.io/?eam/*:V?", "ghcr.io/team/app:V1", true),
@@ -152,6 +229,10 @@ fn an_image_with_a_digest_has_only_the_tag_that_is_written() {
 #[test]
 fn the_error_for_a_pattern_that_matches_nothing_proposes_another() {
     let registry = "names a registry, but no image in it: write ";
+    let port = "has the port 443, which is dropped before an image is matched, so no image can match \
+                it: write ";
+    let host = "has upper case in a host with a wildcard, so no image can match it: write ";
+    let namespace = "leaves out the namespace, so no image can match it: write ";
     let shape = "can match no image: names are registry/repository[:tag], with lower-case letters \
                  and digits parted by . _ - or / in the repository, and letters, digits, _ . - in \
                  the tag";
@@ -197,6 +278,34 @@ fn the_error_for_a_pattern_that_matches_nothing_proposes_another() {
         ),
         ("[::1]:5000", registry, "[::1]:5000/* for all its images"),
         ("[::1]", registry, "[::1]/* for all its images"),
+        ("[::1]:v1", registry, "[::1]/* for all its images"),
+        (
+            "*.Example.com:443",
+            registry,
+            "*.example.com/* for all its images",
+        ),
+        (
+            "registry.example.com:443",
+            registry,
+            "registry.example.com:443/* for all its images",
+        ),
+        (
+            "localhost:v1",
+            registry,
+            "docker.io/library/localhost:v1 for an image of this name",
+        ),
+        ("*:443/team/*", port, "*/team/*"),
+        ("*.example.com:0443/*", port, "*.example.com/*"),
+        ("registry*:443/a:v1", port, "registry*:*/a:v1"),
+        ("*.Example.com/*", host, "*.example.com/*"),
+        ("*.Example.com/Team:V1", host, "*.example.com/team:V1"),
+        ("Registry*/a", host, "registry*:*/a"),
+        ("*Registry/a", host, "*registry/a"),
+        (
+            "registry-1.docker.io/nginx",
+            namespace,
+            "docker.io/library/nginx",
+        ),
         (
             "my.app:v1",
             registry,
@@ -333,6 +442,28 @@ fn a_pattern_hides_each_pattern_that_matches_only_a_part_of_its_images() {
         ("ghcr.io/a/?", "ghcr.io/a/*", false),
         ("*.example.com/*", "r.example.com/team/*", true),
         ("*host", "myhost:5000/*", false),
+        // The two kinds of wildcards.
+        ("*.example.com/*", "*.team.example.com/*", true),
+        ("*.example.com/*", "*/a.example.com/*", false),
+        ("*", "*.example.com:*/*", true),
+        ("*/*", "*.example.com/*", true),
+        ("*/nginx", "*.example.com/nginx:1.*", true),
+        ("*/nginx", "*.example.com/*", false),
+        ("*.example.com/*", "*/nginx", false),
+        ("*.example.com/*", "*", false),
+        ("*.example.com/nginx", "*.example.com/nginx:1.*", true),
+        ("*.example.com/nginx:*", "*.example.com/nginx", false),
+        // `host:*` also matches the host without a port.
+        ("r.example.com:*/*", "r.example.com/a", true),
+        ("r.example.com:*/*", "r.example.com:5000/a", true),
+        ("r.example.com:*/*", "r.example.com:5*/a", true),
+        ("r.example.com:5*/*", "r.example.com:*/a", false),
+        ("r.example.com/*", "r.example.com:*/a", false),
+        ("*:*/*", "*.example.com:*/a", true),
+        ("*.com:*/*", "*.example.com/a", true),
+        // Hosts are compared in one spelling.
+        ("r.example.com/*", "R.Example.com:443/a", true),
+        ("registry-1.docker.io/*", "nginx", true),
     ];
     for (earlier, later, expected) in cases {
         let hides = image_pattern(earlier).hides(&image_pattern(later));
@@ -385,6 +516,123 @@ fn oracle(glob: &[u8], text: &[u8]) -> bool {
             (*wanted == b'?' || wanted == byte) && oracle(glob, text)
         }
         _ => false,
+    }
+}
+
+/// The definition of an image pattern that is normalised: a recursive function that may be slow.
+fn image_oracle(glob: &str, name: &str) -> bool {
+    fn matches(glob: &[u8], name: &[u8], in_host: bool) -> bool {
+        let wildcard_matches = |byte: u8| !(in_host && byte == b'/');
+        match (glob, name) {
+            ([], []) => true,
+            ([b'*', rest @ ..], _) => {
+                matches(rest, name, in_host)
+                    || name.split_first().is_some_and(|(byte, name)| {
+                        wildcard_matches(*byte) && matches(glob, name, in_host)
+                    })
+            }
+            ([b'?', glob @ ..], [byte, name @ ..]) => {
+                wildcard_matches(*byte) && matches(glob, name, in_host)
+            }
+            ([wanted, glob @ ..], [byte, name @ ..]) => {
+                wanted == byte && matches(glob, name, in_host && *wanted != b'/')
+            }
+            _ => false,
+        }
+    }
+    let first = glob.split('/').next().unwrap_or_default();
+    let is_host = glob.contains('/') && first.contains(['*', '?']) && first.contains(['.', ':']);
+    let mut globs = vec![glob.to_owned()];
+    if is_host && first.ends_with(":*") {
+        globs.push(glob.replacen(":*/", "/", 1));
+    }
+    globs
+        .iter()
+        .any(|glob| matches(glob.as_bytes(), name.as_bytes(), is_host))
+}
+
+/// A text as the name of an image. The text after a colon is a tag if there is no slash after it,
+/// and a slash before it.
+fn image_name(text: &str) -> ImageName {
+    match text.rsplit_once(':') {
+        Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => ImageName {
+            repository: repository.to_owned(),
+            with_tag: Some(text.to_owned()),
+        },
+        _ => ImageName {
+            repository: text.to_owned(),
+            with_tag: None,
+        },
+    }
+}
+
+#[test]
+fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
+    let names = texts("a.:/", 4);
+    for glob in texts("a.:/*?", 4) {
+        // A pattern that begins with `*` is not completed, so the enumerated text is the glob.
+        let pattern = ImagePattern::normalise(format!("*{glob}"));
+        for name in &names {
+            let image = ImageName {
+                repository: name.clone(),
+                with_tag: None,
+            };
+            let expected = image_oracle(pattern.glob(), name);
+            assert_eq!(pattern.matches(&image), expected, "*{glob} {name}");
+        }
+    }
+}
+
+/// Each pattern is compared with each. The names have the letters of the patterns and one more,
+/// which represents all other letters.
+#[test]
+fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
+    let hosts = [
+        "*", "**", "*a", "*.a", "?.a", "a.*", "a.?", "a.a", "a.a:*", "a.a:?", "*:*", "*.*",
+        "*.a:*", "*a:*", "*?:*", "a*.a", "a:*", "a:a", "a?:a", "*.a:a",
+    ];
+    let paths = [
+        "/*", "/a", "/?", "/*a", "/*/a", "/a/*", "/a:*", "/a:a", "/*:a",
+    ];
+    let patterns: Vec<ImagePattern> = hosts
+        .iter()
+        .flat_map(|host| paths.iter().map(move |path| format!("{host}{path}")))
+        .chain(["*", "**", "*a", "*:a", "**:a", "*a:a", "*a:*"].map(str::to_owned))
+        .map(ImagePattern::normalise)
+        .collect();
+    let mut names = Vec::new();
+    for host in texts("ab.:", 4)
+        .into_iter()
+        .chain(["a.b:a", "b.a:a", "b.a:b", "a.a:ab", "a.a:a", "a.a:b"].map(str::to_owned))
+    {
+        for path in [
+            "", "/a", "/b", "/ab", "/a/a", "/b/a", "/a/b", "/b/b", "/a:a", "/b:a", "/a:b",
+            "/a/b:a", "/a/a:a", "/a/a/a", "/.a/a", "/a.a/a", "/b.a/b", "/a.b/a",
+        ] {
+            names.push(image_name(&format!("{host}{path}")));
+        }
+    }
+    let matched: Vec<Vec<bool>> = patterns
+        .iter()
+        .map(|pattern| names.iter().map(|name| pattern.matches(name)).collect())
+        .collect();
+    for (earlier, by_earlier) in patterns.iter().zip(&matched) {
+        let is_exact = !earlier.glob().contains('?') && !earlier.glob().starts_with("*:*/");
+        for (later, by_later) in patterns.iter().zip(&matched) {
+            let counterexample = by_later
+                .iter()
+                .zip(by_earlier)
+                .position(|(later, earlier)| *later && !*earlier)
+                .and_then(|index| names.get(index));
+            if earlier.hides(later) {
+                assert!(
+                    counterexample.is_none(),
+                    "{earlier} {later}: {counterexample:?}"
+                );
+            } else if is_exact {
+                assert!(counterexample.is_some(), "{earlier} {later}");
+            }
+        }
     }
 }
 
@@ -461,8 +709,7 @@ proptest! {
             && instead_of_registry(&written).is_none()
             && ImagePattern::try_from(written.clone()).is_err()
         {
-            let completed = complete(&written);
-            let pattern = ImagePattern { written, completed };
+            let pattern = ImagePattern::normalise(written);
             for image in images() {
                 prop_assert!(!pattern.matches(image), "{:?}", image);
             }
@@ -484,15 +731,17 @@ proptest! {
     }
 
     #[test]
-    fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|A[.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
+    fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|[aA][.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
         if grammar::can_match(&name) {
-            let reference = Reference::parse(&name);
-            prop_assert!(reference.is_ok(), "{}: {:?}", name, reference);
-            let normal = ImageName::of(&reference.expect("it was parsed"));
-            prop_assert!(
-                name == normal.repository || Some(&name) == normal.with_tag.as_ref(),
-                "{}: {:?}", name, normal
-            );
+            // A host of one word is a host only if it is written with a port or in upper case.
+            let with_port = name.replacen('/', ":443/", 1);
+            let has_this_name = [&name, &with_port].into_iter().any(|written| {
+                Reference::parse(written).is_ok_and(|reference| {
+                    let normal = ImageName::of(&reference);
+                    name == normal.repository || Some(&name) == normal.with_tag.as_ref()
+                })
+            });
+            prop_assert!(has_this_name, "{}", name);
         }
     }
 
@@ -517,5 +766,12 @@ proptest! {
             .collect();
         prop_assert!(grammar::can_match(&glob), "{} {}", glob, name);
         prop_assert!(glob_matches(&glob, name));
+        if let Some((host, path)) = split_host(&glob)
+            && let Some((host_of_name, path_of_name)) = split_host(name)
+            && glob_matches(host, host_of_name)
+            && glob_matches(path, path_of_name)
+        {
+            prop_assert!(grammar::can_match_host_and_path(host, path), "{} {}", glob, name);
+        }
     }
 }

@@ -26,7 +26,7 @@ pub struct CheckContainer<'a> {
     pub resources: Resources,
 }
 
-impl<'a> CheckContainer<'a> {
+impl CheckContainer<'_> {
     /// Whether it has a command. Without one a copy would run the program of another image, which
     /// may never end.
     #[must_use]

@@ -15,7 +15,7 @@ pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// An annotation with this prefix gives a container an AppArmor profile. The container's name
+/// An annotation with this prefix gives a container an `AppArmor` profile. The container's name
 /// follows. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -33,7 +33,7 @@ pub struct Metadata<'a> {
     pub is_deleting: bool,
     /// The kind of the owner that is its controller. None if no owner is.
     pub controller_kind: Option<String>,
-    /// The containers that an annotation gives an AppArmor profile.
+    /// The containers that an annotation gives an `AppArmor` profile.
     pub app_armor_containers: Vec<String>,
 }
 

@@ -40,26 +40,23 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     if uncovered.is_empty() {
         return;
     }
-    let way_out = if !examination.adds_missing_checks() {
-        let is_windows = coverage == MissingCheckAction::Fix && examination.review.pod.is_windows;
-        if is_windows {
-            WayOut::NoneOnWindows
-        } else {
-            WayOut::AddOne
-        }
-    } else {
+    let way_out = if examination.adds_missing_checks() {
         let (review, settings) = (examination.review, examination.settings);
         match CheckSource::in_pod(review, settings, &examination.places) {
-            Ok(source) => match checks_to_add(examination, &uncovered, source) {
-                Some(checks) => {
+            Ok(source) => {
+                if let Some(checks) = checks_to_add(examination, &uncovered, source) {
                     examination.added_checks = checks;
                     return;
                 }
-                None => WayOut::AdditionsAreTooLarge,
-            },
+                WayOut::AdditionsAreTooLarge
+            }
             Err(NoCheckSource::NothingToCopy) => WayOut::SetTemplate,
             Err(NoCheckSource::PodHasResources) => WayOut::NoneBesidePodResources,
         }
+    } else if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows {
+        WayOut::NoneOnWindows
+    } else {
+        WayOut::AddOne
     };
     let is_advice =
         coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge;

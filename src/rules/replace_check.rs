@@ -143,7 +143,7 @@ fn beside_a_check_that_stays(
     together.map(|(examined, _)| examined.place.index).collect()
 }
 
-/// Whether an annotation gives a check an AppArmor profile, or a `resourceFieldRef` names it. The
+/// Whether an annotation gives a check an `AppArmor` profile, or a `resourceFieldRef` names it. The
 /// API server or the kubelet would refuse the Pod if the check were gone.
 fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
     let review = examination.review;

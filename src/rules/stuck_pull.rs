@@ -136,8 +136,18 @@ fn names_image(message: &str, examined: &ExaminedPlace<'_>) -> bool {
     has(examined.image()) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
+/// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. The type of
+/// `k8s-openapi` would parse it too, and make the module 190 KB larger.
 fn is_time(text: &str) -> bool {
-    text.parse::<k8s_openapi::jiff::Timestamp>().is_ok()
+    const SHAPE: &str = "0000-00-00T00:00:00Z";
+    text.len() == SHAPE.len()
+        && text
+            .bytes()
+            .zip(SHAPE.bytes())
+            .all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                separator => byte == separator,
+            })
 }
 
 fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodList, &'n str) {
@@ -232,17 +242,11 @@ impl FindingReason for WaitingContainer<'_> {
             image.push(" or ");
             image.push(ObjectText(other));
         }
-        let waits = match self.container {
-            Some(container) => {
-                sentence!(
-                    ObjectText(container),
-                    " waits for ",
-                    name,
-                    "'s image ",
-                    image
-                )
-            }
-            None => sentence!(name, " waits for ", image),
+        let waits = if let Some(container) = self.container {
+            let container = ObjectText(container);
+            sentence!(container, " waits for ", name, "'s image ", image)
+        } else {
+            sentence!(name, " waits for ", image)
         };
         let reason = match self.since {
             Some(since) if room == Room::Full => {

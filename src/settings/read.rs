@@ -105,7 +105,7 @@ fn sentence(problem: &ValueProblem, tree: TreeKind) -> String {
             format!("{place} is not a setting: {holds} {}", keys.join(", "))
         }
         ProblemKind::UnknownField => format!("{place} is not a field of a container"),
-        ProblemKind::MissingField(key) => format!("{place}.{key} is missing: every entry needs it"),
+        ProblemKind::MissingField(key) => format!("{place}.{key} is required"),
         ProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
     }
 }

@@ -138,8 +138,8 @@ fn each_problem_names_the_path_the_wrong_value_and_the_allowed_values() {
             "imageChecks.after must be a list, not \"copy-agent\"".into(),
         ),
         (
-            json!({"imageChecks": {"after": ["a", 7, ""]}}),
-            "imageChecks.after[1] must be a string, not 7; imageChecks.after[2] \"\" matches no \
+            json!({"imageChecks": {"after": ["a", 7, "", "A"]}}),
+            "imageChecks.after[1] must be a string, not 7; imageChecks.after[3] \"A\" matches no \
              container's name: it takes lower-case letters, digits, -, * and ?"
                 .into(),
         ),
@@ -189,8 +189,7 @@ fn each_problem_names_the_path_the_wrong_value_and_the_allowed_values() {
         ),
         (
             json!({"images": {"forbidAlways": ["", "a b", "https://ghcr.io/x"]}}),
-            "images.forbidAlways[0] \"\" is empty, which matches nothing; images.forbidAlways[1] \
-             \"a b\" has white space, but image names have none; images.forbidAlways[2] \
+            "images.forbidAlways[1] \"a b\" has white space, but image names have none; images.forbidAlways[2] \
              \"https://ghcr.io/x\" has a URL scheme, but image names have none"
                 .into(),
         ),
@@ -245,10 +244,14 @@ fn each_problem_names_the_path_the_wrong_value_and_the_allowed_values() {
                 .into(),
         ),
         (
-            json!({"registry": {"overrides": [{"lookup": "Off"}, {}, {"images": []}]}}),
-            ["registry.overrides[0]", "registry.overrides[1]", "registry.overrides[2]"]
-                .map(|entry| format!("{entry}.images is missing: every entry needs it"))
+            json!({"registry": {"overrides": [{"lookup": "Off"}, {}, {"images": []}, {"images": ["", ""]}]}}),
+            ["[0]", "[1]", "[2]", "[3]"]
+                .map(|index| format!("registry.overrides{index}.images is required"))
                 .join("; "),
+        ),
+        (
+            json!({"registry": {"overrides": [{"images": ["a"]}, ""]}}),
+            "registry.overrides[1] must be an object, not a string".into(),
         ),
         (
             json!({"registry": {"overrides": [
@@ -406,6 +409,30 @@ fn the_last_of_two_equal_keys_counts() {
     assert_eq!(settings.map(|settings| settings.mode), Ok(Mode::Warn));
 }
 
+/// Forms leave `""` behind in lists of strings. The check template is a container, and is kept as
+/// it is written.
+#[test]
+fn an_empty_string_in_a_list_counts_as_absent() {
+    use consistent_pull_policy::settings::Settings;
+    let read = |settings: serde_json::Value| Settings::read(settings.to_string().as_bytes());
+    assert_eq!(
+        read(json!({
+            "imageChecks": {"namePrefixes": ["", "check-"], "after": ["a", "", "b"]},
+            "exempt": {"images": ["", "nginx"], "containers": [""]},
+            "registry": {"overrides": [{"images": ["", "quay.io/*", ""]}]},
+        })),
+        read(json!({
+            "imageChecks": {"namePrefixes": ["check-"], "after": ["a", "b"]},
+            "exempt": {"images": ["nginx"]},
+            "registry": {"overrides": [{"images": ["quay.io/*"]}]},
+        })),
+    );
+    let fields = json!({"command": ["/bin/sh", "-c", ""], "args": [""]});
+    let settings = read(json!({"imageChecks": {"template": fields}})).expect("valid settings");
+    let template = settings.image_checks.template.expect("a check template");
+    assert_eq!(serde_json::to_value(template).ok(), Some(fields));
+}
+
 #[test]
 fn a_setting_that_is_not_set_has_its_default() {
     use consistent_pull_policy::settings::Settings;
@@ -414,6 +441,7 @@ fn a_setting_that_is_not_set_has_its_default() {
         "{}",
         "[]",
         r#"{"registry":{"overrides":[],"lookup":null}}"#,
+        r#"{"imageChecks":{"namePrefixes":["",""],"after":[""]},"registry":{"images":[""]}}"#,
     ] {
         assert_eq!(
             Settings::read(text.as_bytes()),

@@ -10,6 +10,7 @@ mod artifacthub;
 mod bench;
 mod build;
 mod build_with_feature;
+mod chart;
 mod inspect;
 mod outcome;
 #[cfg(feature = "policy")]
@@ -50,6 +51,7 @@ enum Command {
     Bench(bench::Args),
     /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
     Build,
+    Chart(chart::Args),
     Inspect(inspect::Args),
     #[cfg(feature = "policy")]
     Plan(plan::Args),
@@ -90,6 +92,7 @@ fn run(matches: &ArgMatches) -> Result<()> {
         #[cfg(feature = "wasmtime")]
         Command::Bench(args) => bench::run(&args),
         Command::Build => build::run(),
+        Command::Chart(args) => chart::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         #[cfg(feature = "policy")]
         Command::Plan(args) => plan::run(&args),

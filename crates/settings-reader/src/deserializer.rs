@@ -9,7 +9,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map};
 
-use crate::{ProblemKind, Step, TreeKind, is_unset};
+use crate::{ProblemKind, Step, TreeKind, is_empty_string, is_unset};
 
 /// The problem of one value, and the path to this value.
 ///
@@ -104,6 +104,7 @@ impl<'v> ValueDeserializer<'v> {
             list: self,
             rest: list,
             index: 0,
+            skips_empty_strings: false,
         }
     }
 
@@ -126,6 +127,8 @@ struct ListElements<'v> {
     list: ValueDeserializer<'v>,
     rest: &'v [Value],
     index: usize,
+    /// Whether elements that are `""` are skipped. They still have an index.
+    skips_empty_strings: bool,
 }
 
 impl<'de> SeqAccess<'de> for ListElements<'de> {
@@ -135,12 +138,17 @@ impl<'de> SeqAccess<'de> for ListElements<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DeserializeError> {
-        let Some((element, rest)) = self.rest.split_first() else {
-            return Ok(None);
+        let (element, index) = loop {
+            let Some((element, rest)) = self.rest.split_first() else {
+                return Ok(None);
+            };
+            self.rest = rest;
+            let index = self.index;
+            self.index = index.saturating_add(1);
+            if !(self.skips_empty_strings && is_empty_string(element)) {
+                break (element, index);
+            }
         };
-        self.rest = rest;
-        let index = self.index;
-        self.index = index.saturating_add(1);
         let read = seed.deserialize(self.list.inside(element));
         read.map(Some).map_err(|error| error.in_element(index))
     }
@@ -247,7 +255,13 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.value {
-            Value::Array(list) => visitor.visit_seq(self.elements(list)),
+            // A check template is read into a `Value`, which calls `deserialize_any`. So its
+            // lists are kept as they are written.
+            Value::Array(list) => visitor.visit_seq(ListElements {
+                skips_empty_strings: self.kind == TreeKind::Settings
+                    && !list.iter().any(Value::is_object),
+                ..self.elements(list)
+            }),
             _ => Err(ProblemKind::MustBe("a list".to_owned()).into()),
         }
     }

@@ -28,7 +28,8 @@ const PROBLEMS_MAX: usize = 100;
 /// The kind of tree that is read. It decides which values are taken as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeKind {
-    /// Settings: `null`, `{}` and `[]` mean "not set", and `false` may mean `Off`.
+    /// Settings: `null`, `{}` and `[]` mean "not set", `""` in a list of strings counts as absent,
+    /// and `false` may mean `Off`.
     Settings,
     /// A part of a Kubernetes object: every value is taken as it is written.
     KubernetesObject,
@@ -97,15 +98,20 @@ pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValuePr
 }
 
 /// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
-/// values for the fields that a person left empty.
+/// values for the fields that a person left empty. A list of nothing but `""` is such a value too.
 #[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(list) => list.is_empty(),
+        Value::Array(list) => list.iter().all(is_empty_string),
         Value::Object(map) => map.is_empty(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// Whether this value is `""`.
+fn is_empty_string(value: &Value) -> bool {
+    value.as_str().is_some_and(str::is_empty)
 }
 
 /// Collects the problems of one tree, and remembers the values that were removed from it.

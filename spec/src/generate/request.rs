@@ -86,9 +86,22 @@ impl Source<'_> {
                     .as_object_mut()
                     .map(|request| request.remove("userInfo"));
             }
+            // A static Pod, or a Pod that claims to be one.
+            if is_pod && request["object"]["metadata"].is_object() && self.chance(1, 6)? {
+                let kind = self.pick(&["Node", "Node", "Job"])?;
+                let metadata = &mut request["object"]["metadata"];
+                metadata["ownerReferences"] = json!([{"apiVersion": "v1", "kind": kind, "name": "n", "uid": "u", "controller": true}]);
+                if metadata["annotations"].is_null() {
+                    metadata["annotations"] = json!({});
+                }
+                metadata["annotations"]["kubernetes.io/config.mirror"] = "hash".into();
+            }
         }
         if self.chance(1, 40)? {
             self.break_shape(&mut request["object"])?;
+        }
+        if self.chance(1, 100)? {
+            request["object"] = Value::Null;
         }
         Ok(request)
     }

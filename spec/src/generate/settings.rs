@@ -79,6 +79,22 @@ impl Source<'_> {
         if self.chance(1, 8)? {
             put("recordChanges", false.into());
         }
+        if self.chance(1, 20)? {
+            // Forms leave empty texts in lists.
+            for key in [
+                "/images/requireAlways",
+                "/images/forbidAlways",
+                "/registry/images",
+                "/registry/skipImages",
+                "/exempt/containers",
+                "/exempt/images",
+                "/imageChecks/namePrefixes",
+            ] {
+                if let Some(Value::Array(list)) = settings.pointer_mut(key) {
+                    list.insert(0, "".into());
+                }
+            }
+        }
         if self.chance(1, 10)? {
             for key in ["defaults", "images", "exempt", "pullOnce"] {
                 let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();

@@ -63,7 +63,7 @@ pub(super) const BAD_IMAGES: [&str; 13] = [
     "  ",
 ];
 /// Image patterns that settings may have. `"*"` is the first, because `exempt.images` leaves it out.
-pub(super) const IMAGE_PATTERNS: [&str; 26] = [
+pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*",
     "app",
     "app:v*",
@@ -90,6 +90,12 @@ pub(super) const IMAGE_PATTERNS: [&str; 26] = [
     "R.Example.com/*",
     "r.example.com:443/*",
     "docker.io/istio/*",
+    "r.example.com:*/team/*",
+    "registry-1.docker.io/library/app",
+    "?.example.com/*",
+    "*/r.example.com/*",
+    "*.example.com/team/app:v?",
+    "r.example.com:0443/tools",
 ];
 /// Patterns of overrides. No list hides another one.
 pub(super) const OVERRIDDEN_IMAGES: [&[&str]; 6] = [

@@ -71,6 +71,7 @@ impl Pod<'_> {
             place: index,
             repair,
             weight,
+            is_momentary: false,
         });
     }
 
@@ -87,13 +88,8 @@ impl Pod<'_> {
         }
     }
 
-    /// Puts an init container at an index; what was there moves on.
-    pub(crate) fn insert_init(
-        &mut self,
-        rule: &'static str,
-        index: usize,
-        container: Value,
-    ) -> usize {
+    /// Puts an init container at an index; those behind it move on.
+    pub(crate) fn insert_init(&mut self, rule: &'static str, index: usize, container: Value) {
         for place in &mut self.places {
             if place.list == List::InitContainers && place.index >= index {
                 place.index += 1;
@@ -101,23 +97,23 @@ impl Pod<'_> {
         }
         self.push_added(rule, List::InitContainers, index, &container);
         list_of(&mut self.spec, "initContainers").insert(index, container);
-        self.places.len() - 1
     }
 
-    /// Adds an image volume.
+    /// Adds an image volume, and returns it.
     pub(crate) fn push_volume(
         &mut self,
         rule: &'static str,
         name: &str,
         image: &str,
         policy: PullPolicy,
-    ) {
+    ) -> Value {
         let volume =
             json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});
         let volumes = list_of(&mut self.spec, "volumes");
         volumes.push(volume.clone());
         let index = volumes.len() - 1;
         self.push_added(rule, List::Volumes, index, &volume);
+        volume
     }
 
     fn push_added(&mut self, rule: &'static str, list: List, index: usize, entry: &Value) {
@@ -168,13 +164,11 @@ impl Pod<'_> {
             .collect()
     }
 
-    /// The paths at which anything is mounted on any container.
+    /// The paths at which any container has a mount: "A mount path that a `volumeDevices` entry uses is
+    /// not free."
     pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
         self.each_entry()
-            .filter_map(|(_, entry)| entry.get("volumeMounts")?.as_array())
-            .flatten()
-            .filter_map(|mount| mount.get("mountPath")?.as_str())
-            .map(str::to_owned)
+            .flat_map(|(_, entry)| paths(entry))
             .collect()
     }
 
@@ -216,6 +210,22 @@ impl Pod<'_> {
         }
         spec
     }
+}
+
+/// The paths at which a container mounts a volume or has a device.
+pub(crate) fn paths(container: &Value) -> Vec<String> {
+    let of = |list: &str, key: &str| -> Vec<String> {
+        let entries = container.get(list).and_then(Value::as_array);
+        let entries = entries.into_iter().flatten();
+        entries
+            .filter_map(|entry| Some(entry.get(key)?.as_str()?.to_owned()))
+            .collect()
+    };
+    [
+        of("volumeMounts", "mountPath"),
+        of("volumeDevices", "devicePath"),
+    ]
+    .concat()
 }
 
 fn list_of<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value> {

@@ -25,6 +25,9 @@ impl<'a> Pod<'a> {
             root,
             spec: spec.clone(),
             has_controller: false,
+            annotations: Value::Null,
+            is_audit: false,
+            is_near_limit: false,
             places: Vec::new(),
             findings: Vec::new(),
             lookups: Lookups::default(),
@@ -78,6 +81,9 @@ pub(super) fn read_place(
         return Err(path.to_owned());
     }
     let name = text(entry, "name", path)?.unwrap_or_default();
+    // **Decided**: a container or an image volume without a name is a broken shape.
+    let is_nameless = entry.get("name").is_none();
+    let name_path = format!("{path}.name");
     let is_volume = list == List::Volumes;
     let (fields, keys, path) = if is_volume {
         match entry.get("image") {
@@ -90,6 +96,9 @@ pub(super) fn read_place(
     } else {
         (entry, ["image", "imagePullPolicy"], path.to_owned())
     };
+    if is_nameless {
+        return Err(name_path);
+    }
     let image = text(fields, keys[0], &path)?.unwrap_or_default();
     let policy = match text(fields, keys[1], &path)?.as_deref() {
         // "`""` and `null` count as not set" (facts)

@@ -7,7 +7,7 @@
 //! and its default still applies. An image that can't be pulled gets no default.
 
 use crate::image::Reference;
-use crate::pod::{Event, List, Pod};
+use crate::pod::{Event, Pod};
 use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
@@ -143,7 +143,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             // Who mounts a volume itself isn't asked; but those that the app carries spare nobody a pull.
             && pod.serves(proof, container)
             && (pod.is_plain_init(proof)
-                || pod.is_check(proof) && !pod.list(List::InitContainers).is_empty())
+                || pod.is_check(proof) && pod.is_on_init_container(proof))
     };
     pod.settings.pull_once()
         && pod

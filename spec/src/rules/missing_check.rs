@@ -7,30 +7,28 @@ use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
 
+/// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
+const MOST_BYTES: usize = 1024 * 1024;
+
 pub(crate) fn apply(pod: &mut Pod) {
     if !is_asked_for(pod) {
         return;
     }
     let missing = missing(pod);
-    // **Decided**: without init containers, every app container has to mount every check volume. If
-    // that makes more than 10,000 mounts, nothing is added and `coverage: Fix` rejects. No API server
-    // would take the object.
-    let containers = pod.list(List::Containers).len();
-    let is_too_much = pod.settings.coverage() == "Fix"
-        && pod.can_get_checks()
-        && pod.list(List::InitContainers).is_empty()
-        && (pod.settings.as_image_volume()
-            || pod.has_checks()
-            || pod.settings.template().is_none())
-        && missing.len() * containers > 10_000;
+    let additions = additions(pod, &missing);
+    pod.is_near_limit |= additions == Additions::NearLimit;
+    let form = form(pod);
     for (container, need) in missing {
-        // **Decided**: `coverage: Reject` rejects a Windows Pod too.
-        let (repair, weight) = match pod.settings.coverage() {
-            "Reject" => (Repair::None, Weight::Rejects),
-            _ if is_too_much => (Repair::None, Weight::Rejects),
-            "Fix" if pod.can_get_checks() => (Repair::Addition, Weight::Rejects),
-            // "`coverage: Fix` acts on a template as `Warn` in every mode"; "Windows Pods get nothing
-            // added or replaced, and a warning, in every mode"
+        let (repair, weight) = match (pod.settings.coverage(), &additions) {
+            ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
+            // "`coverage: Reject` still rejects." **Decided**: it rejects a Windows Pod too. "Beyond
+            // 1 MiB nothing is added, and each image without a check is a finding without a repair."
+            ("Reject", _) | ("Fix", Additions::TooLarge | Additions::NearLimit) => {
+                (Repair::None, Weight::Rejects)
+            }
+            // "`coverage: Fix` acts on a pod template as `coverage: Warn`"; "Windows Pods get nothing
+            // added or replaced. They get a warning, in every mode and in the copy"; "**No way to add**:
+            // … A warning says why, in every mode and in the copy."
             _ => (Repair::None, Weight::Warns),
         };
         let path = pod.image_path(container);
@@ -44,10 +42,130 @@ pub(crate) fn apply(pod: &mut Pod) {
             repair,
             weight,
         );
-        if repair == Repair::Addition {
-            add(pod, container, need);
+        if let Some(form) = form.as_ref().filter(|_| repair == Repair::Addition) {
+            add(pod, form, container, need);
         }
     }
+}
+
+/// Whether missing checks can be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Additions {
+    Fit,
+    TooLarge,
+    /// The size is within 2 % of the limit. **Decided**: this specification has no text of the request,
+    /// so it doesn't know the exact size of a copied value. Such a case is not compared.
+    NearLimit,
+    /// In templates and in Windows Pods, and where there is no way to add.
+    Impossible,
+}
+
+/// "The size is worked out before anything is written."
+fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
+    let form = form(pod).filter(|_| pod.settings.coverage() == "Fix" && pod.can_get_checks());
+    let Some(form) = form else {
+        return Additions::Impossible;
+    };
+    let margin = MOST_BYTES / 50;
+    let mut size = 0;
+    let mut trial = pod.clone();
+    for &(container, need) in missing {
+        size += add(&mut trial, &form, container, need);
+        if size > MOST_BYTES + margin {
+            return Additions::TooLarge;
+        }
+    }
+    if size > MOST_BYTES - margin {
+        Additions::NearLimit
+    } else {
+        Additions::Fit
+    }
+}
+
+/// "**Form**: an image volume (`imageChecks.as`), or an init container."
+enum Form {
+    Volume,
+    /// The init container, without name, image and pull policy.
+    InitContainer(Value),
+}
+
+/// The form of added checks; none if there is no way to add one.
+fn form(pod: &Pod) -> Option<Form> {
+    if pod.settings.as_image_volume() {
+        return Some(Form::Volume);
+    }
+    // "An added init container is a copy of the Pod's last image check that has a `command` and whose
+    // AppArmor profile is not an annotation. If there is no such check, it is made from the check
+    // template."
+    let came_in = |list: List| -> Vec<usize> {
+        let mut checks = pod.checks();
+        checks.retain(|&check| {
+            let check = &pod.places[check];
+            check.list == list && check.came_in.is_some()
+        });
+        checks
+    };
+    let entry = |check: usize| &pod.spec["initContainers"][pod.places[check].index];
+    let copied = came_in(List::InitContainers)
+        .into_iter()
+        .rfind(|&check| {
+            let command = entry(check)["command"].as_array();
+            command.is_some_and(|command| !command.is_empty())
+                && !pod.has_apparmor_annotation(&pod.places[check].name)
+        })
+        .map(|check| copied_fields(entry(check)));
+    match copied.or_else(|| pod.settings.template().cloned()) {
+        // "The same applies in a Pod with `spec.resources` where the added container asks for resources."
+        Some(container) if pod.has_resources() && asks_for_resources(&container) => None,
+        Some(container) => Some(Form::InitContainer(container)),
+        // "Under `as: InitContainer` without a check template, a Pod gets a volume if it has a check
+        // volume and no check that can be copied."
+        None => came_in(List::Volumes).first().map(|_| Form::Volume),
+    }
+}
+
+/// "only the fields that a check needs. They are `command`, `args`, `workingDir`, `volumeMounts`,
+/// requests and limits, `securityContext`, `terminationMessagePath` and `terminationMessagePolicy`. `env`
+/// and `envFrom` are copied if a `$` is in `command`, `args` or a mount's `subPathExpr`."
+fn copied_fields(check: &Value) -> Value {
+    let mut copy = json!({});
+    let mut fields = vec![
+        "command",
+        "args",
+        "workingDir",
+        "volumeMounts",
+        "securityContext",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+    ];
+    let has_dollar = |text: &Value| text.as_str().is_some_and(|text| text.contains('$'));
+    let list = |key: &str| check[key].as_array().into_iter().flatten();
+    if list("command").chain(list("args")).any(has_dollar)
+        || list("volumeMounts").any(|mount| has_dollar(&mount["subPathExpr"]))
+    {
+        fields.extend(["env", "envFrom"]);
+    }
+    for field in fields {
+        if let Some(value) = check.get(field) {
+            copy[field] = value.clone();
+        }
+    }
+    for field in ["requests", "limits"] {
+        if let Some(value) = check["resources"].get(field) {
+            copy["resources"][field] = value.clone();
+        }
+    }
+    copy
+}
+
+/// "asks for resources (requests or limits)"
+fn asks_for_resources(container: &Value) -> bool {
+    let resources = &container["resources"];
+    ["requests", "limits"].iter().any(|key| {
+        resources[*key]
+            .as_object()
+            .is_some_and(|amounts| !amounts.is_empty())
+    })
 }
 
 fn is_asked_for(pod: &Pod) -> bool {
@@ -88,12 +206,9 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     found
 }
 
-/// Whether `coverage: Fix` is going to give the container a check of its spelling.
-pub(crate) fn will_be_added(pod: &Pod, container: usize) -> bool {
-    is_asked_for(pod)
-        && pod.settings.coverage() == "Fix"
-        && pod.can_get_checks()
-        && !is_covered(pod, container)
+/// Whether `coverage: Fix` is going to add a check for each image that has none.
+pub(crate) fn will_add(pod: &Pod) -> bool {
+    is_asked_for(pod) && additions(pod, &missing(pod)) == Additions::Fit
 }
 
 /// "the strength that its containers need"
@@ -118,71 +233,45 @@ pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     })
 }
 
-/// "add `imagecheck-N` (first name prefix, first free N) with the image and the strength that its
-/// containers need"
-fn add(pod: &mut Pod, container: usize, need: PullPolicy) {
+/// "add a check with the image, and with the strength that the image's containers need. Its name is
+/// `imagecheck-N` (the first name prefix, the first free N)." Returns the bytes that it inserts.
+fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
-    let last_check = pod
-        .list(List::InitContainers)
-        .into_iter()
-        .rfind(|&place| pod.is_check(place));
-    // **Decided\***: if the app containers carry the check volumes, an added check is a volume too,
-    // whatever `imageChecks.as` says. Behind an init container, the others would be checks no more.
-    let is_carried_by_app = pod.list(List::InitContainers).is_empty() && pod.has_checks();
-    let as_volume = pod.settings.as_image_volume() || is_carried_by_app;
-    let template = pod.settings.template();
-    let is_volume = as_volume || last_check.is_none() && template.is_none();
-    let name = free_name(pod, is_volume);
-    match (as_volume, last_check, template) {
-        // "a copy of the Pod's last image check with only these three changed, straight after it"
-        (false, Some(last), _) => {
-            let index = pod.places[last].index;
-            let copy = pod.spec["initContainers"][index].clone();
-            add_container(pod, index + 1, copy, &name, &image, policy);
+    match form {
+        Form::InitContainer(like) => {
+            let mut added = like.clone();
+            added["name"] = free_name(pod, false).into();
+            added["image"] = image.into();
+            added["imagePullPolicy"] = policy.name().into();
+            let size = added.to_string().len();
+            pod.insert_init("missing-check", position(pod), added);
+            size
         }
-        // "in a Pod without one, `imageChecks.template`, after the last init container that
-        // `imageChecks.after` names, else first"
-        (false, None, Some(template)) => {
-            let after = pod
-                .list(List::InitContainers)
-                .into_iter()
-                .filter(|&place| pod.settings.is_before_checks(&pod.places[place].name))
-                .map(|place| pod.places[place].index + 1)
-                .next_back();
-            add_container(
-                pod,
-                after.unwrap_or(0),
-                template.clone(),
-                &name,
-                &image,
-                policy,
-            );
-        }
-        // "or an image volume"; "A Pod that has volume checks only, under `as: InitContainer` without
-        // a template, gets a volume."
-        _ => {
-            pod.push_volume("missing-check", &name, &image, policy);
-            for carrier in pod.carriers() {
-                pod.mount(carrier, mount_of(&name));
+        Form::Volume => {
+            let name = free_name(pod, true);
+            let volume = pod.push_volume("missing-check", &name, &image, policy);
+            let mount = mount_of(&name);
+            let carriers = pod.carriers();
+            for &carrier in &carriers {
+                pod.mount(carrier, mount.clone());
             }
+            volume.to_string().len() + carriers.len() * mount.to_string().len()
         }
     }
 }
 
-fn add_container(
-    pod: &mut Pod,
-    index: usize,
-    like: Value,
-    name: &str,
-    image: &str,
-    policy: PullPolicy,
-) {
-    let mut container = like;
-    container["name"] = name.into();
-    container["image"] = image.into();
-    container["imagePullPolicy"] = policy.name().into();
-    pod.insert_init("missing-check", index, container);
+/// "straight after the Pod's last check that is an init container, whether or not that check has a
+/// command. In a Pod without such a check: after the last init container that `imageChecks.after` names,
+/// else first. This holds for a copy and for the check template."
+fn position(pod: &Pod) -> usize {
+    let init = pod.list(List::InitContainers);
+    let last_check = init.iter().rfind(|&&place| pod.is_check(place));
+    let before = last_check.or_else(|| {
+        let mut init = init.iter();
+        init.rfind(|&&place| pod.settings.is_before_checks(&pod.places[place].name))
+    });
+    before.map_or(0, |&place| pod.places[place].index + 1)
 }
 
 /// "Mount path `/.imagecheck/<volume name>`", "mounted read-only"

@@ -42,7 +42,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                     match host.platforms(pod, &image, &at_digest) {
                         Ok(there) => platform::compare(pod, &key, &asked_for, there.as_deref()),
                         Err(failure) => {
-                            fail(pod, &image, failure, true, image.digest.is_none());
+                            fail(pod, &image, failure, DecidedBy::Registry);
                             continue;
                         }
                     }
@@ -54,7 +54,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
                     pin(pod, &key, &digest);
                 }
             }
-            Err((failure, asked)) => fail(pod, &image, failure, asked, image.digest.is_none()),
+            Err((failure, decided_by)) => fail(pod, &image, failure, decided_by),
         }
     }
 }
@@ -100,10 +100,12 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
         let Some(image) = pod.reference(place) else {
             continue;
         };
-        // "References that carry a digest are never looked up for pinning"; "Digests are looked up
-        // for [platform] too".
-        let is_digest_wanted = pod.settings.platform() != "Off" && asks_for_platform;
-        if pod.settings.lookup(&image) == "Off"
+        // "References that carry a digest are never looked up for pinning." "A digest is asked for where
+        // the effective `lookup` is `Verify`. Under `Pin` it is asked for only for `platform`."
+        let lookup = pod.settings.lookup(&image);
+        let is_digest_wanted =
+            lookup == "Verify" || pod.settings.platform() != "Off" && asks_for_platform;
+        if lookup == "Off"
             || image.digest.is_some() && !is_digest_wanted
             // "Images that everybody pulls with `Never` are not looked up"
             || pullers(pod, &image.normalised()).is_empty()
@@ -139,6 +141,17 @@ pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     pod.examined().into_iter().filter(is_it).collect()
 }
 
+/// What a failed lookup was decided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DecidedBy {
+    /// The registry was asked.
+    Registry,
+    /// The registry gave no answer before, or the host refuses lookups.
+    EarlierLookup,
+    /// There are more images than `maxLookups`.
+    Limit,
+}
+
 struct Host<'r> {
     registry: &'r mut dyn Registry,
     is_refused: bool,
@@ -146,21 +159,20 @@ struct Host<'r> {
 }
 
 impl Host<'_> {
-    /// The digest, or why there is none and whether anybody was asked.
-    fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, bool)> {
-        // "A host that refuses is class `notGranted`, …, asked once."
+    /// The digest, or why there is none.
+    fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, DecidedBy)> {
+        // "If the host refuses a lookup, the class is `notGranted` …. Such a host is asked once."
         if self.is_refused {
-            return Err((Failure::NotGranted, false));
+            return Err((Failure::NotGranted, DecidedBy::EarlierLookup));
         }
         // "After the first unreachable answer from a registry, its other images are not asked for in
         // this request."
         if self.silent.contains(&image.registry) {
-            return Err((Failure::Unreachable, false));
+            return Err((Failure::Unreachable, DecidedBy::EarlierLookup));
         }
-        // "lookups in one request; the rest counts as unreachable"; "Only lookups that are made
-        // count."
+        // "images beyond this number count as unreachable"; "Only lookups that are made count."
         if pod.lookups.asked.len() as u64 >= pod.settings.max_lookups() {
-            return Err((Failure::Unreachable, false));
+            return Err((Failure::Unreachable, DecidedBy::Limit));
         }
         pod.lookups.asked.push(image.normalised());
         let answer = self.registry.manifest_digest(&image.normalised());
@@ -170,7 +182,7 @@ impl Host<'_> {
             Ok(digest) if !is_digest(&digest) => Err(Failure::Unknown),
             answer => answer,
         };
-        answer.map_err(|failure| (self.note(image, failure), true))
+        answer.map_err(|failure| (self.note(image, failure), DecidedBy::Registry))
     }
 
     fn platforms(
@@ -262,9 +274,9 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
 
 /// Does `Reject`, `KeepTag` or `UseCached` after a lookup that failed.
 ///
-/// **Decided**: `UseCached` keeps `Always` for an image of `requireAlways`, and never touches a digest.
-/// A failure that rejects is one finding, at the first place of the image.
-fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag: bool) {
+/// **Decided**: `UseCached` keeps `Always` for an image of `requireAlways`. A failure that rejects is one
+/// finding, at the first place of the image.
+fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedBy) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),
         Failure::Denied => ("onDenied", "KeepTag"),
@@ -274,17 +286,34 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
         Failure::Unknown | Failure::NotGranted => ("onUnknown", "KeepTag"),
     };
     let normalised = image.normalised();
+    let is_digest = image.digest.is_some();
+    // "only momentary answers (denied, rate limited, unreachable, unknown, not granted)"; "`maxLookups`
+    // reached" is none of them.
+    let is_momentary = failure != Failure::NotFound && decided_by != DecidedBy::Limit;
     let action = match pod.settings.registry(image, key, default) {
         // "`UseCached` acts as `KeepTag` on a template"; "at UPDATE of a Pod it acts as `KeepTag`"
         "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
-        // What is asked for the platform alone leaves nothing to cache, and "`Warn` never rejects".
-        "UseCached" if !is_tag => "KeepTag",
-        "Reject" if !is_tag && pod.settings.platform() == "Warn" => "KeepTag",
+        // "`UseCached` acts as `KeepTag` on a digest."
+        "UseCached" if is_digest => "KeepTag",
+        // "`platform: Warn` lowers the action `Reject` of an `on…` setting to a warning only for
+        // digests that are looked up for the platform alone."
+        "Reject"
+            if is_digest
+                && pod.settings.lookup(image) != "Verify"
+                && pod.settings.platform() == "Warn" =>
+        {
+            "KeepTag"
+        }
         action => action,
     };
     for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
-            "Reject" if index == 0 => find(pod, place, Weight::Rejects),
+            "Reject" if index == 0 => {
+                find(pod, place, Weight::Rejects);
+                if let Some(finding) = pod.findings.last_mut() {
+                    finding.is_momentary = is_momentary;
+                }
+            }
             // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
             // `Always` only"
             "UseCached"
@@ -302,7 +331,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, asked: bool, is_tag:
     pod.lookups.failed.push(FailedLookup {
         image: normalised,
         failure,
-        asked,
+        asked: decided_by == DecidedBy::Registry,
         action: action.to_owned(),
     });
 }

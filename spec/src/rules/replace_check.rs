@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use crate::pod::{Event, List, Pod};
+use crate::pod::{Event, List, Pod, paths};
 use crate::rules::missing_check::mount_of;
+use crate::validity::quantity::billionths;
 
 pub(crate) fn apply(pod: &mut Pod) {
     // "with `as: ImageVolume`, in mode `Fix`, at CREATE of a Pod that has a controller"; "Windows
@@ -31,6 +32,7 @@ pub(crate) fn apply(pod: &mut Pod) {
                 && name.len() <= 63
                 // docs/rules.md: nor "one that mounts an image volume which is no check itself".
                 && !mounts_other_images(pod, place)
+                && !is_named_elsewhere(pod, name)
         })
         .collect();
     let going = that_can_go(pod, &init, going);
@@ -124,11 +126,67 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
                 .filter(|place| !stays(place))
                 .collect();
         }
+        if going.len() == before && would_be_best_effort(pod, &going) {
+            // "If the Pod would become `BestEffort`, the first check with a cpu or memory request or limit
+            // above zero stays." Those that stay already have none.
+            let first = going
+                .iter()
+                .position(|&place| has_cpu_or_memory(entry(pod, place)));
+            first.map(|index| going.remove(index));
+        }
         if going.len() == before {
             break;
         }
     }
     going
+}
+
+fn entry<'p>(pod: &'p Pod<'_>, place: usize) -> &'p Value {
+    let place = &pod.places[place];
+    &pod.spec[place.list.key()][place.index]
+}
+
+/// "A check stays if an annotation `container.apparmor.security.beta.kubernetes.io/<name>` or a
+/// `resourceFieldRef.containerName` names it. Otherwise the API server or the kubelet would refuse the
+/// Pod."
+fn is_named_elsewhere(pod: &Pod, name: &str) -> bool {
+    fn refers(value: &Value, name: &str) -> bool {
+        match value {
+            Value::Object(fields) => fields.iter().any(|(key, value)| {
+                key == "resourceFieldRef" && value["containerName"] == name || refers(value, name)
+            }),
+            Value::Array(entries) => entries.iter().any(|value| refers(value, name)),
+            _ => false,
+        }
+    }
+    pod.has_apparmor_annotation(name) || refers(&pod.spec, name)
+}
+
+/// Whether the removal of checks takes the last request and the last limit. "With cpu or memory in
+/// `spec.resources`, no check needs to stay for this."
+fn would_be_best_effort(pod: &Pod, going: &[usize]) -> bool {
+    let containers = [List::InitContainers, List::Containers]
+        .into_iter()
+        .flat_map(|list| pod.list(list));
+    let mut staying = containers.filter(|place| !going.contains(place));
+    !has_cpu_or_memory(&pod.spec)
+        && !staying.any(|place| has_cpu_or_memory(entry(pod, place)))
+        && going
+            .iter()
+            .any(|&place| has_cpu_or_memory(entry(pod, place)))
+}
+
+/// Whether `resources` has "a cpu or memory request or limit above zero".
+fn has_cpu_or_memory(of: &Value) -> bool {
+    ["requests", "limits"].iter().any(|kind| {
+        ["cpu", "memory"].iter().any(|resource| {
+            let amount = &of["resources"][*kind][*resource];
+            let text = amount
+                .as_str()
+                .map_or_else(|| amount.to_string(), str::to_owned);
+            billionths(&text).is_some_and(|amount| amount > 0)
+        })
+    })
 }
 
 /// Whether a place mounts an image volume that is no check.
@@ -142,21 +200,20 @@ fn mounts_other_images(pod: &Pod, place: usize) -> bool {
     })
 }
 
-/// The paths at which a container mounted something as it came in.
+/// The paths at which a container had a mount or a device as it came in.
 fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
     let place = &pod.places[place];
-    let mounts = pod.spec[place.list.key()][place.index].get("volumeMounts");
-    let mounts = mounts.and_then(Value::as_array).into_iter().flatten();
-    mounts
-        .filter(|mount| {
-            // What *missing-check* has just mounted has names of its own.
+    let mut container = pod.spec[place.list.key()][place.index].clone();
+    if let Some(mounts) = container["volumeMounts"].as_array_mut() {
+        // The volumes that *missing-check* has just added have names of their own.
+        mounts.retain(|mount| {
             let name = mount.get("name").and_then(Value::as_str);
             !pod.places.iter().any(|place| {
                 place.list == List::Volumes && place.came_in.is_none() && name == Some(&place.name)
             })
-        })
-        .filter_map(|mount| Some(mount.get("mountPath")?.as_str()?.to_owned()))
-        .collect()
+        });
+    }
+    paths(&container)
 }
 
 /// The check volumes that came in, that a place mounts and the carrier doesn't.

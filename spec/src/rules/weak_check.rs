@@ -12,10 +12,11 @@ pub(crate) fn apply(pod: &mut Pod) {
     let mut refused = Vec::new();
     // **Decided**: the containers whose checks are written alike come first. A check that is raised for
     // them may be strong enough for the others.
+    let will_add = missing_check::will_add(pod);
     let checks: Vec<_> = pod
         .guarded()
         .into_iter()
-        .map(|container| (container, checks_of(pod, container)))
+        .map(|container| (container, checks_of(pod, container, will_add)))
         .collect();
     for is_written_alike in [true, false] {
         for (container, (alike, checks)) in &checks {
@@ -50,7 +51,7 @@ pub(crate) fn apply(pod: &mut Pod) {
 ///
 /// **Decided**: checks that are written differently count only if nothing that is written alike covers
 /// the image. An init container that covers it is enough: a check in another spelling adds nothing.
-fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
+fn checks_of(pod: &Pod, container: usize, will_add: bool) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
         .into_iter()
@@ -63,9 +64,7 @@ fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
         .collect();
     if !alike.is_empty() {
         (true, alike)
-    } else if missing_check::is_covered(pod, container)
-        || missing_check::will_be_added(pod, container)
-    {
+    } else if will_add || missing_check::is_covered(pod, container) {
         (false, Vec::new())
     } else {
         (false, same)

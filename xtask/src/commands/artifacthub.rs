@@ -164,7 +164,7 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
             ])]
             .into(),
         ),
-        ("screenshots", screenshots(root, &file)?.into()),
+        ("screenshots", screenshots(root, file)?.into()),
         ("keywords", list(&keywords).into()),
         (
             "links",

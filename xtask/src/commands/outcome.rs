@@ -19,14 +19,6 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome in its order, with its name.
-    pub(crate) const NAMES: [(Self, &str); 4] = [
-        (Self::Rejected, "rejected"),
-        (Self::Changed, "changed"),
-        (Self::Warned, "warned"),
-        (Self::Allowed, "allowed"),
-    ];
-
     /// The outcome of a response.
     pub(crate) fn of(response: &AdmissionResponse) -> Self {
         let warned = response.warnings.as_ref();
@@ -36,11 +28,6 @@ impl Outcome {
             _ if warned.is_some_and(|lines| !lines.is_empty()) => Self::Warned,
             _ => Self::Allowed,
         }
-    }
-
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES[self as usize].1
     }
 }
 

@@ -155,6 +155,14 @@ struct PlanRow {
     reason: String,
 }
 
+/// Every outcome in its order, with its name.
+const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Rejected, "rejected"),
+    (Outcome::Changed, "changed"),
+    (Outcome::Warned, "warned"),
+    (Outcome::Allowed, "allowed"),
+];
+
 const HEADER: [&str; 6] = ["kind", "namespace", "name", "outcome", "rules", "reason"];
 
 impl PlanRow {
@@ -190,7 +198,7 @@ impl PlanRow {
             self.kind.clone(),
             self.namespace.clone(),
             self.name.clone(),
-            self.outcome.name().to_owned(),
+            OUTCOMES[self.outcome as usize].1.to_owned(),
             self.rules.join(", "),
             self.reason.clone(),
         ]
@@ -231,7 +239,7 @@ fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
             table(&["object", "outcome", "reason"], cells, width) + "\n\n"
         }
     };
-    let mut counts: Vec<String> = Outcome::NAMES
+    let mut counts: Vec<String> = OUTCOMES
         .into_iter()
         .map(|(outcome, name)| {
             let count = rows.iter().filter(|row| row.outcome == outcome).count();
@@ -260,9 +268,12 @@ fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
 
 /// The rows in the format of RFC 4180.
 fn csv(rows: &[PlanRow]) -> String {
-    let quoted = |cell: String| match cell.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
+    let quoted = |cell: String| {
+        if cell.contains([',', '"', '\r', '\n']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell
+        }
     };
     let lines = rows.iter().map(|row| row.cells().map(quoted).join(","));
     let lines: Vec<String> = std::iter::once(HEADER.join(",")).chain(lines).collect();

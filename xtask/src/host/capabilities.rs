@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 /// A host call of a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WapcHostCall<'a> {
+    #[cfg_attr(not(feature = "registry"), allow(dead_code))]
     pub(crate) binding: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) operation: &'a str,

@@ -1,4 +1,6 @@
-//! Each clause of the design as one case: what goes in, what comes out.
+//! Each clause of the design as one case: the request that goes in, the verdict that comes out.
+
+mod real_pods;
 
 use consistent_pull_policy_spec::generate::Answers;
 use consistent_pull_policy_spec::{Failure, Verdict, server_default, validate};
@@ -15,7 +17,8 @@ fn review(kind: (&str, &str), object: Value) -> Value {
     })
 }
 
-/// A Pod of `name image policy` lines: `i` an init container, `c` a container.
+/// A Pod of `list name image policy` lines. The list is `i` for an init container, and `c` for an app
+/// container. Each init container has a command, so that it can be copied.
 fn pod(lines: &[&str]) -> Value {
     let mut spec = json!({"containers": [], "initContainers": []});
     for line in lines {
@@ -23,15 +26,14 @@ fn pod(lines: &[&str]) -> Value {
         let [list, name, image, policy] = words[..] else {
             panic!("{line}")
         };
+        let mut container = json!({"name": name, "image": image, "imagePullPolicy": policy});
         let list = if list == "i" {
+            container["command"] = json!(["/check"]);
             "initContainers"
         } else {
             "containers"
         };
-        spec[list]
-            .as_array_mut()
-            .expect("a list")
-            .push(json!({"name": name, "image": image, "imagePullPolicy": policy}));
+        spec[list].as_array_mut().expect("a list").push(container);
     }
     review(
         ("", "Pod"),
@@ -743,7 +745,11 @@ fn what_passes_untouched() {
     assert!(untouched(
         &|request| request["kind"]["group"] = "example.com".into()
     ));
-    assert!(untouched(&|request| request["object"] = Value::Null));
+    assert!(untouched(&|request| {
+        request["operation"] = "DELETE".into();
+        request["object"] = Value::Null;
+    }));
+    assert!(!untouched(&|request| request["object"] = Value::Null));
     let mirror = |request: &mut Value| {
         request["object"]["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "x"});
     };
@@ -833,6 +839,7 @@ fn exempt_places_are_never_examined() {
 #[test]
 fn stuck_pods_are_found_in_audits() {
     let mut request = pod(&["i imagecheck-0 a:1 Always", "c a a:1 IfNotPresent"]);
+    request["userInfo"] = Value::Null;
     request["object"]["status"] = json!({"containerStatuses": [
         {"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
     ]});

@@ -1,0 +1,235 @@
+//! The Helm repository of `hack/helm-repository.sh`, read back by Rancher's rules. Nothing here is shared
+//! with the code that writes it.
+//!
+//! | who reads | what |
+//! | --- | --- |
+//! | Rancher's server | index.yaml, and the first archive of an entry; from it values.yaml, questions.yaml, README.md |
+//! | the list of policies | entries of the type `kubewarden-policy`, with the annotations of the newest version |
+//! | the form | the module, `mutating` and the rules of the ClusterAdmissionPolicy |
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Helm's index. An index without `apiVersion` is refused.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Index {
+    api_version: String,
+    entries: BTreeMap<String, Vec<ChartVersion>>,
+}
+
+/// A version of a chart: its metadata, and where its archive is.
+#[derive(Deserialize)]
+struct ChartVersion {
+    urls: Vec<String>,
+    digest: String,
+    created: String,
+    #[serde(flatten)]
+    metadata: Chart,
+}
+
+/// Chart.yaml. Helm refuses an annotation that is no text.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Chart {
+    name: String,
+    version: String,
+    description: String,
+    home: String,
+    keywords: Vec<String>,
+    annotations: BTreeMap<String, String>,
+}
+
+/// A policy as Rancher's UI would create it.
+#[derive(Debug, PartialEq)]
+struct Policy {
+    module: String,
+    mutating: bool,
+    rules: Value,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn yaml(path: &Path) -> Value {
+    yaml_serde::from_str(&text(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn output(command: &mut Command) -> String {
+    let output = command.output().expect("the program runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The Helm repository, and the unpacked chart of its first entry.
+struct Repository {
+    folder: PathBuf,
+    newest: ChartVersion,
+    /// The only folder of the archive.
+    chart: PathBuf,
+}
+
+/// Writes the repository into a folder of this test, and reads it as Rancher's server does.
+fn repository(test: &str) -> Repository {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the folder of an earlier run");
+    }
+    output(
+        Command::new(root().join("hack/helm-repository.sh"))
+            .arg(&folder)
+            .env("XTASK", env!("CARGO_BIN_EXE_xtask")),
+    );
+    let index: Index = yaml_serde::from_str(&text(&folder.join("index.yaml"))).expect("an index");
+    assert_eq!(index.api_version, "v1");
+    let (name, versions) = index.entries.into_iter().next().expect("a chart");
+    let newest = versions.into_iter().next().expect("a version");
+    assert_eq!(newest.metadata.name, name);
+
+    // The last part of the address is the file.
+    let (_, archive) = newest.urls[0].rsplit_once('/').expect("an address");
+    let unpacked = folder.join("unpacked");
+    fs::create_dir(&unpacked).expect("a folder");
+    output(
+        Command::new("tar")
+            .arg("-xzf")
+            .arg(folder.join(archive))
+            .arg("-C")
+            .arg(&unpacked),
+    );
+    let mut folders = fs::read_dir(&unpacked).expect("the archive");
+    let chart = folders.next().expect("a folder").expect("a folder").path();
+    assert!(folders.next().is_none(), "a chart has one folder");
+    Repository {
+        folder,
+        newest,
+        chart,
+    }
+}
+
+#[test]
+fn the_newest_version_of_the_index_is_the_archive() {
+    let Repository {
+        folder,
+        newest,
+        chart,
+    } = repository("archive");
+    let address = &newest.urls[0];
+    // Versions of Rancher resolve a relative address differently.
+    assert!(address.starts_with("https://"), "{address}");
+    let file = folder.join(address.rsplit_once('/').expect("an address").1);
+    let archive = fs::File::open(&file).expect("the archive");
+    let digest = output(Command::new("sha256sum").stdin(Stdio::from(archive)));
+    assert_eq!(digest.split(' ').next(), Some(&*newest.digest));
+    assert!(newest.created.ends_with('Z'), "{}", newest.created);
+
+    let inside: Chart = serde_json::from_value(yaml(&chart.join("Chart.yaml"))).expect("a chart");
+    assert_eq!(inside, newest.metadata);
+    assert_eq!(inside.version, env!("CARGO_PKG_VERSION"));
+    // The installation of the chart itself makes nothing.
+    assert!(!chart.join("templates").exists());
+}
+
+#[test]
+fn the_docs_name_the_address_of_the_index() {
+    let address = &repository("address").newest.urls[0];
+    let (folder, _) = address.rsplit_once('/').expect("an address");
+    let docs = text(&root().join("docs/rancher.md"));
+    assert!(docs.contains(&format!("\n{folder}\n")), "{folder}");
+}
+
+#[test]
+fn rancher_lists_the_chart_as_a_policy() {
+    let annotations = repository("list").newest.metadata.annotations;
+    let annotation = |key: &str| annotations.get(key).map(String::as_str);
+    assert_eq!(
+        annotation("catalog.cattle.io/type"),
+        Some("kubewarden-policy")
+    );
+    // Not among the apps.
+    assert_eq!(annotation("catalog.cattle.io/hidden"), Some("true"));
+    for column in ["kubewarden/displayName", "kubewarden/resources"] {
+        assert!(
+            annotation(column).is_some_and(|text| !text.is_empty()),
+            "{column}"
+        );
+    }
+}
+
+#[test]
+fn the_form_creates_the_policy_of_metadata_yml() {
+    let Repository { newest, chart, .. } = repository("policy");
+    let annotations = newest.metadata.annotations;
+    let annotation = |key: &str| annotations.get(key).unwrap_or_else(|| panic!("{key}"));
+    let values = yaml(&chart.join("values.yaml"));
+    let word = |pointer: &str| {
+        let value = values.pointer(pointer).and_then(Value::as_str);
+        value.unwrap_or_else(|| panic!("{pointer}")).to_owned()
+    };
+    let policy = |module| Policy {
+        module,
+        mutating: annotation("kubewarden/mutation") == "true",
+        rules: yaml_serde::from_str(annotation("kubewarden/rules")).expect("rules"),
+    };
+    let by_values = policy(format!(
+        "{}/{}:{}",
+        word("/global/cattle/systemDefaultRegistry"),
+        word("/module/repository"),
+        word("/module/tag"),
+    ));
+    // Earlier versions of the UI.
+    let by_annotations = policy(format!(
+        "{}/{}:{}",
+        annotation("kubewarden/registry"),
+        annotation("kubewarden/repository"),
+        annotation("kubewarden/tag"),
+    ));
+    assert_eq!(by_values, by_annotations);
+
+    let metadata = yaml(&root().join("metadata.yml"));
+    let of_metadata = |key: &str| metadata["annotations"][key].as_str().expect("text");
+    assert_eq!(
+        by_values,
+        Policy {
+            module: format!(
+                "{}:v{}",
+                of_metadata("io.kubewarden.policy.ociUrl"),
+                of_metadata("io.kubewarden.policy.version")
+            ),
+            mutating: metadata["mutating"] == json!(true),
+            rules: metadata["rules"].clone(),
+        }
+    );
+}
+
+#[test]
+fn the_archive_has_the_form_and_the_readme() {
+    let chart = repository("form").chart;
+    for (file, source) in [
+        ("questions.yaml", "questions-ui.yml"),
+        ("README.md", "README.md"),
+        ("LICENSE", "LICENSE"),
+    ] {
+        assert_eq!(
+            text(&chart.join(file)),
+            text(&root().join(source)),
+            "{file}"
+        );
+    }
+    let form = yaml(&chart.join("questions.yaml"));
+    assert!(
+        form["questions"]
+            .as_array()
+            .is_some_and(|all| all.len() > 20)
+    );
+}
