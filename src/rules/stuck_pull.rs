@@ -14,7 +14,7 @@ use crate::pod::field_path::FieldPath;
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// The reasons of a waiting container that concern its image, each with a way out.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -35,7 +35,7 @@ const REASONS: [(&str, &str); 7] = [
 ];
 
 /// Reports the containers that wait for an image. The status is
-/// [read](crate::request::Review::read_status) only in audits, and in the modes that change
+/// [read](crate::request::ExaminedObject::read_status) only in audits, and in the modes that change
 /// nothing.
 pub fn report(examination: &mut Examination<'_>) {
     let status = &examination.review.status;
@@ -235,22 +235,22 @@ impl FindingReason for WaitingContainer<'_> {
         RuleId::StuckPull
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
         let name = subject.name;
         let mut image: Sentence<'s> = subject.image.into();
         for other in &self.others {
             image.push(" or ");
-            image.push(ObjectText(other));
+            image.push(UntrustedText(other));
         }
         let waits = if let Some(container) = self.container {
-            let container = ObjectText(container);
+            let container = UntrustedText(container);
             sentence!(container, " waits for ", name, "'s image ", image)
         } else {
             sentence!(name, " waits for ", image)
         };
         let reason = match self.since {
-            Some(since) if room == Room::Full => {
-                sentence!(self.reason, " since ", ObjectText(since))
+            Some(since) if room == SentenceLength::Full => {
+                sentence!(self.reason, " since ", UntrustedText(since))
             }
             _ => self.reason.into(),
         };
@@ -265,7 +265,7 @@ impl FindingReason for WaitingContainer<'_> {
                 self.way_out
             );
         };
-        let check_name = ObjectText(check.name);
+        let check_name = UntrustedText(check.name);
         let way_out = match check.policy {
             PullPolicy::Always => sentence!("set ", name, " to IfNotPresent"),
             PullPolicy::IfNotPresent | PullPolicy::Never => {
@@ -273,7 +273,7 @@ impl FindingReason for WaitingContainer<'_> {
             }
         };
         match room {
-            Room::Full => sentence!(
+            SentenceLength::Full => sentence!(
                 waits,
                 " (",
                 reason,
@@ -284,7 +284,7 @@ impl FindingReason for WaitingContainer<'_> {
                 ": the registry no longer has it or can't be reached; ",
                 way_out
             ),
-            Room::Line => sentence!(
+            SentenceLength::Line => sentence!(
                 waits,
                 " (",
                 reason,
