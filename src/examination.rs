@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::added_check::AddedCheck;
+use self::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
 use self::examined_place::{ExaminedPlace, Role};
 use self::failed_lookup::FailedLookup;
 use self::finding::Finding;
@@ -50,6 +50,12 @@ pub struct Examination<'p> {
     pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub has_image_checks: bool,
+    /// The source of the checks that *missing-check* adds. None if it adds none in this object.
+    ///
+    /// A pod template gets no checks, because nobody would ever remove an added check again: once
+    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
+    /// because the API server refuses fields there that are usual on Linux.
+    pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
     /// The findings without a repair.
     pub findings: Vec<Finding<'p>>,
     /// The image checks to add.
@@ -116,9 +122,15 @@ impl<'p> Examination<'p> {
                 roles.is_carried_by_init_container(examined.place);
             has_image_checks |= examined.role == Role::ImageCheck;
         }
+        let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
+            && review.request_type == RequestType::PodCreate
+            && !review.pod.is_windows;
+        let added_check_source =
+            adds_checks.then(|| AddedCheckSource::in_pod(review, settings, &places));
         Self {
             review,
             settings,
+            added_check_source,
             places,
             invalid_images,
             has_image_checks,
@@ -147,15 +159,9 @@ impl<'p> Examination<'p> {
     }
 
     /// Whether *missing-check* adds the checks that are missing.
-    ///
-    /// A pod template gets no checks, because nobody would ever remove an added check again: once
-    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
-    /// because the API server refuses fields there that are usual on Linux.
     #[must_use]
-    pub fn adds_missing_checks(&self) -> bool {
-        self.settings.image_checks.coverage == MissingCheckAction::Fix
-            && self.review.request_type == RequestType::PodCreate
-            && !self.review.pod.is_windows
+    pub const fn adds_missing_checks(&self) -> bool {
+        matches!(self.added_check_source, Some(Ok(_)))
     }
 
     /// The answers that the first installation may have got. Empty unless this is the copy.

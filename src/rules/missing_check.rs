@@ -40,23 +40,20 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     if uncovered.is_empty() {
         return;
     }
-    let way_out = if examination.adds_missing_checks() {
-        let (review, settings) = (examination.review, examination.settings);
-        match AddedCheckSource::in_pod(review, settings, &examination.places) {
-            Ok(source) => {
-                if let Some(checks) = checks_to_add(examination, &uncovered, source) {
-                    examination.added_checks = checks;
-                    return;
-                }
-                WayOut::AdditionsAreTooLarge
+    let way_out = match examination.added_check_source {
+        Some(Ok(source)) => {
+            if let Some(checks) = checks_to_add(examination, &uncovered, source) {
+                examination.added_checks = checks;
+                return;
             }
-            Err(NoCheckSource::NothingToCopy) => WayOut::SetTemplate,
-            Err(NoCheckSource::PodHasResources) => WayOut::NoneBesidePodResources,
+            WayOut::AdditionsAreTooLarge
         }
-    } else if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows {
-        WayOut::NoneOnWindows
-    } else {
-        WayOut::AddOne
+        Some(Err(NoCheckSource::NothingToCopy)) => WayOut::SetTemplate,
+        Some(Err(NoCheckSource::PodHasResources)) => WayOut::NoneBesidePodResources,
+        None if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows => {
+            WayOut::NoneOnWindows
+        }
+        None => WayOut::AddOne,
     };
     let is_advice =
         coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge;
