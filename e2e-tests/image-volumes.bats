@@ -255,7 +255,7 @@ ROWS
 @test "under InitContainer, a Pod gets a check volume if it has one, and no check that can be copied" {
   pod 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
-  repaired 'init imagecheck-1 x:1, init imagecheck-2 b:1 IfNotPresent, app a app:1, app b b:1, volume imagecheck-0 app:1'
+  repaired 'init imagecheck-1 x:1, init imagecheck-0 b:1 IfNotPresent, app a app:1, app b b:1, volume imagecheck-0 app:1'
   edit 'del(.object.spec.initContainers[0].command)'
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   repaired 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-2 b:1 IfNotPresent'

@@ -226,7 +226,7 @@ ROWS
   consult "$(with "$reject" "$alone")"
   code 400
   # An audit of the same Pod tells of both.
-  edit 'del(.userInfo)'
+  edit '.userInfo = {}'
   consult "$(with "$reject" "$alone,\"mode\":\"Reject\"")"
   code 422
   pod "app a $GONE/app:1 Always"

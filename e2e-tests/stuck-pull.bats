@@ -13,7 +13,7 @@ waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, s
 # waits LIST NAME REASON: makes the request an audit, and gives its Pod such a status. Audits name no
 # user.
 waits() {
-  edit 'del(.userInfo) | .object.status = {conditions: [
+  edit '.userInfo = {} | .object.status = {conditions: [
         {type: "Initialized", status: "False", lastTransitionTime: "2026-01-02T03:04:05Z"},
         {type: "ContainersReady", status: "False", lastTransitionTime: "2026-05-06T07:08:09Z"}]}
     | .object.status[$list] = ['"$waiting"']' --arg list "$1" --arg name "$2" --arg reason "$3"
@@ -110,7 +110,7 @@ ROWS
   [[ $findings == *stuck-pull* ]] || fail "not found"
   for status in null '[]' '"x"' '{}' '{"containerStatuses":{}}' '{"containerStatuses":[null,5,{"name":"a"},{"name":"a","state":null},{"name":"b","state":{"waiting":{"reason":"ErrImagePull"}}}]}'; do
     row=$status
-    pod 'app a app:1 IfNotPresent' 'del(.userInfo) | .object.status = $status' --argjson status "$status"
+    pod 'app a app:1 IfNotPresent' '.userInfo = {} | .object.status = $status' --argjson status "$status"
     evaluate '{"mode":"Reject"}'
     untouched
   done
@@ -133,8 +133,6 @@ ROWS
     done
   done <<'ROWS'
 found|.
-found|.userInfo = null
-found|.userInfo = {}
 found|.userInfo = {groups: ["system:authenticated"]}
 unread|.userInfo = {username: "admin"}
 unread|.userInfo = {username: "system:serviceaccount:kubewarden:audit-scanner", groups: []}
