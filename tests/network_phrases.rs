@@ -77,7 +77,9 @@ fn string_literals(source: &str) -> Vec<String> {
                 }
             }
             '\'' if at(index + 2) == '\'' => index += 2,
-            'r' if matches!(at(index + 1), '"' | '#') && !at(index.wrapping_sub(1)).is_alphanumeric() => {
+            'r' if matches!(at(index + 1), '"' | '#')
+                && !at(index.wrapping_sub(1)).is_alphanumeric() =>
+            {
                 let hashes = chars[index + 1..].iter().take_while(|c| **c == '#').count();
                 if at(index + 1 + hashes) == '"' {
                     let end: String = format!("\"{}", "#".repeat(hashes));
@@ -151,7 +153,9 @@ fn no_words_of_this_policy_are_such_a_phrase_or_a_part_of_one() {
             assert_eq!(phrase_in(&literal), None, "{name}: {literal}");
             // A placeholder of `format!` ends a part.
             for part in literal.to_lowercase().split(['{', '}']) {
-                let phrase = PHRASES.iter().find(|phrase| is_start_or_end_of(part, phrase));
+                let phrase = PHRASES
+                    .iter()
+                    .find(|phrase| is_start_or_end_of(part, phrase));
                 assert_eq!(phrase, None, "{name}: {literal}");
             }
         }
@@ -176,7 +180,8 @@ fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
             "containers": [container(phrase, "a:1", "Always"), container("b", phrase, "Always")],
         });
         // As values of a status, which a waiting container tells.
-        let mut stuck = pod_create(&json!({"containers": [container(phrase, "a:1", "IfNotPresent")]}));
+        let mut stuck =
+            pod_create(&json!({"containers": [container(phrase, "a:1", "IfNotPresent")]}));
         stuck["object"]["status"] = json!({
             "conditions": [{"type": "ContainersReady", "lastTransitionTime": phrase}],
             "containerStatuses": [{"name": phrase, "state": {"waiting": {
