@@ -40,7 +40,9 @@ ROWS
 }
 
 # With skip-image-check-containers the controller makes the Pod of the first row for every step.
-@test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent" {
+# Only the checks of these Pods ask for cpu and memory. The first one stays, or the Pod would become
+# BestEffort.
+@test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent, apart from the only requests" {
   settings=$(settings_of agent-stack-k8s-volumes)
   while fields name others apps volumes mounted; do
     review "agent-stack-0.47-$name-pod-create"
@@ -50,8 +52,8 @@ ROWS
       --arg mounted "$mounted"
   done <<'ROWS'
     image-step  | | app container-0 my-app:v1.2.3 IfNotPresent | volume imagecheck-0 my-app:v1.2.3 IfNotPresent | imagecheck-0
-    weak-checks | sidecar sidecar-0 postgres:16 IfNotPresent | app container-0 my-app:v1.2.3 IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-0 redis:7 Always, volume imagecheck-1 my-app:v1.2.3 Always | imagecheck-0 imagecheck-1
-    patched     | | app container-0 my-app:v1.2.4-fix IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-2 my-app:v1.2.4-fix IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 redis:7 Always | imagecheck-0 imagecheck-1 imagecheck-2
+    weak-checks | init imagecheck-0 redis:7 Always, sidecar sidecar-0 postgres:16 IfNotPresent | app container-0 my-app:v1.2.3 IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-1 my-app:v1.2.3 Always | imagecheck-1
+    patched     | init imagecheck-0 my-app:v1.2.3 Always | app container-0 my-app:v1.2.4-fix IfNotPresent, app container-1 redis:7 IfNotPresent | volume imagecheck-2 my-app:v1.2.4-fix IfNotPresent, volume imagecheck-1 redis:7 Always | imagecheck-1 imagecheck-2
 ROWS
 }
 
@@ -146,25 +148,26 @@ inject() {
 
 @test "every-pod-volumes*.yaml: after a mesh has added its containers, the copy accepts and a second Fix adds nothing" {
   for example in every-pod-volumes every-pod-volumes-istio; do
-    settings=$(settings_of "$example" | jq -c '.mode = "Fix" | del(.registry.maxLookups)')
+    in_fix=$(settings_of "$example" | jq -c '.mode = "Fix" | del(.registry.maxLookups)')
     for mesh in istio istio-native linkerd linkerd-native; do
       while IFS= read -r before; do
         row="$example, $mesh, $before"
         pod "$before"
-        evaluate "$settings"
+        evaluate "$in_fix"
         [[ -n $patch ]] || fail "no check was added"
         cp "$request.second" "$request"
         inject "$mesh"
-        evaluate "$settings"
+        evaluate "$in_fix"
         untouched
-        evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$settings")"
+        evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
         untouched
         # The mesh comes first: its init container carries the checks.
         pod "$before"
         inject "$mesh"
-        evaluate "$settings"
+        evaluate "$in_fix"
         [[ -n $patch ]] || fail "no check was added"
-        same 'rules' missing-check "$(jq -r '[.[].rule] | unique | join(" ")' <<<"$changes")"
+        jq -e 'any(.rule == "missing-check") and all(.rule == "missing-check" or .rule == "pull-once")' <<<"$changes" >/dev/null ||
+          fail "other changes"
       done <<'ROWS'
 app web web:1 IfNotPresent
 app web web:1 Always, app db db:1 IfNotPresent

@@ -19,8 +19,14 @@ mounted() {
     --arg container "$1" --argjson volumes "$2"
 }
 
-@test "captured: agent-stack's checks become volumes on copy-agent" {
+@test "captured: agent-stack's checks become volumes on copy-agent, except one that has the Pod's only requests" {
+  # Without imagecheck-0 the Pod would be BestEffort.
   review agent-stack-pod-create
+  evaluate "$replace"
+  repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
+  mounted copy-agent '["imagecheck-1"]'
+  # The agent asks for resources of its own, so no check needs to stay.
+  edit '(.object.spec.containers[] | select(.name == "agent")).resources.requests.cpu = "100m"'
   evaluate "$replace"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
   mounted copy-agent '["imagecheck-0","imagecheck-1"]'

@@ -22,6 +22,8 @@ pub(crate) struct Budgets {
     pub(crate) module_bytes: u64,
     /// The largest peak of the linear memory: this number of bytes for each byte of the request, ...
     memory_per_request_byte: u64,
+    /// ... this number of bytes for each byte that is added to the object, ...
+    memory_per_added_byte: u64,
     /// ... and this number of bytes in addition.
     memory_bytes: u64,
     /// The largest growth of a container's cost between a small and a large Pod, in per cent.
@@ -62,7 +64,9 @@ impl Budgets {
             if let Some(instructions) = scenario.budget.instructions {
                 limit(&title, exact.instructions, instructions, "instructions");
             }
-            let memory = self.memory_per_request_byte * exact.request_bytes + self.memory_bytes;
+            let memory = self.memory_per_request_byte * exact.request_bytes
+                + self.memory_per_added_byte * exact.added_bytes
+                + self.memory_bytes;
             limit(&title, exact.memory_bytes, memory, "bytes of memory");
         }
         for (answer, [small, large]) in growths(counted) {
@@ -115,7 +119,8 @@ mod tests {
         Budgets {
             module_bytes: 1000,
             memory_per_request_byte: 8,
-            memory_bytes: 100,
+            memory_per_added_byte: 5,
+            memory_bytes: 90,
             growth_percent: 10,
             hostile: HostileBudget::default(),
             scenarios: Vec::new(),
@@ -138,6 +143,7 @@ mod tests {
         };
         let exact = RequestCost {
             request_bytes: 10,
+            added_bytes: 2,
             instructions,
             memory_bytes: memory,
         };

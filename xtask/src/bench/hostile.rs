@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 
 use crate::host::capabilities::{Capabilities, nothing_granted};
 
-use super::request_cost::{MeteredPolicy, RequestCost};
+use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
+
+/// The largest size that is added to an object, beside the object's own size: 1 MiB of checks and the
+/// record. Longer pull policies and moved mounts are smaller than the object.
+const ADDED_BYTES_MAX: u64 = 1024 * 1024 + 20 * 1024;
 
 /// The largest cost of a hostile request. Its bytes are those of the request and of a registry's answer.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -21,6 +25,8 @@ pub(crate) struct HostileBudget {
     instructions: u64,
     /// The peak of the linear memory: this number of bytes for each byte, ...
     memory_per_byte: u64,
+    /// ... this number of bytes for each byte that is added to the object, ...
+    memory_per_added_byte: u64,
     /// ... and this number of bytes in addition.
     memory_bytes: u64,
     /// The instructions for each comparison of an image with a pattern.
@@ -61,7 +67,9 @@ impl HostileBudget {
                 let bytes = cost.request_bytes;
                 let instructions =
                     self.instructions_per_byte * bytes + self.instructions + matching;
-                let memory = self.memory_per_byte * bytes + self.memory_bytes;
+                let memory = self.memory_per_byte * bytes
+                    + self.memory_per_added_byte * cost.added_bytes
+                    + self.memory_bytes;
                 for (is, most, unit) in [
                     (cost.instructions, instructions, "instructions"),
                     (cost.memory_bytes, memory, "bytes of memory"),
@@ -114,6 +122,12 @@ pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
                 serde_json::from_slice(&answer).context("the answer can't be read")?;
             ensure!(answer["accepted"].is_boolean(), "the answer is {answer}");
             exact.request_bytes += u64::try_from(answer_bytes)?;
+            exact.added_bytes = added_bytes(&answer, object.len())?;
+            ensure!(
+                exact.added_bytes <= ADDED_BYTES_MAX + u64::try_from(object.len())?,
+                "{} bytes were added to the object",
+                exact.added_bytes
+            );
             Ok(exact)
         };
         let cost = |size| cost(size).with_context(|| format!("in the hostile request: {name}"));
@@ -179,6 +193,18 @@ fn fixing() -> Value {
     json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}})
 }
 
+/// A Pod with so many images without a check, and a check whose arguments have so many bytes.
+fn images_and_a_large_check(images: usize, argument_bytes: usize) -> HostileRequest {
+    let rest = format!(
+        r#","initContainers":[{{"name":"imagecheck-0","image":"a:1","command":["/bin/true"],"args":["{}"]}}]"#,
+        "x".repeat(argument_bytes)
+    );
+    HostileRequest::create(
+        pod(&list(images, container), &rest),
+        json!({"imageChecks": {"coverage": "Fix"}}),
+    )
+}
+
 /// The name of each request, its size, and the function that makes it in a given size.
 const REQUESTS: &[(&str, usize, fn(usize) -> HostileRequest)] = &[
     (
@@ -221,6 +247,21 @@ const REQUESTS: &[(&str, usize, fn(usize) -> HostileRequest)] = &[
         );
         let checks = json!({"as": "ImageVolume", "replaceExisting": true});
         HostileRequest::create(object, json!({"imageChecks": checks}))
+    }),
+    // The additions are larger than 1 MiB, so nothing is added. Before there was such a limit, the first
+    // request became an answer of 268 MB, and the second one a trap.
+    (
+        "a check of 100 KB, and 2,000 images without one",
+        2_000,
+        |size| images_and_a_large_check(size, 50 * size),
+    ),
+    (
+        "a check of 1.2 MB, and 2,000 images without one",
+        2_000,
+        |size| images_and_a_large_check(size, 600 * size),
+    ),
+    ("checks of nearly 1 MiB that are added", 8_000, |size| {
+        images_and_a_large_check(size, 1)
     }),
     ("image volumes, all mounted", 20_000, |size| {
         let volumes = list(size, |number| {
@@ -363,6 +404,7 @@ mod tests {
     fn hostile(small: [u64; 3], large: [u64; 3]) -> HostileCost {
         let exact = |[request_bytes, instructions, memory_bytes]: [u64; 3]| RequestCost {
             request_bytes,
+            added_bytes: 2,
             instructions,
             memory_bytes,
         };
@@ -380,7 +422,8 @@ mod tests {
             instructions_per_byte: 100,
             instructions: 1_000,
             memory_per_byte: 8,
-            memory_bytes: 100,
+            memory_per_added_byte: 5,
+            memory_bytes: 90,
             instructions_per_match: 1,
             growth_percent: 20,
         };

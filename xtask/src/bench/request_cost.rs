@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmtime::{Instance, InstancePre, Linker, Store};
 
@@ -21,10 +22,21 @@ const FUEL: u64 = 1 << 60;
 pub(crate) struct RequestCost {
     /// The size of the payload.
     pub(crate) request_bytes: u64,
+    /// The number of bytes by which the changed object is larger than the object of the request.
+    pub(crate) added_bytes: u64,
     /// The instructions that the guest executed, its start-up included. In wasmtime's fuel.
     pub(crate) instructions: u64,
     /// The size of the linear memory after the call. It never shrinks, so this is its peak.
     pub(crate) memory_bytes: u64,
+}
+
+/// The number of bytes by which the changed object of an answer is larger than the object of its request.
+pub(crate) fn added_bytes(answer: &Value, object_bytes: usize) -> Result<u64> {
+    let changed = answer
+        .get("mutated_object")
+        .filter(|object| !object.is_null());
+    let changed_bytes = changed.map_or(0, |object| object.to_string().len());
+    Ok(u64::try_from(changed_bytes.saturating_sub(object_bytes))?)
 }
 
 /// A module that counts the cost of its calls.
@@ -121,6 +133,7 @@ impl WebAssemblyEngineProvider for CountingInstance {
             .context("the module has no memory")?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = RequestCost {
             request_bytes: 0,
+            added_bytes: 0,
             instructions: FUEL - store.get_fuel()?,
             memory_bytes: u64::try_from(memory.data_size(&*store))?,
         };

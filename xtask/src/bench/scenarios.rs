@@ -15,7 +15,7 @@ use crate::host::request::{AdmissionRequest, parse_review};
 use crate::host::response::ValidationResponse;
 use crate::host::settings::Settings;
 
-use super::request_cost::{MeteredPolicy, RequestCost};
+use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 
 /// An entry of the file.
 #[derive(Debug, Clone, Deserialize)]
@@ -150,8 +150,12 @@ impl Scenario {
     /// # Errors
     /// When the answer is not the expected one.
     pub(crate) fn cost(&self, policy: &MeteredPolicy) -> Result<RequestCost> {
-        let (answer, cost) = policy.cost(&self.payload()?, &nothing_granted())?;
+        let payload = self.payload()?;
+        let (answer, mut cost) = policy.cost(&payload, &nothing_granted())?;
         self.check(&answer)?;
+        let request: Value = serde_json::from_slice(&payload)?;
+        let object_bytes = request["request"]["object"].to_string().len();
+        cost.added_bytes = added_bytes(&serde_json::from_slice(&answer)?, object_bytes)?;
         Ok(cost)
     }
 
