@@ -8,6 +8,16 @@ use std::borrow::Cow;
 
 use crate::pull_policy::PullPolicy;
 
+/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
+#[macro_export]
+macro_rules! sentence {
+    ($($part:expr),+ $(,)?) => {{
+        let mut sentence = $crate::sentence::Sentence::default();
+        $(sentence.push($part);)+
+        sentence
+    }};
+}
+
 /// The marker of the part of a text that was left out.
 const ELLIPSIS: &str = "...";
 /// The longest text of an object in a rejection, in characters. A valid image is about as long.
@@ -98,8 +108,14 @@ pub struct Sentence<'t>(Vec<SentencePart<'t>>);
 
 impl<'t> Sentence<'t> {
     /// Adds a part at the end.
-    pub fn push(&mut self, part: impl Into<Self>) {
-        self.0.extend(part.into().0);
+    pub fn push(&mut self, part: impl SentencePiece<'t>) {
+        part.add_to(self);
+    }
+
+    // One function that is called, and not inlined: there are two hundred calls.
+    #[inline(never)]
+    fn add(&mut self, part: SentencePart<'t>) {
+        self.0.push(part);
     }
 
     /// A digest that a registry gave and that was checked to be one. It is never cut.
@@ -129,38 +145,53 @@ impl<'t> Sentence<'t> {
     }
 }
 
+/// A value that can be a part of a sentence.
+pub trait SentencePiece<'t> {
+    /// Adds the value at the end of a sentence.
+    fn add_to(self, sentence: &mut Sentence<'t>);
+}
+
+impl<'t> SentencePiece<'t> for &'static str {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Words(self));
+    }
+}
+
+impl<'t> SentencePiece<'t> for PullPolicy {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        self.as_str().add_to(sentence);
+    }
+}
+
+impl<'t> SentencePiece<'t> for UntrustedText<'t> {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Text(self));
+    }
+}
+
+impl<'t> SentencePiece<'t> for &'t UntrustedTexts {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Texts(&self.0));
+    }
+}
+
+impl<'t> SentencePiece<'t> for Sentence<'t> {
+    #[inline(never)]
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.0.extend(self.0);
+    }
+}
+
 impl From<&'static str> for Sentence<'_> {
     fn from(words: &'static str) -> Self {
-        Self(vec![SentencePart::Words(words)])
+        sentence!(words)
     }
 }
 
 impl<'t> From<UntrustedText<'t>> for Sentence<'t> {
     fn from(text: UntrustedText<'t>) -> Self {
-        Self(vec![SentencePart::Text(text)])
+        sentence!(text)
     }
-}
-
-impl<'t> From<&'t UntrustedTexts> for Sentence<'t> {
-    fn from(texts: &'t UntrustedTexts) -> Self {
-        Self(vec![SentencePart::Texts(&texts.0)])
-    }
-}
-
-impl From<PullPolicy> for Sentence<'_> {
-    fn from(policy: PullPolicy) -> Self {
-        policy.as_str().into()
-    }
-}
-
-/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
-#[macro_export]
-macro_rules! sentence {
-    ($($part:expr),+ $(,)?) => {{
-        let mut sentence = $crate::sentence::Sentence::default();
-        $(sentence.push($part);)+
-        sentence
-    }};
 }
 
 /// How much room a sentence has. Some sentences say less where room is short.

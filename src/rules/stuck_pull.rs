@@ -134,14 +134,13 @@ fn names_image(message: &str, image: &str) -> bool {
     let Ok(reference) = Reference::parse(image) else {
         return has(image);
     };
-    let repository = reference.repository();
-    let digest = reference.digest();
-    let with_digest = digest.map(|digest| format!("{repository}@{digest}"));
-    let with_tag = reference.repository_and_tag();
-    let with_both = digest
-        .zip(with_tag.as_deref())
-        .map(|(digest, image)| format!("{image}@{digest}"));
-    let in_full = [with_digest, with_tag, with_both];
+    let in_full = match (reference.digest(), reference.repository_and_tag()) {
+        (None, image) => [image, None],
+        (Some(digest), image) => [
+            Some(format!("{}@{digest}", reference.repository())),
+            image.map(|image| format!("{image}@{digest}")),
+        ],
+    };
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
