@@ -95,7 +95,6 @@ ROWS
     */*                          | a b c d e f nginx h i j
     */b                          | b
     *y/*                         | nginx
-    evil*/b                      | b
 ROWS
 }
 

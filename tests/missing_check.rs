@@ -5,6 +5,13 @@ mod common;
 use common::{container, pod_create, settings_problems, validate};
 use serde_json::{Value, json};
 
+/// A check that can be copied: it has a command.
+fn check(name: &str, image: &str) -> Value {
+    let mut check = container(name, image, "Always");
+    check["command"] = json!(["/bin/true"]);
+    check
+}
+
 /// This policy would not recognise its own check, and would add another one in each run.
 #[test]
 fn exempt_containers_that_match_every_added_check_are_a_settings_error() {
@@ -23,8 +30,8 @@ fn exempt_containers_that_match_every_added_check_are_a_settings_error() {
 fn added_checks_take_the_lowest_free_numbers() {
     let spec = json!({
         "initContainers": [
-            container("imagecheck-0", "a:0", "Always"),
-            container("imagecheck-2", "a:2", "Always"),
+            check("imagecheck-0", "a:0"),
+            check("imagecheck-2", "a:2"),
         ],
         "containers": (3..6).map(|number| container(&format!("c{number}"), &format!("a:{number}"), "Always")).collect::<Vec<_>>(),
     });
@@ -54,7 +61,7 @@ fn added_checks_take_the_lowest_free_numbers() {
 #[test]
 fn an_added_check_never_takes_the_name_of_a_container() {
     let spec = json!({
-        "initContainers": [container("imagecheck-0", "a:0", "Always")],
+        "initContainers": [check("imagecheck-0", "a:0")],
         "containers": [
             container("imagecheck-1", "a:1", "Always"),
             container("imagecheck-3", "a:2", "Always"),
@@ -83,5 +90,48 @@ fn a_windows_pod_gets_a_warning_and_no_check() {
             ["a pulls a:1 but no image check pulls it first: none is added on Windows"],
             "{mode}"
         );
+    }
+}
+
+/// The size of the additions is worked out before they are written. A copied field counts with the size
+/// that it has in the request, escapes and white space included.
+#[test]
+fn at_most_a_mebibyte_is_added() {
+    for (images, argument, accepted) in [
+        (100, "x".repeat(10_000), true),
+        (110, "x".repeat(10_000), false),
+        (100, "\"".repeat(5_000), true),
+        (100, "\"".repeat(5_500), false),
+        (1, "x".repeat(1_048_000), true),
+        (1, "x".repeat(1_048_576), false),
+    ] {
+        let mut first = check("imagecheck-0", "a:1");
+        first["args"] = json!([argument]);
+        let containers: Vec<Value> = (0..images)
+            .map(|number| container(&format!("c{number}"), &format!("c{number}:1"), "Always"))
+            .collect();
+        let request = pod_create(&json!({"initContainers": [first], "containers": containers}));
+        let settings = json!({"imageChecks": {"coverage": "Fix"}, "recordChanges": false});
+        let answer = validate(&request, &settings);
+        let bytes = argument.len();
+        assert_eq!(
+            answer.accepted(),
+            accepted,
+            "{images} images, {bytes} bytes"
+        );
+        let before = request["object"].to_string().len();
+        let after = answer
+            .mutated()
+            .map_or(before, |object| object.to_string().len());
+        // The changed pull policies are six bytes longer each.
+        assert!(
+            after - before <= 1024 * 1024 + 6 * images,
+            "{images} images, {bytes} bytes"
+        );
+        if !accepted {
+            assert!(answer.mutated().is_none());
+            assert_eq!(answer.audited("findings").len(), images);
+            assert_eq!(answer.0["code"], 422);
+        }
     }
 }

@@ -167,3 +167,27 @@ fn a_check_has_passed_if_its_image_was_pulled() {
         }
     }
 }
+
+/// An audit names no user, in one of these forms. A person can paste a status into a new Pod.
+#[test]
+fn a_status_is_read_only_in_a_request_without_a_user() {
+    for (user, is_read) in [
+        (json!({}), true),
+        (Value::Null, true),
+        (json!({"groups": ["system:authenticated"]}), true),
+        (json!({"username": null}), true),
+        (json!({"username": "admin"}), false),
+    ] {
+        let mut request = captured("audit-pod-stuck-after-check");
+        request["userInfo"] = user.clone();
+        let answer = validate(&request, &json!({"mode": "Reject"}));
+        assert_eq!(answer.message().contains(" waits for "), is_read, "{user}");
+    }
+    let mut request = captured("audit-pod-stuck-after-check");
+    request
+        .as_object_mut()
+        .expect("a request")
+        .remove("userInfo");
+    let answer = validate(&request, &json!({"mode": "Reject"}));
+    assert!(answer.message().contains(" waits for "));
+}
