@@ -5,8 +5,8 @@
 mod changed_object;
 mod changes_record;
 mod field_changes;
-mod field_order;
 mod findings_annotation;
+mod sort_by_field;
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use wapc_guest::CallResult;
 
 use self::changes_record::ChangesRecord;
 use self::field_changes::field_changes;
-use self::field_order::sort_by_field;
 use self::findings_annotation::FindingWithPath;
+use self::sort_by_field::sort_by_field;
 use crate::effective_mode::EffectiveMode;
-use crate::examination::failed_lookup::{FailedLookup, FailedLookupAction};
-use crate::examination::finding::{FindingEffect, RuleId};
+use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup};
+use crate::examination::finding::{Repairability, RuleId};
 use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
-use crate::request::{RequestType, Review};
-use crate::sentence::{Room, Sentence, line};
+use crate::request::{ExaminedObject, RequestType};
+use crate::sentence::{Sentence, SentenceLength, line};
 use crate::settings::{MissingCheckAction, Mode};
 
 /// The longest warning, in characters. The Kubernetes API asks webhooks for at most 120.
@@ -110,7 +110,7 @@ pub fn reject(message: String, code: StatusCode) -> CallResult {
     reject_request(Some(message), Some(code.number()), None, None)
 }
 
-fn reject_not_editable(review: &Review<'_>) -> CallResult {
+fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
     let code = StatusCode::of_object_fault(review.request_type);
     reject(NOT_EDITABLE.to_owned(), code)
 }
@@ -119,7 +119,7 @@ fn reject_not_editable(review: &Review<'_>) -> CallResult {
 ///
 /// # Errors
 /// Never: serde writes the answer.
-pub fn accept_restored(review: &Review<'_>) -> CallResult {
+pub fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
     let accepted = ValidateAnswer {
         accepted: true,
         ..ValidateAnswer::default()
@@ -248,7 +248,7 @@ fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String
     };
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| finding.sentence(Room::Full).in_full())
+        .map(|finding| finding.sentence(SentenceLength::Full).in_full())
         .collect();
     match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
@@ -279,21 +279,21 @@ fn warnings(
     mode: EffectiveMode,
     is_rejected: bool,
 ) -> Vec<String> {
-    type Line<'l> = Box<dyn Fn(Room) -> Option<Sentence<'l>> + 'l>;
+    type Line<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
     let is_repaired = mode == EffectiveMode::Fix && !is_rejected;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for finding in findings {
         if is_wanted_in_pods(outcome, finding.finding.reason.rule()) {
             continue;
         }
-        if finding.finding.effect == FindingEffect::Advice || mode == EffectiveMode::Warn {
+        if finding.finding.effect == Repairability::Advice || mode == EffectiveMode::Warn {
             lines.push(Box::new(|room| Some(finding.sentence(room))));
         } else if is_repaired {
             lines.push(Box::new(|_| finding.repair_warning()));
         }
     }
     for (image, lookup) in &outcome.failed_lookups {
-        if lookup.action != FailedLookupAction::Reject {
+        if lookup.action != AppliedLookupAction::Reject {
             lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
         }
     }
@@ -301,7 +301,7 @@ fn warnings(
     let mut hidden: usize = 0;
     for say in lines {
         if warnings.len() > WARNINGS_MAX {
-            hidden = hidden.saturating_add(usize::from(say(Room::Full).is_some()));
+            hidden = hidden.saturating_add(usize::from(say(SentenceLength::Full).is_some()));
         } else {
             warnings.extend(line(WARNING_MAX, say));
         }

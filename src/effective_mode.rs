@@ -1,7 +1,7 @@
 //! The mode of one request: `mode` of the settings, or what `templates` makes of it.
 
-use crate::examination::finding::{Finding, FindingEffect};
-use crate::request::Review;
+use crate::examination::finding::{Finding, Repairability};
+use crate::request::ExaminedObject;
 use crate::settings::{Mode, PodTemplateAction, Settings};
 
 /// The mode of one request. It decides what happens to the findings.
@@ -18,7 +18,7 @@ pub enum EffectiveMode {
 impl EffectiveMode {
     /// The mode for an object. None if `templates: Off` leaves its pod template alone.
     #[must_use]
-    pub fn of(review: &Review<'_>, settings: &Settings) -> Option<Self> {
+    pub fn of(review: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
         match (review.request_type.is_template(), settings.templates) {
             (true, PodTemplateAction::Off) => return None,
             (true, PodTemplateAction::Warn) => return Some(Self::Warn),
@@ -35,9 +35,9 @@ impl EffectiveMode {
     #[must_use]
     pub fn rejects(self, finding: &Finding<'_>) -> bool {
         match finding.effect {
-            FindingEffect::Advice => false,
-            FindingEffect::Repairable => self == Self::Reject,
-            FindingEffect::Unrepairable => self != Self::Warn,
+            Repairability::Advice => false,
+            Repairability::Repairable => self == Self::Reject,
+            Repairability::Unrepairable => self != Self::Warn,
         }
     }
 }

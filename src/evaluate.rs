@@ -8,7 +8,7 @@ use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
 use crate::json::ReadError;
 use crate::lookup::Registries;
-use crate::request::{RequestScope, Review, ValidatePayload};
+use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
 use crate::rules;
 use crate::settings::{
     AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, PodTemplateAction, Settings,
@@ -29,7 +29,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
         Ok(payload) => (payload.scope, payload.settings),
         Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
     };
-    if matches!(scope, RequestScope::Untouched) {
+    if matches!(scope, RequestHandling::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
@@ -37,21 +37,21 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
         Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
     };
     match scope {
-        RequestScope::Untouched => accept_request(),
-        RequestScope::Malformed(request_type, _)
+        RequestHandling::Untouched => accept_request(),
+        RequestHandling::Malformed(request_type, _)
             if request_type.is_template() && settings.templates == PodTemplateAction::Off =>
         {
             accept_request()
         }
-        RequestScope::Malformed(request_type, reason) => {
+        RequestHandling::Malformed(request_type, reason) => {
             reject(reason, StatusCode::of_object_fault(request_type))
         }
-        RequestScope::Examined(review) => examine(*review, &settings, registries),
+        RequestHandling::Examined(review) => examine(*review, &settings, registries),
     }
 }
 
 fn examine(
-    mut review: Review<'_>,
+    mut review: ExaminedObject<'_>,
     settings: &Settings,
     registries: &mut dyn Registries,
 ) -> CallResult {
@@ -73,7 +73,7 @@ fn examine(
 }
 
 /// Reads the parts of the object that only some settings or some Pods need.
-fn read_the_rest(review: &mut Review<'_>, settings: &Settings) -> Result<(), ReadError> {
+fn read_the_rest(review: &mut ExaminedObject<'_>, settings: &Settings) -> Result<(), ReadError> {
     let checks = &settings.image_checks;
     let makes_volumes = checks.made_of == AddedCheckKind::ImageVolume;
     if review.pod.has_image_volumes() || makes_volumes {

@@ -2,34 +2,34 @@
 //!
 //! The modules below this one hold the types that several rules need. They don't know the rules.
 
-pub mod check_source;
-pub mod check_volume;
+pub mod added_check;
+pub mod check_volume_mounts;
 pub mod configured_default;
 pub mod examined_place;
 pub mod failed_lookup;
 pub mod finding;
 pub mod image_groups;
-pub mod possible_answers;
+pub mod known_digest;
+pub mod possible_lookup_answers;
 pub mod pull_policy_limits;
 pub mod roles;
-pub mod tag_resolution;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::check_source::AddedCheck;
+use self::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
 use self::examined_place::{ExaminedPlace, Role};
 use self::failed_lookup::FailedLookup;
 use self::finding::Finding;
 use self::image_groups::ImageGroups;
-use self::possible_answers::{PossibleAnswers, may_be_left_by_use_cached};
+use self::known_digest::KnownDigest;
+use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
 use self::roles::PodRoles;
-use self::tag_resolution::TagResolution;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
 use crate::pod::ContainerOrVolume;
-use crate::request::{RequestType, Review};
+use crate::request::{ExaminedObject, RequestType};
 use crate::settings::{LookupMode, MissingCheckAction, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -40,7 +40,7 @@ use crate::settings::{LookupMode, MissingCheckAction, Settings};
 #[derive(Clone, Debug)]
 pub struct Examination<'p> {
     /// The object that came in.
-    pub review: &'p Review<'p>,
+    pub review: &'p ExaminedObject<'p>,
     /// The settings.
     pub settings: &'p Settings,
     /// The places that the rules examine, in the order of the Pod. Exempt places are not among
@@ -50,6 +50,12 @@ pub struct Examination<'p> {
     pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub has_image_checks: bool,
+    /// The source of the checks that *missing-check* adds. None if it adds none in this object.
+    ///
+    /// A pod template gets no checks, because nobody would ever remove an added check again: once
+    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
+    /// because the API server refuses fields there that are usual on Linux.
+    pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
     /// The findings without a repair.
     pub findings: Vec<Finding<'p>>,
     /// The image checks to add.
@@ -57,7 +63,7 @@ pub struct Examination<'p> {
     /// The image checks that become image volumes.
     pub replaced_checks: ReplacedChecks<'p>,
     /// The lookups to make, or those that were made.
-    pub lookups: Lookups,
+    pub lookups: LookupStage,
     /// The lookups that failed or were not made, by the normalised image.
     pub failed_lookups: BTreeMap<String, FailedLookup>,
     image_groups: OnceCell<Rc<ImageGroups>>,
@@ -66,7 +72,7 @@ pub struct Examination<'p> {
 /// The lookups of a request. The rules run first without answers. If registries are asked, the
 /// rules run again with the answers.
 #[derive(Clone, Debug)]
-pub enum Lookups {
+pub enum LookupStage {
     /// The images to look up. The rule *registry* chooses them.
     Planned(Vec<ImageToLookUp>),
     /// The images that were looked up, with the answers.
@@ -85,7 +91,11 @@ pub struct ReplacedChecks<'p> {
 impl<'p> Examination<'p> {
     /// Begins the examination of an object.
     #[must_use]
-    pub fn new(review: &'p Review<'p>, settings: &'p Settings, lookups: Lookups) -> Self {
+    pub fn new(
+        review: &'p ExaminedObject<'p>,
+        settings: &'p Settings,
+        lookups: LookupStage,
+    ) -> Self {
         let mut places = Vec::with_capacity(review.pod.places.len());
         let mut invalid_images = Vec::new();
         for place in &review.pod.places {
@@ -101,7 +111,7 @@ impl<'p> Examination<'p> {
         for examined in &mut places {
             examined.tag = known_resolution(examined, review.request_type, settings);
         }
-        if let Lookups::Answered(images) = &lookups {
+        if let LookupStage::Answered(images) = &lookups {
             resolve_tags(&mut places, images);
         }
         let roles = PodRoles::of(&review.pod, settings, &places);
@@ -112,9 +122,15 @@ impl<'p> Examination<'p> {
                 roles.is_carried_by_init_container(examined.place);
             has_image_checks |= examined.role == Role::ImageCheck;
         }
+        let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
+            && review.request_type == RequestType::PodCreate
+            && !review.pod.is_windows;
+        let added_check_source =
+            adds_checks.then(|| AddedCheckSource::in_pod(review, settings, &places));
         Self {
             review,
             settings,
+            added_check_source,
             places,
             invalid_images,
             has_image_checks,
@@ -143,24 +159,18 @@ impl<'p> Examination<'p> {
     }
 
     /// Whether *missing-check* adds the checks that are missing.
-    ///
-    /// A pod template gets no checks, because nobody would ever remove an added check again: once
-    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
-    /// because the API server refuses fields there that are usual on Linux.
     #[must_use]
-    pub fn adds_missing_checks(&self) -> bool {
-        self.settings.image_checks.coverage == MissingCheckAction::Fix
-            && self.review.request_type == RequestType::PodCreate
-            && !self.review.pod.is_windows
+    pub const fn adds_missing_checks(&self) -> bool {
+        matches!(self.added_check_source, Some(Ok(_)))
     }
 
     /// The answers that the first installation may have got. Empty unless this is the copy.
     #[must_use]
-    pub fn answers_unknown_to_the_copy(&self) -> PossibleAnswers<'p> {
+    pub fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
         if self.settings.registry.accepts_unknown_answers() {
-            PossibleAnswers::about(&self.places)
+            PossibleLookupAnswers::about(&self.places)
         } else {
-            PossibleAnswers::default()
+            PossibleLookupAnswers::default()
         }
     }
 }
@@ -173,9 +183,9 @@ fn known_resolution(
     examined: &ExaminedPlace<'_>,
     request_type: RequestType,
     settings: &Settings,
-) -> TagResolution {
+) -> KnownDigest {
     if may_be_left_by_use_cached(examined, request_type, settings) {
-        return TagResolution::UseCached;
+        return KnownDigest::UseCached;
     }
     // The copy says nothing about tags without a digest.
     if request_type == RequestType::PodUpdate
@@ -186,9 +196,9 @@ fn known_resolution(
         && examined.reference.is_pinned_as(stored)
         && let Some(digest) = stored.digest()
     {
-        return TagResolution::Pinned(Rc::from(digest));
+        return KnownDigest::Pinned(Rc::from(digest));
     }
-    TagResolution::Unknown
+    KnownDigest::Unknown
 }
 
 /// Gives the places the digests that lookups found behind their tags.
@@ -202,7 +212,7 @@ fn resolve_tags(places: &mut [ExaminedPlace<'_>], images: &[LookedUpImage]) {
             if let Some(examined) = places.get_mut(*index)
                 && !examined.has_digest()
             {
-                examined.tag = TagResolution::Resolved(Rc::clone(&digest));
+                examined.tag = KnownDigest::Resolved(Rc::clone(&digest));
             }
         }
     }

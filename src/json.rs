@@ -145,7 +145,7 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
     /// # Errors
     /// The value is no object, or something in it is wrong.
     pub fn object<T: Members<'a>>(self, target: &mut T) -> Result<(), A::Error> {
-        self.map.next_value_seed(ObjectReader {
+        self.map.next_value_seed(MembersVisitor {
             target,
             steps: self.steps,
         })
@@ -156,10 +156,11 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
     /// # Errors
     /// As [`object`](Self::object).
     pub fn optional_object<T: Members<'a>>(self, target: &mut T) -> Result<bool, A::Error> {
-        self.map.next_value_seed(OptionalObjectReader(ObjectReader {
-            target,
-            steps: self.steps,
-        }))
+        self.map
+            .next_value_seed(OptionalObjectReader(MembersVisitor {
+                target,
+                steps: self.steps,
+            }))
     }
 
     /// Reads a list of objects. `new` makes the target for the object at an index. `null` is an
@@ -180,12 +181,12 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
 }
 
 /// Reads the members of an object.
-struct ObjectReader<'t, T> {
+struct MembersVisitor<'t, T> {
     target: &'t mut T,
     steps: &'t mut Vec<Step>,
 }
 
-impl<'a, T: Members<'a>> DeserializeSeed<'a> for ObjectReader<'_, T> {
+impl<'a, T: Members<'a>> DeserializeSeed<'a> for MembersVisitor<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -193,7 +194,7 @@ impl<'a, T: Members<'a>> DeserializeSeed<'a> for ObjectReader<'_, T> {
     }
 }
 
-impl<'a, T: Members<'a>> Visitor<'a> for ObjectReader<'_, T> {
+impl<'a, T: Members<'a>> Visitor<'a> for MembersVisitor<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,7 +222,7 @@ impl<'a, T: Members<'a>> Visitor<'a> for ObjectReader<'_, T> {
 }
 
 /// Reads the members of an object, or `null`.
-struct OptionalObjectReader<'t, T>(ObjectReader<'t, T>);
+struct OptionalObjectReader<'t, T>(MembersVisitor<'t, T>);
 
 impl<'a, T: Members<'a>> DeserializeSeed<'a> for OptionalObjectReader<'_, T> {
     type Value = bool;
@@ -281,7 +282,7 @@ impl<'a, T: Members<'a>, F: FnMut(usize) -> T> Visitor<'a> for ObjectListReader<
         let mut items = Vec::new();
         loop {
             let mut item = (self.new)(items.len());
-            let reader = ObjectReader {
+            let reader = MembersVisitor {
                 target: &mut item,
                 steps: self.steps,
             };
@@ -363,7 +364,7 @@ pub fn read<'a, T: Members<'a>>(
 ) -> Result<(), ReadError> {
     let mut steps = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let reader = ObjectReader {
+    let reader = MembersVisitor {
         target,
         steps: &mut steps,
     };

@@ -6,25 +6,25 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::examination::Examination;
-use crate::examination::check_source::{AddedCheck, CheckSource, InsertPosition};
-use crate::examination::check_volume::CheckVolumeCarriers;
+use crate::examination::added_check::{AddedCheck, AddedCheckSource, CheckInsertPosition};
+use crate::examination::check_volume_mounts::CheckVolumeCarriers;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::failed_lookup::FailedLookup;
 use crate::examination::finding::{
-    Finding, FindingEffect, FindingField, FindingReason, FoundAndExpected, RuleId,
+    Finding, FindingField, FindingReason, FoundAndExpectedPolicy, Repairability, RuleId,
 };
-use crate::examination::tag_resolution::PinnedTag;
-use crate::pod::check_container::CheckContainer;
+use crate::examination::known_digest::PinnedTag;
+use crate::pod::copied_check_fields::CopiedCheckFields;
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::request::Review;
+use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, Settings};
 
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
 pub struct Outcome<'p> {
     /// The object that came in.
-    pub review: &'p Review<'p>,
+    pub review: &'p ExaminedObject<'p>,
     /// The settings.
     pub settings: &'p Settings,
     /// The findings, with and without a repair.
@@ -60,7 +60,7 @@ pub struct ChangedPlace<'p> {
 #[derive(Clone, Debug, Default)]
 pub struct NewInitContainers<'p> {
     /// Their position.
-    pub position: InsertPosition<'p>,
+    pub position: CheckInsertPosition<'p>,
     /// The init containers in their order.
     pub containers: Vec<NewInitContainer<'p>>,
 }
@@ -78,7 +78,7 @@ pub struct NewInitContainer<'p> {
 #[derive(Clone, Copy, Debug)]
 pub enum NewContainerFields<'p> {
     /// Those of an image check in the Pod.
-    CopyOf(&'p CheckContainer<'p>),
+    CopyOf(&'p CopiedCheckFields<'p>),
     /// Those of `imageChecks.template`.
     Template(&'p CheckTemplate),
 }
@@ -125,7 +125,8 @@ impl<'p> Outcome<'p> {
         }
         if !outcome.new_init_containers.containers.is_empty() {
             let places = &examination.places;
-            outcome.new_init_containers.position = InsertPosition::in_pod(review, settings, places);
+            outcome.new_init_containers.position =
+                CheckInsertPosition::in_pod(review, settings, places);
         }
         for (index, examined) in examination.places.iter().enumerate() {
             if is_replaced(&index) {
@@ -140,7 +141,7 @@ impl<'p> Outcome<'p> {
 
     fn add(&mut self, check: &Rc<AddedCheck<'p>>) {
         let fields = match check.source {
-            CheckSource::ImageVolume => {
+            AddedCheckSource::ImageVolume => {
                 self.new_volumes.push(NewVolume {
                     name: check.name.clone(),
                     image: check.image.clone(),
@@ -149,8 +150,8 @@ impl<'p> Outcome<'p> {
                 });
                 return;
             }
-            CheckSource::CopyOf(copied) => NewContainerFields::CopyOf(copied),
-            CheckSource::Template(template) => NewContainerFields::Template(template),
+            AddedCheckSource::CopyOf(copied) => NewContainerFields::CopyOf(copied),
+            AddedCheckSource::Template(template) => NewContainerFields::Template(template),
         };
         self.new_init_containers.containers.push(NewInitContainer {
             check: Rc::clone(check),
@@ -207,7 +208,7 @@ impl<'p> Outcome<'p> {
     #[must_use]
     pub fn has_repairs(&self) -> bool {
         let mut findings = self.findings.iter();
-        findings.any(|finding| finding.effect == FindingEffect::Repairable)
+        findings.any(|finding| finding.effect == Repairability::Repairable)
     }
 }
 
@@ -229,7 +230,7 @@ fn changed<'p>(examined: &ExaminedPlace<'p>) -> Option<ChangedPlace<'p>> {
 fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
     let mut findings = examination.findings.clone();
     for examined in &examination.places {
-        let policies = FoundAndExpected {
+        let policies = FoundAndExpectedPolicy {
             found: Some(examined.policy_before()),
             expected: Some(examined.policy),
         };
@@ -237,7 +238,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             place: examined.place,
             field,
             policies,
-            effect: FindingEffect::Repairable,
+            effect: Repairability::Repairable,
             reason,
         };
         if let Some(digest) = examined.tag.pinned_digest() {
@@ -259,11 +260,11 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             field: FindingField::MissingCheck {
                 expected: expected.into(),
             },
-            policies: FoundAndExpected {
+            policies: FoundAndExpectedPolicy {
                 found: None,
                 expected: Some(check.policy),
             },
-            effect: FindingEffect::Repairable,
+            effect: Repairability::Repairable,
             reason: Rc::<AddedCheck<'p>>::clone(check),
         });
     }

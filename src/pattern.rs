@@ -4,7 +4,7 @@
 //! pattern to write instead.
 
 mod glob;
-mod grammar;
+mod image_name_grammar;
 mod invalid;
 
 use std::fmt;
@@ -13,7 +13,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::glob::{ANY_BYTE, ANY_RUN, aligns, glob_matches, subsumes};
+use self::glob::{ANY_BYTE, ANY_RUN, aligns, glob_matches, has_wildcard, subsumes};
 pub use self::invalid::{InvalidContainerPattern, InvalidImagePattern};
 use self::invalid::{instead_of_registry, why_no_image};
 use crate::image::{
@@ -261,10 +261,6 @@ fn split_host(name: &str) -> Option<(&str, &str)> {
     name.split_at_checked(name.find('/')?)
 }
 
-fn has_wildcard(text: &str) -> bool {
-    text.contains(['*', '?'])
-}
-
 /// A glob for registry hosts. It has no slash, and neither has a host. So no wildcard can match a
 /// slash.
 #[derive(Clone, Copy, Debug)]
@@ -329,14 +325,15 @@ impl TryFrom<String> for ImagePattern {
                 without_https_port(host.0).is_none()
                     && host
                         .alternatives()
-                        .any(|host| grammar::can_match_host_and_path(host, path))
+                        .any(|host| image_name_grammar::can_match_host_and_path(host, path))
             }
-            None => grammar::can_match(pattern.glob()),
+            None => image_name_grammar::can_match(pattern.glob()),
         };
         if can_match {
             Ok(pattern)
         } else {
-            Err(why_no_image(&pattern.written, pattern.glob()))
+            let is_valid = |instead| Self::try_from(instead).is_ok();
+            Err(why_no_image(&pattern.written, pattern.glob(), is_valid))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-pub mod check_container;
+pub mod copied_check_fields;
 pub mod field_path;
 mod node_os;
 mod pod_list;
@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 use crate::json::{self, JsonString, Member, Members, ReadError};
 use crate::pull_policy::PullPolicy;
 
-use self::check_container::CheckContainer;
+use self::copied_check_fields::CopiedCheckFields;
 use self::field_path::FieldPath;
 pub use self::pod_list::PodList;
 use self::requested_platforms::RequestedPlatforms;
-use self::resources::Resources;
+use self::resources::ResourceFlags;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
@@ -48,11 +48,11 @@ pub struct ContainerOrVolume<'a> {
     /// The value of `volumeDevices` in the payload.
     devices_text: Option<&'a str>,
     /// Its requests and limits, once they were [read](Pod::read_resources).
-    pub resources: Resources,
+    pub resources: ResourceFlags,
     /// The value of `resources` in the payload.
     resources_text: Option<&'a str>,
     /// The fields that a copy of it gets, once they were [read](Pod::read_checks).
-    pub as_check: Option<Box<CheckContainer<'a>>>,
+    pub as_check: Option<Box<CopiedCheckFields<'a>>>,
     /// At UPDATE, the image that the stored object has here.
     pub stored_image: Option<String>,
 }
@@ -71,7 +71,7 @@ impl<'a> ContainerOrVolume<'a> {
             mounts_text: None,
             device_paths: Vec::new(),
             devices_text: None,
-            resources: Resources::default(),
+            resources: ResourceFlags::default(),
             resources_text: None,
             as_check: None,
             stored_image: None,
@@ -163,9 +163,9 @@ impl<'a> Members<'a> for Mount<'a> {
 
 /// An element of a container's `volumeDevices`, of which only the path counts.
 #[derive(Default)]
-struct Device<'a>(Cow<'a, str>);
+struct VolumeDevice<'a>(Cow<'a, str>);
 
-impl<'a> Members<'a> for Device<'a> {
+impl<'a> Members<'a> for VolumeDevice<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         match member.name() {
             "devicePath" => self.0 = member.read::<JsonString<'_>>()?.value,
@@ -229,7 +229,7 @@ pub struct Pod<'a> {
     /// The key of the list of volumes in the payload.
     pub volumes_key: Option<&'a str>,
     /// The requests and limits of the whole Pod.
-    pub resources: Resources,
+    pub resources: ResourceFlags,
     /// Whether it is for Windows nodes, once that was [read](Pod::read_node_os).
     pub is_windows: bool,
     /// `os.name`
@@ -301,7 +301,7 @@ impl<'a> Pod<'a> {
                     field: "volumeDevices",
                 };
                 let devices =
-                    json::read_object_list(text, &path.to_string(), |_| Device::default())?;
+                    json::read_object_list(text, &path.to_string(), |_| VolumeDevice::default())?;
                 place.device_paths = devices.into_iter().map(|device| device.0).collect();
             }
         }
@@ -323,7 +323,7 @@ impl<'a> Pod<'a> {
                 && is_check(&place.name.value)
                 && let Some(text) = elements.get(place.index)
             {
-                let mut check = CheckContainer::default();
+                let mut check = CopiedCheckFields::default();
                 json::read(text, "initContainers", &mut check)?;
                 place.as_check = Some(Box::new(check));
             }
@@ -336,7 +336,7 @@ impl<'a> Pod<'a> {
         for place in &mut self.places {
             place.resources = place
                 .resources_text
-                .map(Resources::read)
+                .map(ResourceFlags::read)
                 .unwrap_or_default();
         }
     }
@@ -415,7 +415,7 @@ impl<'a> Members<'a> for PodSpecReader<'a> {
             "nodeSelector" => self.pod.node_selector = Some(member.read::<&RawValue>()?.get()),
             "resources" => {
                 let resources = member.read::<&RawValue>()?.get();
-                self.pod.resources = Resources::read(resources);
+                self.pod.resources = ResourceFlags::read(resources);
             }
             "affinity" => self.pod.affinity = Some(member.read::<&RawValue>()?.get()),
             _ => member.skip()?,

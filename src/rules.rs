@@ -14,10 +14,10 @@ pub mod stuck_pull;
 pub mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
-use crate::examination::{Examination, Lookups};
+use crate::examination::{Examination, LookupStage};
 use crate::lookup::{Registries, look_up};
 use crate::outcome::Outcome;
-use crate::request::Review;
+use crate::request::ExaminedObject;
 use crate::settings::Settings;
 
 /// The rules in their order. The order is a part of their meaning: DESIGN.md has the reasons.
@@ -40,20 +40,21 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 /// that would otherwise be accepted. Then the rules run once more, with the answers.
 #[must_use]
 pub fn examine<'p>(
-    review: &'p Review<'p>,
+    review: &'p ExaminedObject<'p>,
     settings: &'p Settings,
     mode: EffectiveMode,
     registries: &mut dyn Registries,
 ) -> Outcome<'p> {
-    let mut examination = Examination::new(review, settings, Lookups::Planned(Vec::new()));
+    let mut examination = Examination::new(review, settings, LookupStage::Planned(Vec::new()));
     run(&mut examination);
-    if let Lookups::Planned(images) = &mut examination.lookups
+    if let LookupStage::Planned(images) = &mut examination.lookups
         && !images.is_empty()
     {
         let images = std::mem::take(images);
         if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
             let answered = look_up(images, settings.registry.max_lookups, registries);
-            examination = Examination::new(review, settings, Lookups::Answered(answered.into()));
+            examination =
+                Examination::new(review, settings, LookupStage::Answered(answered.into()));
             run(&mut examination);
         }
     }

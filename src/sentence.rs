@@ -1,12 +1,22 @@
 //! Sentences for people, in messages and warnings.
 //!
 //! Names, images and other texts of an object may hold line breaks, or be very long. A [`Sentence`]
-//! takes such a text only as an [`ObjectText`], and cleans and cuts it when it is written. Apart
+//! takes such a text only as an [`UntrustedText`], and cleans and cuts it when it is written. Apart
 //! from that it takes words that are part of the program. So no rule can forget to clean a text.
 
 use std::borrow::Cow;
 
 use crate::pull_policy::PullPolicy;
+
+/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
+#[macro_export]
+macro_rules! sentence {
+    ($($part:expr),+ $(,)?) => {{
+        let mut sentence = $crate::sentence::Sentence::default();
+        $(sentence.push($part);)+
+        sentence
+    }};
+}
 
 /// The marker of the part of a text that was left out.
 const ELLIPSIS: &str = "...";
@@ -59,9 +69,9 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// In a sentence it has no white space. Otherwise it could form a phrase by which a controller
 /// takes a rejection for a network error.
 #[derive(Clone, Copy, Debug)]
-pub struct ObjectText<'t>(pub &'t str);
+pub struct UntrustedText<'t>(pub &'t str);
 
-impl<'t> ObjectText<'t> {
+impl<'t> UntrustedText<'t> {
     fn cleaned(self) -> Cow<'t, str> {
         without(self.0, |c| c.is_control() || c.is_whitespace())
     }
@@ -69,22 +79,22 @@ impl<'t> ObjectText<'t> {
 
 /// Several texts that this policy didn't write, as one list. It is cut as one text.
 #[derive(Clone, Debug, Default)]
-pub struct ObjectTexts(String);
+pub struct UntrustedTexts(String);
 
-impl<'t> FromIterator<ObjectText<'t>> for ObjectTexts {
-    fn from_iter<I: IntoIterator<Item = ObjectText<'t>>>(texts: I) -> Self {
-        let texts: Vec<Cow<'_, str>> = texts.into_iter().map(ObjectText::cleaned).collect();
+impl<'t> FromIterator<UntrustedText<'t>> for UntrustedTexts {
+    fn from_iter<I: IntoIterator<Item = UntrustedText<'t>>>(texts: I) -> Self {
+        let texts: Vec<Cow<'_, str>> = texts.into_iter().map(UntrustedText::cleaned).collect();
         Self(texts.join(", "))
     }
 }
 
 /// A part of a sentence.
 #[derive(Clone, Copy, Debug)]
-enum Part<'t> {
+enum SentencePart<'t> {
     /// Words of this policy.
     Words(&'static str),
     /// Text of the object, cleaned and cut.
-    Text(ObjectText<'t>),
+    Text(UntrustedText<'t>),
     /// Texts of the object that are cleaned already. The list is cut.
     Texts(&'t str),
     /// A digest, which is never cut: a person copies it.
@@ -94,18 +104,24 @@ enum Part<'t> {
 /// A sentence, put together from words of this policy and texts of the object. The macro
 /// [`sentence!`](crate::sentence!) makes one.
 #[derive(Clone, Debug, Default)]
-pub struct Sentence<'t>(Vec<Part<'t>>);
+pub struct Sentence<'t>(Vec<SentencePart<'t>>);
 
 impl<'t> Sentence<'t> {
     /// Adds a part at the end.
-    pub fn push(&mut self, part: impl Into<Self>) {
-        self.0.extend(part.into().0);
+    pub fn push(&mut self, part: impl SentencePiece<'t>) {
+        part.add_to(self);
+    }
+
+    // One function that is called, and not inlined: there are two hundred calls.
+    #[inline(never)]
+    fn add(&mut self, part: SentencePart<'t>) {
+        self.0.push(part);
     }
 
     /// A digest that a registry gave and that was checked to be one. It is never cut.
     #[must_use]
     pub fn of_digest(digest: &'t str) -> Self {
-        Self(vec![Part::Digest(digest)])
+        Self(vec![SentencePart::Digest(digest)])
     }
 
     /// The whole sentence, for a rejection. Texts longer than any valid name are cut.
@@ -119,53 +135,68 @@ impl<'t> Sentence<'t> {
         let mut written = String::new();
         for part in &self.0 {
             match part {
-                Part::Words(words) => written.push_str(words),
-                Part::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
-                Part::Texts(texts) => written.push_str(&shorten(texts, max)),
-                Part::Digest(digest) => written.push_str(digest),
+                SentencePart::Words(words) => written.push_str(words),
+                SentencePart::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
+                SentencePart::Texts(texts) => written.push_str(&shorten(texts, max)),
+                SentencePart::Digest(digest) => written.push_str(digest),
             }
         }
         written
     }
 }
 
+/// A value that can be a part of a sentence.
+pub trait SentencePiece<'t> {
+    /// Adds the value at the end of a sentence.
+    fn add_to(self, sentence: &mut Sentence<'t>);
+}
+
+impl<'t> SentencePiece<'t> for &'static str {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Words(self));
+    }
+}
+
+impl<'t> SentencePiece<'t> for PullPolicy {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        self.as_str().add_to(sentence);
+    }
+}
+
+impl<'t> SentencePiece<'t> for UntrustedText<'t> {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Text(self));
+    }
+}
+
+impl<'t> SentencePiece<'t> for &'t UntrustedTexts {
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.add(SentencePart::Texts(&self.0));
+    }
+}
+
+impl<'t> SentencePiece<'t> for Sentence<'t> {
+    #[inline(never)]
+    fn add_to(self, sentence: &mut Sentence<'t>) {
+        sentence.0.extend(self.0);
+    }
+}
+
 impl From<&'static str> for Sentence<'_> {
     fn from(words: &'static str) -> Self {
-        Self(vec![Part::Words(words)])
+        sentence!(words)
     }
 }
 
-impl<'t> From<ObjectText<'t>> for Sentence<'t> {
-    fn from(text: ObjectText<'t>) -> Self {
-        Self(vec![Part::Text(text)])
+impl<'t> From<UntrustedText<'t>> for Sentence<'t> {
+    fn from(text: UntrustedText<'t>) -> Self {
+        sentence!(text)
     }
-}
-
-impl<'t> From<&'t ObjectTexts> for Sentence<'t> {
-    fn from(texts: &'t ObjectTexts) -> Self {
-        Self(vec![Part::Texts(&texts.0)])
-    }
-}
-
-impl From<PullPolicy> for Sentence<'_> {
-    fn from(policy: PullPolicy) -> Self {
-        policy.as_str().into()
-    }
-}
-
-/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
-#[macro_export]
-macro_rules! sentence {
-    ($($part:expr),+ $(,)?) => {{
-        let mut sentence = $crate::sentence::Sentence::default();
-        $(sentence.push($part);)+
-        sentence
-    }};
 }
 
 /// How much room a sentence has. Some sentences say less where room is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum SentenceLength {
     /// As much as it needs: the message of a rejection.
     Full,
     /// One line that is too short for the full sentence: a warning.
@@ -175,12 +206,15 @@ pub enum Room {
 /// Writes a sentence as a line of at most `max` characters, with the texts of the object as long
 /// as they can be. None if there is nothing to say.
 #[must_use]
-pub fn line<'t>(max: usize, say: impl Fn(Room) -> Option<Sentence<'t>>) -> Option<String> {
-    let full = say(Room::Full)?.in_full();
+pub fn line<'t>(
+    max: usize,
+    say: impl Fn(SentenceLength) -> Option<Sentence<'t>>,
+) -> Option<String> {
+    let full = say(SentenceLength::Full)?.in_full();
     if full.chars().count() <= max {
         return Some(full);
     }
-    let short = say(Room::Line)?;
+    let short = say(SentenceLength::Line)?;
     let mut line = String::new();
     for length in SHORTER_TEXTS {
         line = short.with_texts_of(length);
@@ -215,24 +249,24 @@ mod tests {
         let image = "registry.example.com/team/".to_owned() + &"x".repeat(300);
         for max in [120, 60, 20] {
             let sentence = line(max, |_| {
-                let image = ObjectText(&image);
+                let image = UntrustedText(&image);
                 Some(sentence!("container-0 pulls ", image, " with Always"))
             })
             .expect("a sentence");
             assert!(sentence.chars().count() <= max, "{sentence}");
         }
-        let whole = line(120, |_| Some(ObjectText("nginx").into()));
+        let whole = line(120, |_| Some(UntrustedText("nginx").into()));
         assert_eq!(whole.as_deref(), Some("nginx"));
         assert_eq!(line(120, |_| None), None);
     }
 
     #[test]
     fn texts_of_an_object_have_no_white_space_in_a_sentence() {
-        let texts: ObjectTexts = ["linux/amd 64", "linux/arm64"]
-            .map(ObjectText)
+        let texts: UntrustedTexts = ["linux/amd 64", "linux/arm64"]
+            .map(UntrustedText)
             .into_iter()
             .collect();
-        let sentence = sentence!(ObjectText("ngi nx\u{a0}x\t"), " has ", &texts);
+        let sentence = sentence!(UntrustedText("ngi nx\u{a0}x\t"), " has ", &texts);
         assert_eq!(
             sentence.in_full(),
             "ngi_nx_x_ has linux/amd_64, linux/arm64"

@@ -10,7 +10,7 @@
 mod conflicts;
 mod error;
 mod read;
-mod template;
+mod template_problems;
 
 use std::fmt;
 
@@ -99,7 +99,7 @@ pub enum Mode {
 pub struct ImageCheckSettings {
     /// An init container is an image check if its name starts with one of these. So is a mounted
     /// image volume with such a name. Added checks are named after the first prefix.
-    pub name_prefixes: Vec<NamePrefix>,
+    pub name_prefixes: Vec<CheckNamePrefix>,
     /// The reaction to an image that no image check covers, in a Pod that has image checks.
     pub coverage: MissingCheckAction,
     /// Whether `coverage` also applies to Pods without any image check. With coverage `Fix`, this
@@ -125,7 +125,7 @@ impl Default for ImageCheckSettings {
     fn default() -> Self {
         Self {
             name_prefixes: ["imagecheck-", "imagepullcheck-"]
-                .map(|prefix| NamePrefix(prefix.to_owned()))
+                .map(|prefix| CheckNamePrefix(prefix.to_owned()))
                 .into(),
             coverage: MissingCheckAction::default(),
             every_pod: false,
@@ -151,9 +151,9 @@ impl ImageCheckSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-pub struct NamePrefix(String);
+pub struct CheckNamePrefix(String);
 
-impl NamePrefix {
+impl CheckNamePrefix {
     /// The prefix as it is written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -161,8 +161,8 @@ impl NamePrefix {
     }
 }
 
-impl TryFrom<String> for NamePrefix {
-    type Error = InvalidNamePrefix;
+impl TryFrom<String> for CheckNamePrefix {
+    type Error = InvalidCheckNamePrefix;
 
     /// Reads a prefix, and refuses one that can't start the name of an image check.
     fn try_from(prefix: String) -> Result<Self, Self::Error> {
@@ -170,17 +170,17 @@ impl TryFrom<String> for NamePrefix {
             || prefix.starts_with('-')
             || !prefix.bytes().all(pattern::is_label_byte)
         {
-            return Err(InvalidNamePrefix::Character);
+            return Err(InvalidCheckNamePrefix::Character);
         }
         if prefix.len() > PREFIX_MAX {
-            return Err(InvalidNamePrefix::TooLong);
+            return Err(InvalidCheckNamePrefix::TooLong);
         }
         Ok(Self(prefix))
     }
 }
 
-impl From<NamePrefix> for String {
-    fn from(prefix: NamePrefix) -> Self {
+impl From<CheckNamePrefix> for String {
+    fn from(prefix: CheckNamePrefix) -> Self {
         prefix.0
     }
 }
@@ -188,14 +188,14 @@ impl From<NamePrefix> for String {
 /// Why a text is no prefix for the names of image checks. As text, it is a clause for a sentence
 /// that names the prefix before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidNamePrefix {
+pub enum InvalidCheckNamePrefix {
     /// The prefix is empty, begins with a hyphen, or has a character that no container name has.
     Character,
     /// The prefix has more than 58 bytes, so a name with a number could be too long.
     TooLong,
 }
 
-impl fmt::Display for InvalidNamePrefix {
+impl fmt::Display for InvalidCheckNamePrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Character => {
@@ -206,7 +206,7 @@ impl fmt::Display for InvalidNamePrefix {
     }
 }
 
-impl std::error::Error for InvalidNamePrefix {}
+impl std::error::Error for InvalidCheckNamePrefix {}
 
 /// The reaction to an image that no image check covers, in a Pod that has image checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -358,7 +358,7 @@ pub struct RegistrySettings {
     pub max_lookups: usize,
     /// Other settings for some images. The first entry whose `images` match the image decides. A
     /// key that this entry leaves out comes from `registry`.
-    pub overrides: Vec<RegistryOverride>,
+    pub overrides: Vec<ImageLookupOverride>,
     /// The reaction to an image that does not exist for the architecture and the operating system
     /// that the Pod asks for.
     pub platform: MissingPlatformAction,
@@ -424,7 +424,7 @@ impl LookupFailureAction {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RegistryOverride {
+pub struct ImageLookupOverride {
     /// The images that this entry is for.
     #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
     pub images: Vec<ImagePattern>,
@@ -458,7 +458,7 @@ pub enum MissingPlatformAction {
 
 /// The settings of `registry` for one image, with the overrides for this image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImageLookupSettings {
+pub struct EffectiveLookupSettings {
     /// Whether the registry is asked. It is `Off` for an image that `registry.images` does not
     /// match, or that `registry.skipImages` matches.
     pub mode: LookupMode,
@@ -474,7 +474,7 @@ pub struct ImageLookupSettings {
     pub on_unknown: LookupFailureAction,
 }
 
-impl ImageLookupSettings {
+impl EffectiveLookupSettings {
     /// Whether this image is looked up, and the action `UseCached` may apply to it.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
@@ -507,8 +507,8 @@ impl RegistrySettings {
 
     /// The settings for the lookup of one image.
     #[must_use]
-    pub fn for_image(&self, reference: &Reference<'_>) -> ImageLookupSettings {
-        let general = ImageLookupSettings {
+    pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
+        let general = EffectiveLookupSettings {
             mode: self.lookup,
             on_not_found: self.on_not_found,
             on_denied: self.on_denied,
@@ -523,13 +523,13 @@ impl RegistrySettings {
         let name = ImageName::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
-            return ImageLookupSettings {
+            return EffectiveLookupSettings {
                 mode: LookupMode::Off,
                 ..general
             };
         }
         let own = self.overrides.iter().find(|o| names(&o.images));
-        own.map_or(general, |own| ImageLookupSettings {
+        own.map_or(general, |own| EffectiveLookupSettings {
             mode: own.lookup.unwrap_or(general.mode),
             on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
             on_denied: own.on_denied.unwrap_or(general.on_denied),
@@ -598,7 +598,7 @@ impl Settings {
         let mut conflicts = conflicts::all(&settings);
         conflicts.retain(|conflict| !conflict.may_come_from(&problems));
         if let Some(template) = &settings.image_checks.template {
-            problems.extend(template::problems(template));
+            problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts.into_iter().map(SettingsProblem::from));
         SettingsError::unless_empty(problems)

@@ -67,11 +67,12 @@ fn answers(question: &Value) -> Vec<Value> {
 fn is_shown(question: &Question, answers: &Answers) -> bool {
     let holds = |condition: &str| {
         let (path, expected) = condition.split_once('=').expect("path=value");
-        match answers.get(path) {
-            Some(Value::String(text)) => text == expected,
-            Some(value) => value.to_string() == expected,
-            None => false,
-        }
+        let written = match answers.get(path) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => return false,
+        };
+        written == expected
     };
     question
         .show_if

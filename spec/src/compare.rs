@@ -106,9 +106,15 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         set(&annotation(answer, "lookups")),
     );
     // The image of a *stuck-pull* is the answer to the question that this rule is there for. If there
-    // are several, their list is a sentence.
+    // are several, the sentence lists them.
+    let has_one_image: BTreeSet<&str> = verdict
+        .findings
+        .iter()
+        .filter(|one| one.rule == "stuck-pull" && !one.image.contains(", "))
+        .map(|one| one.path.as_str())
+        .collect();
     let of_finding = |rule: &str, path: &str, container: &str, image: &str| {
-        let is_compared = rule == "stuck-pull" && !image.contains(", ");
+        let is_compared = rule == "stuck-pull" && has_one_image.contains(path);
         let image = if is_compared { image } else { "" };
         Value::from(vec![rule, path, container, image])
     };

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::field_changes::VolumeValue;
-use crate::examination::check_volume::mount_path;
+use crate::examination::check_volume_mounts::mount_path;
 use crate::json::{elements, from_value_of, quoted};
 use crate::outcome::{NewContainerFields, NewInitContainer, Outcome};
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::request::{CHANGES_ANNOTATION, RestoredField, RestoredValue, Review};
+use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
 use crate::text_edit::{TextEdit, apply_edits, between};
 
 /// Writes the object with all changes, and with the record of changes if there is one. None if a
@@ -35,11 +35,11 @@ pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Optio
 }
 
 /// Writes the object with the restored fields alone.
-pub(super) fn with_restored_fields(review: &Review<'_>) -> Option<String> {
+pub(super) fn with_restored_fields(review: &ExaminedObject<'_>) -> Option<String> {
     apply_edits(review.object()?, &restored_fields(review)?)
 }
 
-fn restored_fields<'p>(review: &'p Review<'_>) -> Option<Vec<TextEdit<'p>>> {
+fn restored_fields<'p>(review: &'p ExaminedObject<'_>) -> Option<Vec<TextEdit<'p>>> {
     let edit = |field: &'p RestoredField<'_>| match &field.value {
         RestoredValue::PullPolicy(policy) => set_pull_policy(&field.place, *policy),
         RestoredValue::Image(image) => set_image(&field.place, image),
@@ -194,13 +194,13 @@ fn join(items: impl Iterator<Item = impl Serialize>) -> String {
     items.join(",")
 }
 
-fn list_text<'p>(review: &Review<'p>, key: Option<&'p str>) -> Option<&'p str> {
+fn list_text<'p>(review: &ExaminedObject<'p>, key: Option<&'p str>) -> Option<&'p str> {
     review.value_of(key?)
 }
 
 /// Writes a list of the Pod spec that is empty, `null` or not there.
 fn whole_list<'p>(
-    review: &Review<'p>,
+    review: &ExaminedObject<'p>,
     object: &'p str,
     key: &str,
     list: Option<&'p str>,
@@ -227,7 +227,7 @@ fn first_member<'p>(object: &'p str, member: &str) -> Option<TextEdit<'p>> {
 }
 
 /// Writes the annotation with the record. `value` is JSON.
-fn annotate<'p>(review: &Review<'p>, object: &'p str, value: &str) -> Option<TextEdit<'p>> {
+fn annotate<'p>(review: &ExaminedObject<'p>, object: &'p str, value: &str) -> Option<TextEdit<'p>> {
     let metadata = &review.metadata;
     if let Some(present) = metadata.changes {
         return Some(TextEdit::replace(present, value.to_owned()));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::field_changes::FieldChange;
-use crate::request::{CHANGES_ANNOTATION, Review};
+use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 
 /// The longest record, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct ChangesRecord {
 impl ChangesRecord {
     /// The record of these changes. Entries that the object came in with are put after them, so
     /// that a forged record can't push the true one out. Changes that do not fit are counted.
-    pub(super) fn of(changes: &[FieldChange<'_>], review: &Review<'_>) -> Self {
+    pub(super) fn of(changes: &[FieldChange<'_>], review: &ExaminedObject<'_>) -> Self {
         let incoming = review.metadata.record();
         let others = other_annotations(review);
         let room = ANNOTATIONS_MAX
@@ -55,7 +55,7 @@ impl ChangesRecord {
 }
 
 /// The size of all other annotations in bytes, as the API server counts it.
-fn other_annotations(review: &Review<'_>) -> usize {
+fn other_annotations(review: &ExaminedObject<'_>) -> usize {
     let annotations = review
         .metadata
         .annotations_key

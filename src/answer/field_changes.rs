@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::field_order::sort_by_field;
+use super::sort_by_field::sort_by_field;
 use crate::examination::finding::RuleId;
 use crate::outcome::{NewVolume, Outcome};
-use crate::pod::field_path::{FieldOrder, FieldPath};
+use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 
@@ -18,7 +18,7 @@ pub(super) struct FieldChange<'o> {
     to: Option<FieldValue<'o>>,
     rule: &'static str,
     #[serde(skip)]
-    order: FieldOrder,
+    order: FieldSortKey,
 }
 
 /// The value of a field before or after the change.
@@ -73,13 +73,13 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         if let Some(image) = &changed.image {
             let from = Some(FieldValue::Image(place.image_text()));
             let to = Some(FieldValue::Image(image));
-            let at = Position(list, index, list.image_field());
+            let at = ChangePosition(list, index, list.image_field());
             changes.push(change(outcome, at, name, from, to, RuleId::Registry));
         }
         if let Some((policy, rule)) = changed.policy {
             let value = |policy: PullPolicy| FieldValue::PullPolicy(policy.as_str());
             let from = place.policy.map(value);
-            let at = Position(list, index, list.pull_policy_field());
+            let at = ChangePosition(list, index, list.pull_policy_field());
             changes.push(change(outcome, at, name, from, Some(value(policy)), rule));
         }
     }
@@ -91,7 +91,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
             image: &check.image,
             image_pull_policy: Some(check.policy.as_str()),
         };
-        let at = Position(PodList::InitContainers, first.saturating_add(offset), "");
+        let at = ChangePosition(PodList::InitContainers, first.saturating_add(offset), "");
         let rule = RuleId::MissingCheck;
         changes.push(change(outcome, at, &check.name, None, Some(value), rule));
     }
@@ -102,7 +102,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
             image_pull_policy: place.policy.map(PullPolicy::as_str),
         };
         // A removed container has no index in the new object, so this is its index in the old one.
-        let at = Position(place.list, place.index, "");
+        let at = ChangePosition(place.list, place.index, "");
         let rule = RuleId::ReplaceCheck;
         changes.push(change(
             outcome,
@@ -116,7 +116,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
     let first = outcome.review.pod.volume_names.len();
     for (offset, volume) in outcome.new_volumes.iter().enumerate() {
         let value = FieldValue::Volume(volume.into());
-        let at = Position(PodList::Volumes, first.saturating_add(offset), "");
+        let at = ChangePosition(PodList::Volumes, first.saturating_add(offset), "");
         changes.push(change(
             outcome,
             at,
@@ -130,11 +130,11 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
 }
 
 /// The list, the index and the field of a change. The field is empty for a whole element.
-struct Position(PodList, usize, &'static str);
+struct ChangePosition(PodList, usize, &'static str);
 
 fn change<'o>(
     outcome: &Outcome<'_>,
-    Position(list, index, field): Position,
+    ChangePosition(list, index, field): ChangePosition,
     container: &'o str,
     from: Option<FieldValue<'o>>,
     to: Option<FieldValue<'o>>,
@@ -152,7 +152,7 @@ fn change<'o>(
         from,
         to,
         rule: rule.as_str(),
-        order: FieldOrder::in_spec(list, index, field),
+        order: FieldSortKey::in_spec(list, index, field),
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::examination::finding::{Finding, FindingSubject};
-use crate::sentence::{ObjectText, Room, Sentence, shorten};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText, shorten};
 
 /// The longest text of an object in an audit annotation, in characters.
 const TEXT_MAX: usize = 512;
@@ -27,15 +27,15 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
     fn subject(&self) -> FindingSubject<'_> {
         let place = self.finding.place;
         FindingSubject {
-            path: ObjectText(&self.path),
-            name: ObjectText(&place.name.value),
-            image: ObjectText(place.image_text()),
+            path: UntrustedText(&self.path),
+            name: UntrustedText(&place.name.value),
+            image: UntrustedText(place.image_text()),
             policies: self.finding.policies,
         }
     }
 
     /// The sentence that says what is wrong, and the way out.
-    pub(super) fn sentence(&self, room: Room) -> Sentence<'_> {
+    pub(super) fn sentence(&self, room: SentenceLength) -> Sentence<'_> {
         self.finding.reason.sentence(&self.subject(), room)
     }
 

@@ -12,7 +12,7 @@ use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
 /// The setting of a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultSetting {
+pub enum DefaultSettingKey {
     /// `defaults.imagePullPolicy`
     ImagePullPolicy,
     /// `defaults.imageCheckPullPolicy`
@@ -38,12 +38,15 @@ pub fn configured_default(
     examined: &ExaminedPlace<'_>,
     is_check: bool,
     settings: &Settings,
-) -> Option<(PullPolicy, DefaultSetting)> {
+) -> Option<(PullPolicy, DefaultSettingKey)> {
     let defaults = &settings.defaults;
     let for_checks = defaults.image_check_pull_policy.filter(|_| is_check);
     let (default, setting) = match for_checks {
-        Some(default) => (default, DefaultSetting::ImageCheckPullPolicy),
-        None => (defaults.image_pull_policy?, DefaultSetting::ImagePullPolicy),
+        Some(default) => (default, DefaultSettingKey::ImageCheckPullPolicy),
+        None => (
+            defaults.image_pull_policy?,
+            DefaultSettingKey::ImagePullPolicy,
+        ),
     };
     let has_digest = examined.has_digest();
     let lookup = examined.lookup.mode;

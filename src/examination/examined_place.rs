@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use super::finding::FindingReason;
+use super::known_digest::KnownDigest;
 use super::pull_policy_limits::PullPolicyLimits;
-use super::tag_resolution::TagResolution;
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{ImageLookupSettings, LookupMode, Settings};
+use crate::settings::{EffectiveLookupSettings, LookupMode, Settings};
 
 /// The role of a container or image volume in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +37,14 @@ pub struct ExaminedPlace<'p> {
     /// The pull policies that the settings forbid or require for its image.
     pub limits: PullPolicyLimits<'p>,
     /// The settings of `registry` for its image.
-    pub lookup: ImageLookupSettings,
+    pub lookup: EffectiveLookupSettings,
     /// The pull policy that it should have. Before any rule it is the one that came in, or the
     /// server default.
     pub policy: PullPolicy,
     /// The reason of the last rule that changed the pull policy.
     pub policy_reason: Option<Rc<dyn FindingReason + 'p>>,
     /// The digest behind its tag.
-    pub tag: TagResolution,
+    pub tag: KnownDigest,
 }
 
 impl<'p> ExaminedPlace<'p> {
@@ -65,7 +65,7 @@ impl<'p> ExaminedPlace<'p> {
             lookup: settings.registry.for_image(&reference),
             policy: place.policy.unwrap_or(server_default),
             policy_reason: None,
-            tag: TagResolution::Unknown,
+            tag: KnownDigest::Unknown,
         }
     }
 
@@ -142,7 +142,7 @@ impl<'p> ExaminedPlace<'p> {
     /// Whether `UseCached` lets it use the image that the node has cached.
     #[must_use]
     pub fn uses_cached(&self) -> bool {
-        self.tag == TagResolution::UseCached
+        self.tag == KnownDigest::UseCached
     }
 
     /// Whether the settings select its tag for a lookup.

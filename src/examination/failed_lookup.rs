@@ -2,7 +2,7 @@
 
 use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
-use crate::sentence::{ObjectText, Sentence};
+use crate::sentence::{Sentence, UntrustedText};
 use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
@@ -11,23 +11,23 @@ pub struct FailedLookup {
     /// Why there is no answer.
     pub error: LookupError,
     /// The action that was taken.
-    pub action: FailedLookupAction,
+    pub action: AppliedLookupAction,
 }
 
 /// The action after a failed lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailedLookupAction {
+pub enum AppliedLookupAction {
     /// The object is rejected.
     Reject,
     /// Image and pull policy stay as they are.
     KeepTag,
     /// The image that the node has cached may be used.
-    UseCached(UseCachedEffect),
+    UseCached(UseCachedLowering),
 }
 
 /// The effect of `UseCached` on the places of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UseCachedEffect {
+pub enum UseCachedLowering {
     /// No place had `Always`, so no pull policy changed.
     NothingLowered,
     /// `Always` became `IfNotPresent`.
@@ -36,7 +36,7 @@ pub enum UseCachedEffect {
     AlwaysKept,
 }
 
-impl FailedLookupAction {
+impl AppliedLookupAction {
     /// The setting's value for this action.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -53,18 +53,18 @@ impl FailedLookup {
     #[must_use]
     pub fn warning<'s>(&self, image: &'s str, is_repaired: bool) -> Sentence<'s> {
         let done = match self.action {
-            FailedLookupAction::UseCached(UseCachedEffect::AlwaysKept) => {
+            AppliedLookupAction::UseCached(UseCachedLowering::AlwaysKept) => {
                 " (Always kept: images.requireAlways)"
             }
-            FailedLookupAction::UseCached(UseCachedEffect::Lowered) if is_repaired => {
+            AppliedLookupAction::UseCached(UseCachedLowering::Lowered) if is_repaired => {
                 " (cached copy allowed)"
             }
-            FailedLookupAction::Reject
-            | FailedLookupAction::UseCached(UseCachedEffect::Lowered) => "",
-            FailedLookupAction::UseCached(UseCachedEffect::NothingLowered)
-            | FailedLookupAction::KeepTag => " (kept as it is)",
+            AppliedLookupAction::Reject
+            | AppliedLookupAction::UseCached(UseCachedLowering::Lowered) => "",
+            AppliedLookupAction::UseCached(UseCachedLowering::NothingLowered)
+            | AppliedLookupAction::KeepTag => " (kept as it is)",
         };
-        sentence!(ObjectText(image), " ", why_no_answer(self.error), done)
+        sentence!(UntrustedText(image), " ", why_no_answer(self.error), done)
     }
 }
 

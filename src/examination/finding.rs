@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use crate::pod::ContainerOrVolume;
-use crate::pod::field_path::{FieldOrder, FieldPath};
+use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// The rules by their ids. The rule with the most important findings comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub enum RuleId {
     /// `src/rules/stuck_pull.rs`
     StuckPull,
     /// `src/rules/disallowed_policy.rs`
-    DisallowedPolicy,
+    DisallowingSetting,
     /// `src/rules/registry.rs`
     Registry,
     /// `src/rules/weak_check.rs`
@@ -38,7 +38,7 @@ impl RuleId {
     pub const ALL: [Self; 9] = [
         Self::InvalidImage,
         Self::StuckPull,
-        Self::DisallowedPolicy,
+        Self::DisallowingSetting,
         Self::Registry,
         Self::WeakCheck,
         Self::MissingCheck,
@@ -53,7 +53,7 @@ impl RuleId {
         match self {
             Self::InvalidImage => "invalid-image",
             Self::StuckPull => "stuck-pull",
-            Self::DisallowedPolicy => "disallowed-policy",
+            Self::DisallowingSetting => "disallowed-policy",
             Self::Registry => "registry",
             Self::WeakCheck => "weak-check",
             Self::MissingCheck => "missing-check",
@@ -71,7 +71,7 @@ pub trait FindingReason: Debug {
     fn rule(&self) -> RuleId;
 
     /// The sentence that says what is wrong, and the way out.
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s>;
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s>;
 
     /// The warning about the repair. None if nobody needs one: defaults and pins are what the
     /// operator asked for everywhere, and are only recorded.
@@ -96,18 +96,18 @@ pub trait FindingReason: Debug {
 #[derive(Clone, Copy, Debug)]
 pub struct FindingSubject<'f> {
     /// The path of the field.
-    pub path: ObjectText<'f>,
+    pub path: UntrustedText<'f>,
     /// The name of the container or image volume.
-    pub name: ObjectText<'f>,
+    pub name: UntrustedText<'f>,
     /// Its image as it came in.
-    pub image: ObjectText<'f>,
+    pub image: UntrustedText<'f>,
     /// Its pull policies.
-    pub policies: FoundAndExpected,
+    pub policies: FoundAndExpectedPolicy,
 }
 
 /// A pull policy that was found, and the one that should be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FoundAndExpected {
+pub struct FoundAndExpectedPolicy {
     /// The pull policy that was found. None if none was set.
     pub found: Option<PullPolicy>,
     /// The pull policy that should be there, if one can be named.
@@ -184,7 +184,7 @@ pub enum FindingField {
 
 /// The effect that a finding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FindingEffect {
+pub enum Repairability {
     /// It has a repair.
     Repairable,
     /// It has no repair.
@@ -201,9 +201,9 @@ pub struct Finding<'p> {
     /// The field.
     pub field: FindingField,
     /// The pull policies of the place.
-    pub policies: FoundAndExpected,
+    pub policies: FoundAndExpectedPolicy,
     /// The effect.
-    pub effect: FindingEffect,
+    pub effect: Repairability,
     /// The reason.
     pub reason: Rc<dyn FindingReason + 'p>,
 }
@@ -218,11 +218,11 @@ impl<'p> Finding<'p> {
         Self {
             place,
             field,
-            policies: FoundAndExpected {
+            policies: FoundAndExpectedPolicy {
                 found: place.policy,
                 expected: None,
             },
-            effect: FindingEffect::Unrepairable,
+            effect: Repairability::Unrepairable,
             reason: Rc::new(reason),
         }
     }
@@ -243,13 +243,13 @@ impl<'p> Finding<'p> {
 
     /// The position of the finding among the others.
     #[must_use]
-    pub fn order(&self) -> FieldOrder {
+    pub fn order(&self) -> FieldSortKey {
         let (list, index) = (self.place.list, self.place.index);
         match self.field {
             FindingField::WaitingReason { .. } => {
-                FieldOrder::in_status(list, index, self.spec_field())
+                FieldSortKey::in_status(list, index, self.spec_field())
             }
-            _ => FieldOrder::in_spec(list, index, self.spec_field()),
+            _ => FieldSortKey::in_spec(list, index, self.spec_field()),
         }
     }
 

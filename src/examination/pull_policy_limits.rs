@@ -6,7 +6,7 @@ use crate::image::Reference;
 use crate::pattern::{ImagePattern, first_match};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::ImagePullPolicyRules;
 
 /// The settings that name an image, each with the pattern that matches it.
@@ -33,20 +33,23 @@ impl<'p> PullPolicyLimits<'p> {
 
     /// The setting that forbids a pull policy.
     #[must_use]
-    pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowedPolicy<'p>> {
+    pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
         match policy {
-            PullPolicy::Always => self.forbid_always.map(DisallowedPolicy::ForbidAlways),
-            PullPolicy::Never => self.forbid_never.map(DisallowedPolicy::ForbidNever),
+            PullPolicy::Always => self.forbid_always.map(DisallowingSetting::ForbidAlways),
+            PullPolicy::Never => self.forbid_never.map(DisallowingSetting::ForbidNever),
             PullPolicy::IfNotPresent => None,
         }
     }
 
     /// The setting that a pull policy violates, and the pull policy that replaces it.
     #[must_use]
-    pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowedPolicy<'p>)> {
+    pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
         match self.require_always {
             Some(_) if policy == PullPolicy::Always => None,
-            Some(require) => Some((PullPolicy::Always, DisallowedPolicy::RequireAlways(require))),
+            Some(require) => Some((
+                PullPolicy::Always,
+                DisallowingSetting::RequireAlways(require),
+            )),
             None => {
                 let forbidding = self.forbidding(policy)?;
                 Some((PullPolicy::IfNotPresent, forbidding))
@@ -72,7 +75,7 @@ impl<'p> PullPolicyLimits<'p> {
 
 /// The setting that disallows a pull policy, with its pattern.
 #[derive(Clone, Copy, Debug)]
-pub enum DisallowedPolicy<'p> {
+pub enum DisallowingSetting<'p> {
     /// `images.requireAlways`
     RequireAlways(&'p ImagePattern),
     /// `images.forbidAlways`
@@ -81,7 +84,7 @@ pub enum DisallowedPolicy<'p> {
     ForbidNever(&'p ImagePattern),
 }
 
-impl<'p> DisallowedPolicy<'p> {
+impl<'p> DisallowingSetting<'p> {
     const fn setting(self) -> (&'static str, &'p ImagePattern) {
         match self {
             Self::RequireAlways(pattern) => ("images.requireAlways", pattern),
@@ -106,19 +109,19 @@ impl<'p> DisallowedPolicy<'p> {
             " but ",
             setting,
             " has ",
-            ObjectText(pattern.as_str()),
+            UntrustedText(pattern.as_str()),
             ": ",
             way_out
         )
     }
 }
 
-impl FindingReason for DisallowedPolicy<'_> {
+impl FindingReason for DisallowingSetting<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowedPolicy
+        RuleId::DisallowingSetting
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         self.sentence_with(subject, subject.way_out())
     }
 

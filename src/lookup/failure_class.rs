@@ -1,6 +1,6 @@
 //! The classes of failed lookups. The stable parts of the host's error text decide the class.
 
-use crate::settings::{ImageLookupSettings, LookupFailureAction};
+use crate::settings::{EffectiveLookupSettings, LookupFailureAction};
 
 /// The classes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +103,7 @@ impl FailureClass {
 
     /// The action that the settings name for this class.
     #[must_use]
-    pub const fn action(self, lookup: &ImageLookupSettings) -> LookupFailureAction {
+    pub const fn action(self, lookup: &EffectiveLookupSettings) -> LookupFailureAction {
         match self {
             Self::NotFound => lookup.on_not_found,
             Self::Denied => lookup.on_denied,

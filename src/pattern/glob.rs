@@ -69,3 +69,7 @@ pub(super) fn subsumes(earlier: &str, later: &str) -> bool {
         wanted == other || (wanted == ANY_BYTE && other != ANY_RUN)
     })
 }
+
+pub(super) fn has_wildcard(text: &str) -> bool {
+    text.contains(['*', '?'])
+}

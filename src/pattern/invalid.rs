@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ImagePattern, has_wildcard};
+use super::glob::has_wildcard;
 use crate::image::{looks_like_host, split_registry, without_https_port};
 
 /// Why no container name can match a pattern. As text, it is a clause for a sentence that names the
@@ -157,7 +157,13 @@ fn possible_host(host: &str) -> String {
 }
 
 /// Why no image name matches a pattern. `completed` is the pattern with the parts that it left out.
-pub(super) fn why_no_image(written: &str, completed: &str) -> InvalidImagePattern {
+/// `is_valid` says whether an image can match another pattern, so that only such a pattern is
+/// proposed.
+pub(super) fn why_no_image(
+    written: &str,
+    completed: &str,
+    is_valid: impl Fn(String) -> bool,
+) -> InvalidImagePattern {
     let (registry, rest) = split_registry(written);
     let host = written
         .strip_suffix(rest)
@@ -201,7 +207,7 @@ pub(super) fn why_no_image(written: &str, completed: &str) -> InvalidImagePatter
     } else {
         ("has upper case in a repository", lower_case())
     };
-    if instead != written && ImagePattern::try_from(instead.clone()).is_ok() {
+    if instead != written && is_valid(instead.clone()) {
         return InvalidImagePattern::Mistake { mistake, instead };
     }
     InvalidImagePattern::Shape

@@ -724,15 +724,15 @@ proptest! {
     ) {
         if let Ok(reference) = Reference::parse(&[registry, path, tag].concat()) {
             let name = ImageName::of(&reference);
-            prop_assert!(grammar::can_match(&name.repository), "{}", name.repository);
+            prop_assert!(image_name_grammar::can_match(&name.repository), "{}", name.repository);
             let with_tag = name.with_tag.expect("there is no digest");
-            prop_assert!(grammar::can_match(&with_tag), "{}", with_tag);
+            prop_assert!(image_name_grammar::can_match(&with_tag), "{}", with_tag);
         }
     }
 
     #[test]
     fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|[aA][.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
-        if grammar::can_match(&name) {
+        if image_name_grammar::can_match(&name) {
             // A host of one word is a host only if it is written with a port or in upper case.
             let with_port = name.replacen('/', ":443/", 1);
             let has_this_name = [&name, &with_port].into_iter().any(|written| {
@@ -764,14 +764,14 @@ proptest! {
                 _ => c.to_string(),
             })
             .collect();
-        prop_assert!(grammar::can_match(&glob), "{} {}", glob, name);
+        prop_assert!(image_name_grammar::can_match(&glob), "{} {}", glob, name);
         prop_assert!(glob_matches(&glob, name));
         if let Some((host, path)) = split_host(&glob)
             && let Some((host_of_name, path_of_name)) = split_host(name)
             && glob_matches(host, host_of_name)
             && glob_matches(path, path_of_name)
         {
-            prop_assert!(grammar::can_match_host_and_path(host, path), "{} {}", glob, name);
+            prop_assert!(image_name_grammar::can_match_host_and_path(host, path), "{} {}", glob, name);
         }
     }
 }

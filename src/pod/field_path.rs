@@ -87,14 +87,14 @@ impl<'t> RecordedField<'t> {
 
 /// The order of findings and changes: the status comes last, then list, index and field decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FieldOrder {
+pub struct FieldSortKey {
     is_in_status: bool,
     list: &'static str,
     index: usize,
     field: &'static str,
 }
 
-impl FieldOrder {
+impl FieldSortKey {
     /// The position of a field in an element of a list of the Pod spec.
     #[must_use]
     pub const fn in_spec(list: PodList, index: usize, field: &'static str) -> Self {

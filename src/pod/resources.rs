@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// `resources` of a container or of a Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resources {
+pub struct ResourceFlags {
     /// Whether it has a request or a limit of any resource.
     pub has_any: bool,
     /// Whether it has a request or a limit of cpu or memory above zero. Only these count for the
@@ -12,7 +12,7 @@ pub struct Resources {
     pub has_cpu_or_memory: bool,
 }
 
-impl Resources {
+impl ResourceFlags {
     /// Reads `resources`. A value that can't be read asks for nothing: the API server refuses it.
     #[must_use]
     pub fn read(text: &str) -> Self {
@@ -73,11 +73,11 @@ mod tests {
             (r#"{"requests": {"cpu": "0e3"}}"#, true, false),
             (r#"{"requests": {"ephemeral-storage": "1Gi"}}"#, true, false),
         ] {
-            let expected = Resources {
+            let expected = ResourceFlags {
                 has_any,
                 has_cpu_or_memory,
             };
-            assert_eq!(Resources::read(resources), expected, "{resources}");
+            assert_eq!(ResourceFlags::read(resources), expected, "{resources}");
         }
     }
 }

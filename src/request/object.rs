@@ -117,7 +117,7 @@ impl<'a> Members<'a> for OwnerReference<'a> {
 }
 
 /// Reads an object of a known kind.
-pub(super) struct ObjectReader<'a> {
+pub(super) struct KubernetesObjectReader<'a> {
     kind: ObjectKind,
     /// Whether the Pod spec is read, and not the metadata alone.
     with_spec: bool,
@@ -132,7 +132,7 @@ pub(super) struct ObjectReader<'a> {
     has_first_step: bool,
 }
 
-impl ObjectReader<'_> {
+impl KubernetesObjectReader<'_> {
     pub(super) fn new(kind: ObjectKind) -> Self {
         Self {
             kind,
@@ -156,7 +156,7 @@ impl ObjectReader<'_> {
     }
 }
 
-impl<'a> Members<'a> for ObjectReader<'a> {
+impl<'a> Members<'a> for KubernetesObjectReader<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         let path = self.kind.spec_path();
         match member.name() {
@@ -187,12 +187,12 @@ impl<'a> Members<'a> for ObjectReader<'a> {
 struct SpecPathStep<'o, 'a> {
     /// The keys that are left. The first one is the key of this step.
     path: &'static [&'static str],
-    object: &'o mut ObjectReader<'a>,
+    object: &'o mut KubernetesObjectReader<'a>,
     has_next: bool,
 }
 
 impl<'o, 'a> SpecPathStep<'o, 'a> {
-    fn new(path: &'static [&'static str], object: &'o mut ObjectReader<'a>) -> Self {
+    fn new(path: &'static [&'static str], object: &'o mut KubernetesObjectReader<'a>) -> Self {
         Self {
             path,
             object,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use super::object::{Metadata, ObjectReader};
+use super::examined_object::{ExaminedObject, StoredObject};
+use super::object::{KubernetesObjectReader, Metadata};
 use super::request_type::{ObjectKind, RequestType};
-use super::review::{Review, StoredObject};
 use super::status::PodStatus;
 use crate::json::{self, JsonString, Member, Members, ReadError, value_of};
 
@@ -18,11 +18,11 @@ const NODE_KIND: &str = "Node";
 
 /// How far this policy examines a request. It is decided before any rule runs.
 #[derive(Clone, Debug)]
-pub enum RequestScope<'a> {
+pub enum RequestHandling<'a> {
     /// The request passes untouched.
     Untouched,
     /// The rules examine the object.
-    Examined(Box<Review<'a>>),
+    Examined(Box<ExaminedObject<'a>>),
     /// The object has not the shape that Kubernetes gives it. The text says why.
     Malformed(RequestType, String),
 }
@@ -31,7 +31,7 @@ pub enum RequestScope<'a> {
 /// they are read later.
 pub struct ValidatePayload<'a> {
     /// How far this policy examines the request.
-    pub scope: RequestScope<'a>,
+    pub scope: RequestHandling<'a>,
     /// The settings, in JSON.
     pub settings: &'a str,
 }
@@ -111,7 +111,7 @@ struct RequestReader<'a> {
     user: UserInfo<'a>,
     object_key: Option<&'a str>,
     key_after_object: Option<&'a str>,
-    object: Option<ObjectReader<'a>>,
+    object: Option<KubernetesObjectReader<'a>>,
     /// The object as text, if it comes before the kind. The kind says how to read it.
     raw_object: Option<&'a RawValue>,
     old_object: Option<&'a RawValue>,
@@ -145,7 +145,7 @@ impl<'a> Members<'a> for RequestReader<'a> {
                 // Hosts write the kind before the object, so the object can be read at once.
                 match self.kind.as_ref().map(GroupKind::known) {
                     Some(Some(kind)) if !self.object_later => {
-                        let mut object = ObjectReader::new(kind);
+                        let mut object = KubernetesObjectReader::new(kind);
                         let is_one = member.optional_object(&mut object)?;
                         self.object = is_one.then_some(object);
                     }
@@ -248,12 +248,12 @@ impl<'a> RequestReader<'a> {
     }
 
     /// Decides by the table *Requests* of docs/requests.md, in its order.
-    fn scope(mut self, payload: &'a str) -> RequestScope<'a> {
+    fn scope(mut self, payload: &'a str) -> RequestHandling<'a> {
         let Some((kind, request_type)) = self.request_type() else {
-            return RequestScope::Untouched;
+            return RequestHandling::Untouched;
         };
         if let Some(raw) = self.raw_object {
-            let mut object = ObjectReader::new(kind);
+            let mut object = KubernetesObjectReader::new(kind);
             if json::read(raw.get(), "object", &mut object).is_err() {
                 return self.scope_of_malformed();
             }
@@ -261,12 +261,12 @@ impl<'a> RequestReader<'a> {
         }
         let (Some(object), Some(object_key)) = (self.object.take(), self.object_key) else {
             if request_type == RequestType::JobUpdate {
-                return RequestScope::Untouched;
+                return RequestHandling::Untouched;
             }
-            return RequestScope::Malformed(request_type, "object is missing".to_owned());
+            return RequestHandling::Malformed(request_type, "object is missing".to_owned());
         };
         if self.passes(kind, request_type, &object.metadata) {
-            return RequestScope::Untouched;
+            return RequestHandling::Untouched;
         }
         let stored = if request_type.is_create() {
             None
@@ -279,9 +279,9 @@ impl<'a> RequestReader<'a> {
             && let Some(old_object) = self.old_object
             && value_of(payload, new) == value_of(old_object.get(), old)
         {
-            return RequestScope::Untouched;
+            return RequestHandling::Untouched;
         }
-        RequestScope::Examined(Box::new(Review {
+        RequestHandling::Examined(Box::new(ExaminedObject {
             request_type,
             kind,
             names_no_user: self.user.is_nobody(),
@@ -304,37 +304,38 @@ impl<'a> RequestReader<'a> {
     }
 
     /// The stored object. If it can't be read, every place counts as new.
-    fn stored(&self, kind: ObjectKind) -> Option<ObjectReader<'a>> {
-        let mut object = ObjectReader::new(kind);
+    fn stored(&self, kind: ObjectKind) -> Option<KubernetesObjectReader<'a>> {
+        let mut object = KubernetesObjectReader::new(kind);
         json::read(self.old_object?.get(), "oldObject", &mut object).ok()?;
         Some(object)
     }
 
     /// Decides about an object that could not be read.
-    fn scope_of_malformed(self) -> RequestScope<'a> {
+    fn scope_of_malformed(self) -> RequestHandling<'a> {
         let Some((kind, request_type)) = self.request_type() else {
-            return RequestScope::Untouched;
+            return RequestHandling::Untouched;
         };
         // No rule would examine it.
         if request_type == RequestType::JobUpdate {
-            return RequestScope::Untouched;
+            return RequestHandling::Untouched;
         }
         let Some(raw) = self.raw_object else {
-            return RequestScope::Malformed(request_type, "object is missing".to_owned());
+            return RequestHandling::Malformed(request_type, "object is missing".to_owned());
         };
-        let mut object = ObjectReader::without_spec(kind);
+        let mut object = KubernetesObjectReader::without_spec(kind);
         let passes = json::read(raw.get(), "object", &mut object)
             .map(|()| self.passes(kind, request_type, &object.metadata));
         match passes {
-            Ok(true) => RequestScope::Untouched,
+            Ok(true) => RequestHandling::Untouched,
             Ok(false) => {
-                let error = json::read(raw.get(), "object", &mut ObjectReader::new(kind)).err();
+                let error =
+                    json::read(raw.get(), "object", &mut KubernetesObjectReader::new(kind)).err();
                 // An object that is there twice may be malformed in its first occurrence only.
                 let reason = error.map(|error| error.to_string());
                 let reason = reason.unwrap_or_else(|| "object is there twice".to_owned());
-                RequestScope::Malformed(request_type, reason)
+                RequestHandling::Malformed(request_type, reason)
             }
-            Err(error) => RequestScope::Malformed(request_type, error.to_string()),
+            Err(error) => RequestHandling::Malformed(request_type, error.to_string()),
         }
     }
 }

@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use crate::examination::Examination;
-use crate::examination::configured_default::{DefaultSetting, configured_default, is_chosen};
+use crate::examination::configured_default::{DefaultSettingKey, configured_default, is_chosen};
 use crate::examination::examined_place::{ExaminedPlace, Role};
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
-use crate::examination::tag_resolution::TagResolution;
+use crate::examination::known_digest::KnownDigest;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::sentence;
-use crate::sentence::{Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength};
 use crate::settings::{LookupMode, Settings};
 
 /// Sets the defaults.
@@ -101,7 +101,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
 
 /// Whether `Pin` will write a digest, and `IfNotPresent` with it.
 fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bool {
-    matches!(examined.tag, TagResolution::Resolved(_))
+    matches!(examined.tag, KnownDigest::Resolved(_))
         && !examined.has_digest()
         && examined.lookup.mode == LookupMode::Pin
         && examined.limits.require_always.is_none()
@@ -116,12 +116,12 @@ fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)
 }
 
-impl FindingReason for DefaultSetting {
+impl FindingReason for DefaultSettingKey {
     fn rule(&self) -> RuleId {
         RuleId::Default
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let setting = match self {
             Self::ImagePullPolicy => "defaults.imagePullPolicy",
             Self::ImageCheckPullPolicy => "defaults.imageCheckPullPolicy",

@@ -3,10 +3,10 @@
 
 use crate::examination::Examination;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
-use crate::examination::pull_policy_limits::DisallowedPolicy;
+use crate::examination::pull_policy_limits::DisallowingSetting;
 use crate::pattern::ImagePattern;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod they are immutable,
 /// so there each is a finding without a repair.
@@ -16,7 +16,7 @@ pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
         let place = examined.place;
         let limits = examined.limits;
         if let (Some(require), Some(forbid)) = (limits.require_always, limits.forbid_always) {
-            let conflict = ConflictingSettings { require, forbid };
+            let conflict = AlwaysRequiredAndForbidden { require, forbid };
             let finding = Finding::unrepairable(place, FindingField::PullPolicy, conflict);
             examination.findings.push(finding);
         } else if let Some((expected, disallowed)) = limits.violated_by(examined.policy) {
@@ -34,14 +34,14 @@ pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
 
 /// The pull policy of an existing Pod, which is immutable.
 #[derive(Clone, Copy, Debug)]
-struct ImmutablePolicy<'p>(DisallowedPolicy<'p>);
+struct ImmutablePolicy<'p>(DisallowingSetting<'p>);
 
 impl FindingReason for ImmutablePolicy<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowedPolicy
+        RuleId::DisallowingSetting
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let way_out = sentence!(
             "a running Pod's policy can't change, recreate it with ",
             subject.expected()
@@ -52,25 +52,25 @@ impl FindingReason for ImmutablePolicy<'_> {
 
 /// `images.requireAlways` and `images.forbidAlways` both name the image.
 #[derive(Clone, Copy, Debug)]
-struct ConflictingSettings<'p> {
+struct AlwaysRequiredAndForbidden<'p> {
     require: &'p ImagePattern,
     forbid: &'p ImagePattern,
 }
 
-impl FindingReason for ConflictingSettings<'_> {
+impl FindingReason for AlwaysRequiredAndForbidden<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowedPolicy
+        RuleId::DisallowingSetting
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         sentence!(
             subject.name,
             " pulls ",
             subject.image,
             ", but images.requireAlways has ",
-            ObjectText(self.require.as_str()),
+            UntrustedText(self.require.as_str()),
             " and images.forbidAlways has ",
-            ObjectText(self.forbid.as_str()),
+            UntrustedText(self.forbid.as_str()),
             ": take one out of the policy's settings"
         )
     }

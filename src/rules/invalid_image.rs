@@ -9,7 +9,7 @@ use crate::examination::Examination;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::image::InvalidReference;
 use crate::sentence;
-use crate::sentence::{Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength};
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API
 /// server.
@@ -28,7 +28,7 @@ impl FindingReason for InvalidReference {
         RuleId::InvalidImage
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let (name, path) = (subject.name, subject.path);
         if *self == Self::Empty {
             return sentence!(name, " has no image in ", path);

@@ -9,16 +9,16 @@ use std::rc::Rc;
 
 use self::free_names::FreeNames;
 use crate::examination::Examination;
-use crate::examination::check_source::{AddedCheck, CheckSource, NoCheckSource};
+use crate::examination::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
 use crate::examination::configured_default::stable_check_policy;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::finding::{
-    Finding, FindingEffect, FindingField, FindingReason, FindingSubject, RuleId,
+    Finding, FindingField, FindingReason, FindingSubject, Repairability, RuleId,
 };
 use crate::pod::ContainerOrVolume;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::MissingCheckAction;
 
 /// The largest size of all additions to a Pod, in bytes of JSON. Anybody who may create a Pod chooses
@@ -40,23 +40,20 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     if uncovered.is_empty() {
         return;
     }
-    let way_out = if examination.adds_missing_checks() {
-        let (review, settings) = (examination.review, examination.settings);
-        match CheckSource::in_pod(review, settings, &examination.places) {
-            Ok(source) => {
-                if let Some(checks) = checks_to_add(examination, &uncovered, source) {
-                    examination.added_checks = checks;
-                    return;
-                }
-                WayOut::AdditionsAreTooLarge
+    let way_out = match examination.added_check_source {
+        Some(Ok(source)) => {
+            if let Some(checks) = checks_to_add(examination, &uncovered, source) {
+                examination.added_checks = checks;
+                return;
             }
-            Err(NoCheckSource::NothingToCopy) => WayOut::SetTemplate,
-            Err(NoCheckSource::PodHasResources) => WayOut::NoneBesidePodResources,
+            WayOut::AdditionsAreTooLarge
         }
-    } else if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows {
-        WayOut::NoneOnWindows
-    } else {
-        WayOut::AddOne
+        Some(Err(NoCheckSource::NothingToCopy)) => WayOut::SetTemplate,
+        Some(Err(NoCheckSource::PodHasResources)) => WayOut::NoneBesidePodResources,
+        None if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows => {
+            WayOut::NoneOnWindows
+        }
+        None => WayOut::AddOne,
     };
     let is_advice =
         coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge;
@@ -65,21 +62,21 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
             expected: "an image check".into(),
         };
         let place = image.place;
-        let reason = UncoveredImage {
+        let reason = NoCheckAdded {
             image,
             is_advice,
             way_out,
         };
         let mut finding = Finding::unrepairable(place, field, reason);
         if is_advice {
-            finding.effect = FindingEffect::Advice;
+            finding.effect = Repairability::Advice;
         }
         examination.findings.push(finding);
     }
 }
 
 /// The images that are not covered, in the order of their first appearance.
-fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncovered<'p>> {
+fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
     let images = examination.image_groups();
     let by_spelling = images.pulls(&examination.places);
     let by_image = images.checks(&by_spelling);
@@ -92,7 +89,7 @@ fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncovered<'p>> {
             let other_check = by_image
                 .get(pulls.image)
                 .and_then(|checks| examination.places.get(checks.first?));
-            (!unknown_answers.may_cover(&examined.reference, policy)).then_some(Uncovered {
+            (!unknown_answers.may_cover(&examined.reference, policy)).then_some(UncoveredImage {
                 guarded,
                 place: examined.place,
                 policy,
@@ -106,8 +103,8 @@ fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncovered<'p>> {
 /// before anything is written.
 fn checks_to_add<'p>(
     examination: &Examination<'p>,
-    uncovered: &[Uncovered<'p>],
-    source: CheckSource<'p>,
+    uncovered: &[UncoveredImage<'p>],
+    source: AddedCheckSource<'p>,
 ) -> Option<Vec<Rc<AddedCheck<'p>>>> {
     let (review, settings) = (examination.review, examination.settings);
     let fields_size = source.fields_size();
@@ -137,7 +134,7 @@ fn checks_to_add<'p>(
 
 /// An image that is not covered.
 #[derive(Clone, Copy, Debug)]
-struct Uncovered<'p> {
+struct UncoveredImage<'p> {
     /// The index of the examined place that pulls it with the strongest pull policy.
     guarded: usize,
     /// That place.
@@ -165,18 +162,18 @@ enum WayOut {
 
 /// An image that is not covered, and that gets no check.
 #[derive(Clone, Copy, Debug)]
-struct UncoveredImage<'p> {
-    image: Uncovered<'p>,
+struct NoCheckAdded<'p> {
+    image: UncoveredImage<'p>,
     is_advice: bool,
     way_out: WayOut,
 }
 
-impl FindingReason for UncoveredImage<'_> {
+impl FindingReason for NoCheckAdded<'_> {
     fn rule(&self) -> RuleId {
         RuleId::MissingCheck
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let policy = self.image.policy;
         match (self.image.written_differently, self.way_out) {
             (Some(other), WayOut::AddOne | WayOut::NoneOnWindows) if self.is_advice => {
@@ -208,8 +205,8 @@ impl FindingReason for AddedCheck<'_> {
         RuleId::MissingCheck
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
-        let way_out = sentence!("add ", ObjectText(&self.name), " with ", self.policy);
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
+        let way_out = sentence!("add ", UntrustedText(&self.name), " with ", self.policy);
         match self.written_differently {
             Some(other) => checked_in_another_spelling(subject, other, way_out),
             None => unchecked(subject, way_out),
@@ -221,9 +218,9 @@ impl FindingReason for AddedCheck<'_> {
             return Some(another_spelling(subject, other));
         }
         Some(sentence!(
-            ObjectText(&self.name),
+            UntrustedText(&self.name),
             " was added: it pulls ",
-            ObjectText(&self.image),
+            UntrustedText(&self.image),
             " with ",
             self.policy,
             " before ",
@@ -247,7 +244,7 @@ fn another_spelling<'s>(subject: &FindingSubject<'s>, other: &'s str) -> Sentenc
     sentence!(
         subject.image,
         " is checked as ",
-        ObjectText(other),
+        UntrustedText(other),
         ": a node asks the registry again for another spelling"
     )
 }

@@ -10,7 +10,7 @@ use crate::examination::Examination;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::pod::{Mount, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::sentence::{Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength};
 
 /// The pulls of one spelling with `Always` before the app containers start.
 #[derive(Clone, Copy, Default)]
@@ -114,7 +114,7 @@ impl FindingReason for PulledBefore {
         false
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         subject.now_pulls()
     }
 }

@@ -5,19 +5,19 @@
 //! exactly when the digest changed, and a check and its containers can't get different contents.
 //! KEP-5497 proposes the same for the kubelet.
 
+mod certain_rejection;
 mod missing_platform;
 mod reasons;
-mod undecided;
 
 use std::rc::Rc;
 
-use self::reasons::{LookupFailed, MissingPlatform, PolicyOfPinnedTag, RegistryGaveNoDigest};
-pub use self::undecided::is_rejected_whatever_registries_answer;
+pub use self::certain_rejection::is_rejected_whatever_registries_answer;
+use self::reasons::{CachedImageAllowed, LookupFailed, MissingPlatform, PolicyOfPinnedTag};
 use crate::examination::examined_place::ExaminedPlace;
-use crate::examination::failed_lookup::{FailedLookup, FailedLookupAction, UseCachedEffect};
-use crate::examination::finding::{Finding, FindingEffect, FindingField};
-use crate::examination::tag_resolution::TagResolution;
-use crate::examination::{Examination, Lookups};
+use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
+use crate::examination::finding::{Finding, FindingField, Repairability};
+use crate::examination::known_digest::KnownDigest;
+use crate::examination::{Examination, LookupStage};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
 use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
@@ -27,10 +27,10 @@ use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 /// answers what the settings say.
 pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     match &examination.lookups {
-        Lookups::Planned(_) => {
-            examination.lookups = Lookups::Planned(images_to_look_up(examination));
+        LookupStage::Planned(_) => {
+            examination.lookups = LookupStage::Planned(images_to_look_up(examination));
         }
-        Lookups::Answered(images) => {
+        LookupStage::Answered(images) => {
             for image in Rc::clone(images).iter() {
                 use_answer(examination, image);
             }
@@ -141,10 +141,10 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
         {
             continue;
         }
-        let TagResolution::Resolved(digest) = &examined.tag else {
+        let KnownDigest::Resolved(digest) = &examined.tag else {
             continue;
         };
-        examined.tag = TagResolution::Pinned(Rc::clone(digest));
+        examined.tag = KnownDigest::Pinned(Rc::clone(digest));
         if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
             let policy = match examined.limits.require_always {
                 Some(_) => PullPolicy::Always,
@@ -179,7 +179,7 @@ fn report_missing_platform(
     };
     let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
     if examination.settings.registry.platform == MissingPlatformAction::Warn {
-        finding.effect = FindingEffect::Advice;
+        finding.effect = Repairability::Advice;
     }
     examination.findings.push(finding);
 }
@@ -221,12 +221,12 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
             let reason = LookupFailed(error);
             let finding = Finding::unrepairable(first.place, FindingField::Image, reason);
             examination.findings.push(finding);
-            FailedLookupAction::Reject
+            AppliedLookupAction::Reject
         }
         LookupFailureAction::UseCached => {
-            FailedLookupAction::UseCached(use_cached(examination, &image.places))
+            AppliedLookupAction::UseCached(use_cached(examination, &image.places))
         }
-        LookupFailureAction::KeepTag => FailedLookupAction::KeepTag,
+        LookupFailureAction::KeepTag => AppliedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
     examination
@@ -235,22 +235,22 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
 }
 
 /// Lets these places use the image that the node has cached.
-fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedEffect {
-    let mut effect = UseCachedEffect::NothingLowered;
+fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedLowering {
+    let mut effect = UseCachedLowering::NothingLowered;
     for index in places {
         let Some(examined) = examination.places.get_mut(*index) else {
             continue;
         };
         if examined.limits.require_always.is_some() {
-            effect = UseCachedEffect::AlwaysKept;
+            effect = UseCachedLowering::AlwaysKept;
             continue;
         }
-        examined.tag = TagResolution::UseCached;
+        examined.tag = KnownDigest::UseCached;
         if examined.policy == PullPolicy::Always {
-            if effect == UseCachedEffect::NothingLowered {
-                effect = UseCachedEffect::Lowered;
+            if effect == UseCachedLowering::NothingLowered {
+                effect = UseCachedLowering::Lowered;
             }
-            examined.set_policy(PullPolicy::IfNotPresent, RegistryGaveNoDigest);
+            examined.set_policy(PullPolicy::IfNotPresent, CachedImageAllowed);
         }
     }
     effect

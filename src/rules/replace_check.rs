@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::examination::check_volume::{CheckVolumeCarriers, mount_path};
+use crate::examination::check_volume_mounts::{CheckVolumeCarriers, mount_path};
 use crate::examination::examined_place::{ExaminedPlace, Role};
 use crate::examination::{Examination, ReplacedChecks};
 use crate::pod::{ContainerOrVolume, PodList};

@@ -7,14 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::examined_place::{ExaminedPlace, Role};
+use crate::examination::examined_place::Role;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::ImageGroups;
+use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// The reasons of a waiting container that concern its image, each with a way out.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -35,7 +36,7 @@ const REASONS: [(&str, &str); 7] = [
 ];
 
 /// Reports the containers that wait for an image. The status is
-/// [read](crate::request::Review::read_status) only in audits, and in the modes that change
+/// [read](crate::request::ExaminedObject::read_status) only in audits, and in the modes that change
 /// nothing.
 pub fn report(examination: &mut Examination<'_>) {
     let status = &examination.review.status;
@@ -67,15 +68,22 @@ pub fn report(examination: &mut Examination<'_>) {
         else {
             continue;
         };
+        let message = &container.state.waiting_message;
+        let own = examined((list, name));
+        // The container's own image is missing, and this policy doesn't examine that image.
+        if own.is_none() && names_image(message, place.image_text()) {
+            continue;
+        }
         let mut seen = BTreeSet::new();
         let volumes = place
             .mounts
             .iter()
             .filter_map(|mount| examined((PodList::Volumes, &*mount.name)))
             .filter(|(volume, _)| seen.insert(volume.place.index));
-        let candidates: Vec<_> = examined((list, name)).into_iter().chain(volumes).collect();
-        let message = &container.state.waiting_message;
-        let named = candidates.iter().find(|(one, _)| names_image(message, one));
+        let candidates: Vec<_> = own.into_iter().chain(volumes).collect();
+        let named = candidates
+            .iter()
+            .find(|(one, _)| names_image(message, one.image()));
         let Some((missing, image)) = named.or(candidates.first()) else {
             continue;
         };
@@ -120,20 +128,20 @@ pub fn report(examination: &mut Examination<'_>) {
     examination.findings.append(&mut findings);
 }
 
-/// Whether a message of the kubelet has the image of a place between double quotes, as it is
-/// written or in full.
-fn names_image(message: &str, examined: &ExaminedPlace<'_>) -> bool {
-    let reference = &examined.reference;
-    let repository = reference.repository();
-    let digest = reference.digest();
-    let with_digest = digest.map(|digest| format!("{repository}@{digest}"));
-    let with_tag = reference.repository_and_tag();
-    let with_both = digest
-        .zip(with_tag.as_deref())
-        .map(|(digest, image)| format!("{image}@{digest}"));
+/// Whether a message of the kubelet has an image between double quotes, as it is written or in full.
+fn names_image(message: &str, image: &str) -> bool {
     let has = |image: &str| message.contains(&format!("\"{image}\""));
-    let in_full = [with_digest, with_tag, with_both];
-    has(examined.image()) || in_full.into_iter().flatten().any(|image| has(&image))
+    let Ok(reference) = Reference::parse(image) else {
+        return has(image);
+    };
+    let in_full = match (reference.digest(), reference.repository_and_tag()) {
+        (None, image) => [image, None],
+        (Some(digest), image) => [
+            Some(format!("{}@{digest}", reference.repository())),
+            image.map(|image| format!("{image}@{digest}")),
+        ],
+    };
+    has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
 /// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. The type of
@@ -235,22 +243,22 @@ impl FindingReason for WaitingContainer<'_> {
         RuleId::StuckPull
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
         let name = subject.name;
         let mut image: Sentence<'s> = subject.image.into();
         for other in &self.others {
             image.push(" or ");
-            image.push(ObjectText(other));
+            image.push(UntrustedText(other));
         }
         let waits = if let Some(container) = self.container {
-            let container = ObjectText(container);
+            let container = UntrustedText(container);
             sentence!(container, " waits for ", name, "'s image ", image)
         } else {
             sentence!(name, " waits for ", image)
         };
         let reason = match self.since {
-            Some(since) if room == Room::Full => {
-                sentence!(self.reason, " since ", ObjectText(since))
+            Some(since) if room == SentenceLength::Full => {
+                sentence!(self.reason, " since ", UntrustedText(since))
             }
             _ => self.reason.into(),
         };
@@ -265,7 +273,7 @@ impl FindingReason for WaitingContainer<'_> {
                 self.way_out
             );
         };
-        let check_name = ObjectText(check.name);
+        let check_name = UntrustedText(check.name);
         let way_out = match check.policy {
             PullPolicy::Always => sentence!("set ", name, " to IfNotPresent"),
             PullPolicy::IfNotPresent | PullPolicy::Never => {
@@ -273,7 +281,7 @@ impl FindingReason for WaitingContainer<'_> {
             }
         };
         match room {
-            Room::Full => sentence!(
+            SentenceLength::Full => sentence!(
                 waits,
                 " (",
                 reason,
@@ -284,7 +292,7 @@ impl FindingReason for WaitingContainer<'_> {
                 ": the registry no longer has it or can't be reached; ",
                 way_out
             ),
-            Room::Line => sentence!(
+            SentenceLength::Line => sentence!(
                 waits,
                 " (",
                 reason,

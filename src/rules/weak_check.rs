@@ -9,7 +9,7 @@ use crate::examination::finding::{Finding, FindingField, FindingReason, FindingS
 use crate::examination::image_groups::PullsOfSpelling;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Raises the first check of each image whose checks are too weak.
 ///
@@ -71,7 +71,7 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
             }
             None => {
                 if let Some(check) = examination.places.get(first) {
-                    let reason = CheckForbidsAlways(stronger);
+                    let reason = AlwaysForbiddenForCheck(stronger);
                     let finding =
                         Finding::unrepairable(check.place, FindingField::PullPolicy, reason);
                     examination.findings.push(finding);
@@ -93,11 +93,11 @@ impl FindingReason for StrongerContainer<'_> {
         RuleId::WeakCheck
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         sentence!(
             subject.pulls(),
             " but ",
-            ObjectText(self.name),
+            UntrustedText(self.name),
             " pulls it with ",
             self.policy,
             ": ",
@@ -106,22 +106,22 @@ impl FindingReason for StrongerContainer<'_> {
     }
 
     fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
-        let name = ObjectText(self.name);
+        let name = UntrustedText(self.name);
         Some(sentence!(subject.now_pulls(), ", as ", name, " needs"))
     }
 }
 
 /// `images.forbidAlways` names the check and not the container, so the check can't be raised.
 #[derive(Clone, Copy, Debug)]
-struct CheckForbidsAlways<'p>(StrongerContainer<'p>);
+struct AlwaysForbiddenForCheck<'p>(StrongerContainer<'p>);
 
-impl FindingReason for CheckForbidsAlways<'_> {
+impl FindingReason for AlwaysForbiddenForCheck<'_> {
     fn rule(&self) -> RuleId {
         RuleId::WeakCheck
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
-        let name = ObjectText(self.0.name);
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
+        let name = UntrustedText(self.0.name);
         sentence!(
             subject.name,
             " may not pull ",

@@ -457,11 +457,11 @@ fn a_setting_that_is_not_set_has_its_default() {
 mod lookups {
     use consistent_pull_policy::image::Reference;
     use consistent_pull_policy::settings::{
-        ImageLookupSettings, LookupFailureAction, LookupMode, Settings,
+        EffectiveLookupSettings, LookupFailureAction, LookupMode, Settings,
     };
     use serde_json::{Value, json};
 
-    const DEFAULT: ImageLookupSettings = ImageLookupSettings {
+    const DEFAULT: EffectiveLookupSettings = EffectiveLookupSettings {
         mode: LookupMode::Pin,
         on_not_found: LookupFailureAction::Reject,
         on_denied: LookupFailureAction::KeepTag,
@@ -469,12 +469,12 @@ mod lookups {
         on_unreachable: LookupFailureAction::KeepTag,
         on_unknown: LookupFailureAction::KeepTag,
     };
-    const OFF: ImageLookupSettings = ImageLookupSettings {
+    const OFF: EffectiveLookupSettings = EffectiveLookupSettings {
         mode: LookupMode::Off,
         ..DEFAULT
     };
 
-    fn lookup(registry: &Value, image: &str) -> ImageLookupSettings {
+    fn lookup(registry: &Value, image: &str) -> EffectiveLookupSettings {
         let settings = json!({"registry": registry}).to_string();
         let settings = Settings::read(settings.as_bytes()).expect("settings");
         settings
@@ -500,7 +500,7 @@ mod lookups {
             ("nginx:1", OFF),
             (
                 "quay.io/a/b:1",
-                ImageLookupSettings {
+                EffectiveLookupSettings {
                     mode: LookupMode::Verify,
                     on_not_found: LookupFailureAction::UseCached,
                     ..DEFAULT
@@ -508,7 +508,7 @@ mod lookups {
             ),
             (
                 "quay.io/b:1",
-                ImageLookupSettings {
+                EffectiveLookupSettings {
                     on_denied: LookupFailureAction::Reject,
                     on_unknown: LookupFailureAction::UseCached,
                     ..DEFAULT
@@ -516,7 +516,7 @@ mod lookups {
             ),
             (
                 "redis",
-                ImageLookupSettings {
+                EffectiveLookupSettings {
                     on_rate_limited: LookupFailureAction::Reject,
                     on_unreachable: LookupFailureAction::UseCached,
                     ..OFF

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | Rancher's server | index.yaml, and the first archive of an entry; from it values.yaml, questions.yaml, README.md |
 //! | the list of policies | entries of the type `kubewarden-policy`, with the annotations of the newest version |
-//! | the form | the module, `mutating` and the rules of the ClusterAdmissionPolicy |
+//! | the form | the module, `mutating` and the rules of the `ClusterAdmissionPolicy` |
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -146,12 +146,14 @@ fn copied_fields(check: &Value) -> Value {
         fields.extend(["env", "envFrom"]);
     }
     for field in fields {
-        if let Some(value) = check.get(field) {
+        // **Decided**: a field that is null is not set.
+        if let Some(value) = check.get(field).filter(|value| !value.is_null()) {
             copy[field] = value.clone();
         }
     }
     for field in ["requests", "limits"] {
-        if let Some(value) = check["resources"].get(field) {
+        let value = check["resources"].get(field);
+        if let Some(value) = value.filter(|value| !value.is_null()) {
             copy["resources"][field] = value.clone();
         }
     }

@@ -89,8 +89,9 @@ pub(crate) fn keep_digests(pod: &mut Pod) {
 /// The distinct images that are looked up: "images of containers first, then init, ephemeral,
 /// volumes".
 ///
-/// **Decided**: the registry is asked for the normalised name. Places with `Never` count for the order,
-/// but they alone ask for nothing.
+/// **Decided**: the registry is asked for the normalised name. The first place of an image whose
+/// effective `lookup` is on decides the order, also if another place of the image is the reason for the
+/// lookup: places with `Never`, and digests under `Pin`, ask for nothing.
 fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     let mut images: Vec<Reference> = Vec::new();
     let mut known = BTreeSet::new();
@@ -100,14 +101,12 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
         let Some(image) = pod.reference(place) else {
             continue;
         };
-        // "References that carry a digest are never looked up for pinning." "A digest is asked for where
-        // the effective `lookup` is `Verify`. Under `Pin` it is asked for only for `platform`."
-        let lookup = pod.settings.lookup(&image);
-        let is_digest_wanted =
-            lookup == "Verify" || pod.settings.platform() != "Off" && asks_for_platform;
-        if lookup == "Off"
-            || image.digest.is_some() && !is_digest_wanted
-            // "Images that everybody pulls with `Never` are not looked up"
+        if pod.settings.lookup(&image) == "Off"
+            // "References that carry a digest are never looked up for pinning." "A digest is asked for
+            // where the effective `lookup` is `Verify`. Under `Pin` it is asked for only for `platform`."
+            || image.digest.is_some()
+                && !(is_verified(pod, &image) || pod.settings.platform() != "Off" && asks_for_platform)
+            // "Images that every place pulls with `Never` are not looked up"
             || pullers(pod, &image.normalised()).is_empty()
         {
             continue;
@@ -117,6 +116,16 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
         }
     }
     images
+}
+
+/// Whether an image is looked up under `Verify` in one of its places.
+///
+/// **Decided**: a pattern with a tag can name one place of a digest and not another one.
+fn is_verified(pod: &Pod, image: &Reference) -> bool {
+    places_of(pod, &image.normalised())
+        .into_iter()
+        .filter_map(|place| pod.reference(place))
+        .any(|image| pod.settings.lookup(&image) == "Verify")
 }
 
 /// The places that pull an image, and ask somebody for it.
@@ -297,11 +306,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
         "UseCached" if is_digest => "KeepTag",
         // "`platform: Warn` lowers the action `Reject` of an `on…` setting to a warning only for
         // digests that are looked up for the platform alone."
-        "Reject"
-            if is_digest
-                && pod.settings.lookup(image) != "Verify"
-                && pod.settings.platform() == "Warn" =>
-        {
+        "Reject" if is_digest && !is_verified(pod, image) && pod.settings.platform() == "Warn" => {
             "KeepTag"
         }
         action => action,

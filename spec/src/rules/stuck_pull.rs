@@ -45,61 +45,69 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
             let Some(place) = place.filter(|_| REASONS.contains(&reason)) else {
                 continue;
             };
-            let images = missing_images(pod, place, text("/state/waiting/message"));
-            if images.is_empty() || !told.insert(place) {
+            let missing = missing(pod, place, text("/state/waiting/message"));
+            let Some(&first) = missing.first().filter(|first| told.insert(**first)) else {
                 continue;
-            }
+            };
+            let images: BTreeSet<String> = missing.iter().map(|&one| written(pod, one)).collect();
             let path = format!("status.{key}[{index}].state.waiting.reason");
             let found = reason.into();
             let (expected, repair) = (Value::Null, Repair::None);
             let weight = Weight::Rejects;
-            pod.find("stuck-pull", place, path, found, expected, repair, weight);
+            pod.find("stuck-pull", first, path, found, expected, repair, weight);
             if let Some(finding) = pod.findings.last_mut() {
-                finding.image = images.join(", ");
+                finding.image = Vec::from_iter(images).join(", ");
             }
         }
     }
 }
 
-/// The images that a container may wait for, as they are written. Empty if there is nothing to tell.
+/// The places whose image a container may wait for: its own, or image volumes that it mounts. Empty if
+/// there is nothing to tell.
 ///
 /// "The finding then tells the image whose reference is in the waiting message between double quotes, as
 /// written or in full. The container's own image is tried first." "If the message has no such reference,
 /// one finding lists the container's image and the images of the volumes that it mounts."
 ///
-/// **Decided**: only image volumes that are not exempt, and whose image can be read, count.
-fn missing_images(pod: &Pod, container: usize, message: &str) -> Vec<String> {
-    let written = |place: usize| pod.places[place].image.clone();
-    let volumes: Vec<usize> = pod
-        .list(List::Volumes)
-        .into_iter()
-        .filter(|&volume| pod.places[volume].is_examined && pod.reference(volume).is_some())
-        .filter(|&volume| {
-            let name = &pod.places[volume].name;
-            pod.places[container].mounts.contains(name)
-        })
-        .collect();
+/// **Decided**: only image volumes that are not exempt, and whose image can be read, count. They are
+/// tried in the order of the mounts. The finding is about the volume, so two containers that wait for the
+/// same volume are one finding. A container that is exempt is not told when it waits for its own image.
+fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
+    let mut volumes: Vec<usize> = Vec::new();
+    for mount in &pod.places[container].mounts {
+        let mounted = pod.list(List::Volumes).into_iter().find(|&volume| {
+            pod.places[volume].name == *mount
+                && pod.places[volume].is_examined
+                && pod.reference(volume).is_some()
+        });
+        volumes.extend(mounted.filter(|volume| !volumes.contains(volume)));
+    }
     // "An exempt container or init container that mounts image volumes is still looked at here, because
     // of these volumes."
     let is_own_told = pod.places[container].is_examined && pod.reference(container).is_some();
-    let own = if is_own_told {
-        vec![written(container)]
-    } else {
-        Vec::new()
-    };
-    if volumes.is_empty() || is_quoted(message, &written(container)) {
-        return own;
+    let is_own_named = is_quoted(message, &written(pod, container));
+    if is_own_told && is_own_named {
+        return vec![container];
     }
-    let mut quoted = volumes
+    let named = volumes
         .iter()
-        .filter(|&&volume| is_quoted(message, &written(volume)));
-    match quoted.next() {
-        Some(&volume) => vec![written(volume)],
-        None => own
-            .into_iter()
-            .chain(volumes.into_iter().map(written))
-            .collect(),
+        .find(|&&volume| is_quoted(message, &written(pod, volume)));
+    match named {
+        Some(&volume) => vec![volume],
+        None if is_own_named => Vec::new(),
+        None => {
+            let own = is_own_told.then_some(container);
+            own.into_iter().chain(volumes).collect()
+        }
     }
+}
+
+/// The image of a place, as it came in.
+fn written(pod: &Pod, place: usize) -> String {
+    let place = &pod.places[place];
+    let came_in = place.came_in.as_ref();
+    let image = came_in.and_then(|came_in| came_in.image.as_str());
+    image.unwrap_or(&place.image).to_owned()
 }
 
 /// Whether a message has an image in double quotes, "as written or in full".

@@ -582,8 +582,8 @@ fn a_stuck_pull_names_the_image_that_is_missing() {
         // The container's own image is tried first.
         ("\"tools:v1\" or \"app:v1\"", "app:v1"),
         // No reference between double quotes: all that it may be.
-        ("pulling tools:v1", &format!("app:v1, tools:v1, {w}")),
-        ("pulling \"unused:v1\"", &format!("app:v1, tools:v1, {w}")),
+        ("pulling tools:v1", &format!("app:v1, {w}, tools:v1")),
+        ("pulling \"unused:v1\"", &format!("app:v1, {w}, tools:v1")),
     ] {
         assert_eq!(stuck(&waiting(message), &reject), [image], "{message}");
     }

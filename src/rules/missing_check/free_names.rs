@@ -1,10 +1,10 @@
 //! Names for added checks: the first name prefix, and the first numbers that are free.
 
 use crate::examination::Examination;
-use crate::examination::check_source::CheckSource;
-use crate::examination::check_volume::MOUNT_FOLDER;
+use crate::examination::added_check::AddedCheckSource;
+use crate::examination::check_volume_mounts::MOUNT_FOLDER;
 use crate::pod::PodList;
-use crate::settings::NamePrefix;
+use crate::settings::CheckNamePrefix;
 
 /// The names that nothing in the Pod has yet.
 pub(super) struct FreeNames<'p> {
@@ -22,7 +22,7 @@ impl<'p> FreeNames<'p> {
     /// No setting can exempt these names, see [`Settings::check`].
     ///
     /// [`Settings::check`]: crate::settings::Settings::check
-    pub(super) fn of(examination: &Examination<'p>, source: CheckSource<'_>) -> Self {
+    pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {
         let prefixes = &examination.settings.image_checks.name_prefixes;
         let pod = &examination.review.pod;
         let containers = pod.places.iter().filter(|p| p.list != PodList::Volumes);
@@ -34,7 +34,9 @@ impl<'p> FreeNames<'p> {
             let devices = pod.places.iter().flat_map(|place| &place.device_paths);
             names.extend(devices.filter_map(|path| path.strip_prefix(MOUNT_FOLDER)));
         }
-        let prefix = prefixes.first().map_or("imagecheck-", NamePrefix::as_str);
+        let prefix = prefixes
+            .first()
+            .map_or("imagecheck-", CheckNamePrefix::as_str);
         // Each place gets one check at most.
         let mut taken = vec![false; names.len().saturating_add(examination.places.len())];
         for name in names {

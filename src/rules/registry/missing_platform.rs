@@ -3,13 +3,13 @@
 use oci_spec::image::Platform;
 
 use crate::pod::requested_platforms::RequestedPlatforms;
-use crate::sentence::{ObjectText, ObjectTexts};
+use crate::sentence::{UntrustedText, UntrustedTexts};
 
 /// The platforms in an index, and the first requested platform that is not among them.
 pub(super) fn find(
     requested: &RequestedPlatforms,
     index: &[Platform],
-) -> Option<(ObjectTexts, String)> {
+) -> Option<(UntrustedTexts, String)> {
     // An index holds attestations, too.
     let is_attestation = |platform: &&Platform| {
         platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
@@ -33,6 +33,6 @@ pub(super) fn find(
         })
         .collect();
     has.dedup();
-    let has = has.iter().map(|platform| ObjectText(platform)).collect();
+    let has = has.iter().map(|platform| UntrustedText(platform)).collect();
     Some((has, missing.to_string()))
 }

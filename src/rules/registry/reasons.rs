@@ -4,7 +4,7 @@ use crate::examination::failed_lookup::why_no_answer;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
-use crate::sentence::{ObjectText, ObjectTexts, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText, UntrustedTexts};
 
 /// The pull policy that goes with a pinned tag. It belongs to the finding of the tag.
 #[derive(Clone, Copy, Debug)]
@@ -19,21 +19,21 @@ impl FindingReason for PolicyOfPinnedTag {
         false
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         subject.now_pulls()
     }
 }
 
 /// The registry gave no digest, and `UseCached` lets the node's image be used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RegistryGaveNoDigest;
+pub(super) struct CachedImageAllowed;
 
-impl FindingReason for RegistryGaveNoDigest {
+impl FindingReason for CachedImageAllowed {
     fn rule(&self) -> RuleId {
         RuleId::Registry
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let way_out = subject.way_out();
         sentence!(
             subject.pulls(),
@@ -56,7 +56,7 @@ impl FindingReason for LookupFailed {
         self.0.class != FailureClass::NotFound && self.0.attempt != LookupAttempt::LimitReached
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let why = why_no_answer(self.0);
         sentence!(subject.name, "'s image ", subject.image, " ", why)
     }
@@ -66,7 +66,7 @@ impl FindingReason for LookupFailed {
 #[derive(Clone, Debug)]
 pub(super) struct MissingPlatform {
     /// The platforms of the image.
-    pub(super) has: ObjectTexts,
+    pub(super) has: UntrustedTexts,
     /// The platform that the image lacks.
     pub(super) lacks: String,
     /// The path of the Pod spec.
@@ -80,8 +80,8 @@ impl FindingReason for MissingPlatform {
         RuleId::Registry
     }
 
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: Room) -> Sentence<'s> {
-        let lacks = ObjectText(&self.lacks);
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
+        let lacks = UntrustedText(&self.lacks);
         let mut sentence = sentence!(
             subject.name,
             "'s image ",

@@ -1,7 +1,7 @@
 //! `cargo xtask chart`: writes the parts of a Helm chart that Rancher's UI reads as a policy. They are
 //! made from artifacthub-pkg.yml.
 //!
-//! The chart has no templates: Rancher's UI creates the ClusterAdmissionPolicy itself, from the
+//! The chart has no templates: Rancher's UI creates the `ClusterAdmissionPolicy` itself, from the
 //! annotations, the values and the questions. `hack/helm-repository.sh` packs the chart.
 
 use std::fs;

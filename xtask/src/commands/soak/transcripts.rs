@@ -58,7 +58,7 @@ fn read(line: &str) -> Result<Evaluation> {
     let line: Value = serde_json::from_str(line)?;
     let text = line["request"].as_str().unwrap_or_default();
     // The host drops the fields that admission/v1 doesn't have, and the module never sees them.
-    let request = serde_json::to_value(request::read(text)?)?;
+    let request = serde_json::to_value(request::parse_review(text)?)?;
     let calls = line["calls"].as_array().into_iter().flatten();
     Ok(Evaluation {
         settings: line["settings"].clone(),

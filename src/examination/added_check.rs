@@ -1,19 +1,19 @@
 //! The source of an added image check, and its position among the init containers.
 
-use super::check_volume::{CheckVolumeCarriers, mount_path};
+use super::check_volume_mounts::{CheckVolumeCarriers, mount_path};
 use super::examined_place::{ExaminedPlace, Role};
-use crate::pod::check_container::CheckContainer;
-use crate::pod::resources::Resources;
+use crate::pod::copied_check_fields::CopiedCheckFields;
+use crate::pod::resources::ResourceFlags;
 use crate::pod::{ContainerOrVolume, PodList};
 use crate::pull_policy::PullPolicy;
-use crate::request::Review;
+use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
 
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
-pub enum CheckSource<'p> {
+pub enum AddedCheckSource<'p> {
     /// A copy of an image check, with another name, image and pull policy.
-    CopyOf(&'p CheckContainer<'p>),
+    CopyOf(&'p CopiedCheckFields<'p>),
     /// `imageChecks.template`
     Template(&'p CheckTemplate),
     /// An image volume.
@@ -30,13 +30,13 @@ pub enum NoCheckSource {
     PodHasResources,
 }
 
-impl<'p> CheckSource<'p> {
+impl<'p> AddedCheckSource<'p> {
     /// The source in a Pod.
     ///
     /// # Errors
     /// Why the Pod gets no check.
     pub fn in_pod(
-        review: &'p Review<'p>,
+        review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         places: &[ExaminedPlace<'p>],
     ) -> Result<Self, NoCheckSource> {
@@ -67,7 +67,7 @@ impl<'p> CheckSource<'p> {
 
     /// How many containers mount the volume that it makes.
     #[must_use]
-    pub fn carrier_count(&self, review: &'p Review<'p>, settings: &Settings) -> usize {
+    pub fn carrier_count(&self, review: &'p ExaminedObject<'p>, settings: &Settings) -> usize {
         if self.is_image_volume() {
             let carriers = CheckVolumeCarriers::in_pod(&review.pod, settings);
             carriers.containers(&review.pod).count()
@@ -80,7 +80,7 @@ impl<'p> CheckSource<'p> {
     #[must_use]
     pub fn is_mounted_by_app_containers(
         &self,
-        review: &'p Review<'p>,
+        review: &'p ExaminedObject<'p>,
         settings: &Settings,
     ) -> bool {
         self.is_image_volume()
@@ -106,10 +106,10 @@ impl<'p> CheckSource<'p> {
     }
 }
 
-fn template_resources(template: &CheckTemplate) -> Resources {
+fn template_resources(template: &CheckTemplate) -> ResourceFlags {
     let resources = template.fields().get("resources");
     let resources = resources.and_then(serde_json::Value::as_object);
-    resources.map(Resources::of).unwrap_or_default()
+    resources.map(ResourceFlags::of).unwrap_or_default()
 }
 
 fn init_container_checks<'c, 'p>(
@@ -124,9 +124,9 @@ fn init_container_checks<'c, 'p>(
 /// The last image check that can be copied: it has a command, and no annotation gives it an
 /// `AppArmor` profile. Such an annotation names its container, so a copy would have no profile.
 fn last_copyable_check<'p>(
-    review: &Review<'p>,
+    review: &ExaminedObject<'p>,
     places: &[ExaminedPlace<'p>],
-) -> Option<&'p CheckContainer<'p>> {
+) -> Option<&'p CopiedCheckFields<'p>> {
     let has_app_armor_annotation = |place: &ContainerOrVolume<'_>| {
         let annotated = &review.metadata.app_armor_containers;
         annotated.iter().any(|name| *name == place.name.value)
@@ -141,16 +141,16 @@ fn last_copyable_check<'p>(
 /// The position of added init containers: straight after the Pod's last check. In a Pod without a
 /// check it is after the last init container that `imageChecks.after` names, else first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct InsertPosition<'p> {
+pub struct CheckInsertPosition<'p> {
     /// The init container before them. None if they come first.
     pub after: Option<&'p ContainerOrVolume<'p>>,
 }
 
-impl<'p> InsertPosition<'p> {
+impl<'p> CheckInsertPosition<'p> {
     /// The position in a Pod.
     #[must_use]
     pub fn in_pod(
-        review: &'p Review<'p>,
+        review: &'p ExaminedObject<'p>,
         settings: &Settings,
         places: &[ExaminedPlace<'p>],
     ) -> Self {
@@ -183,7 +183,7 @@ pub struct AddedCheck<'p> {
     /// Its pull policy.
     pub policy: PullPolicy,
     /// Its source.
-    pub source: CheckSource<'p>,
+    pub source: AddedCheckSource<'p>,
     /// The index of the examined place that it guards.
     pub guarded: usize,
     /// The container that it guards.

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::finding::{FindingReason, FindingSubject, RuleId};
 use crate::sentence;
-use crate::sentence::{ObjectText, Room, Sentence};
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// The digest behind the tag of an image, as far as this request knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum TagResolution {
+pub enum KnownDigest {
     /// No lookup gave a digest.
     #[default]
     Unknown,
@@ -21,7 +21,7 @@ pub enum TagResolution {
     UseCached,
 }
 
-impl TagResolution {
+impl KnownDigest {
     /// The digest, if one is known.
     #[must_use]
     pub fn digest(&self) -> Option<&str> {
@@ -56,19 +56,19 @@ impl FindingReason for PinnedTag {
     }
 
     /// Names the digest to write. A line that is short of room keeps the digest whole.
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: Room) -> Sentence<'s> {
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
         let (name, image) = (subject.name, subject.image);
         match room {
-            Room::Full => sentence!(
+            SentenceLength::Full => sentence!(
                 name,
                 " pulls ",
                 image,
                 " by its tag: set its image to ",
-                ObjectText(&self.image),
+                UntrustedText(&self.image),
                 " with ",
                 subject.expected()
             ),
-            Room::Line => sentence!(
+            SentenceLength::Line => sentence!(
                 name,
                 ": pin ",
                 image,

@@ -4,13 +4,13 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::resources::Resources;
+use super::resources::ResourceFlags;
 use crate::json::{Member, Members};
 
 /// The fields of an init container that a copy of it needs. A copy has no ports, probes, claims or
 /// devices, and no environment that its command doesn't use.
 #[derive(Clone, Debug, Default)]
-pub struct CheckContainer<'a> {
+pub struct CopiedCheckFields<'a> {
     command: Option<&'a str>,
     args: Option<&'a str>,
     working_dir: Option<&'a str>,
@@ -23,10 +23,10 @@ pub struct CheckContainer<'a> {
     termination_message_path: Option<&'a str>,
     termination_message_policy: Option<&'a str>,
     /// The requests and limits of a copy.
-    pub resources: Resources,
+    pub resources: ResourceFlags,
 }
 
-impl CheckContainer<'_> {
+impl CopiedCheckFields<'_> {
     /// Whether it has a command. Without one a copy would run the program of another image, which
     /// may never end.
     #[must_use]
@@ -86,7 +86,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-impl<'a> Members<'a> for CheckContainer<'a> {
+impl<'a> Members<'a> for CopiedCheckFields<'a> {
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
         let field = match member.name() {
             "command" => &mut self.command,
@@ -101,7 +101,7 @@ impl<'a> Members<'a> for CheckContainer<'a> {
             "resources" => {
                 let mut resources = ResourcesReader::default();
                 if let Some(text) = member.read::<Option<&RawValue>>()? {
-                    self.resources = Resources::read(text.get());
+                    self.resources = ResourceFlags::read(text.get());
                     // A value of another shape has no requests and no limits to copy.
                     let _ = crate::json::read(text.get(), "resources", &mut resources);
                 }

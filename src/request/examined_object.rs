@@ -17,7 +17,7 @@ const RESOURCE_FIELD_REF: &str = "resourceFieldRef";
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
-pub struct Review<'a> {
+pub struct ExaminedObject<'a> {
     /// What the request does.
     pub request_type: RequestType,
     /// The kind of the object.
@@ -39,9 +39,9 @@ pub struct Review<'a> {
     /// The Pod spec. At UPDATE of a Pod it holds only places that are new or have a new image.
     pub pod: Pod<'a>,
     /// The containers that a `resourceFieldRef` of the Pod names, once they were
-    /// [read](Review::read_named_containers).
+    /// [read](ExaminedObject::read_named_containers).
     pub named_containers: Vec<String>,
-    /// The status of a Pod at CREATE, once it was [read](Review::read_status).
+    /// The status of a Pod at CREATE, once it was [read](ExaminedObject::read_status).
     pub status: PodStatus,
     /// The status in the payload.
     pub(super) status_text: Option<&'a str>,
@@ -58,7 +58,7 @@ pub(super) struct StoredObject<'a> {
     pub(super) pod: Pod<'a>,
 }
 
-impl<'a> Review<'a> {
+impl<'a> ExaminedObject<'a> {
     /// Whether a controller made the object.
     #[must_use]
     pub const fn has_controller(&self) -> bool {

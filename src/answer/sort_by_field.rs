@@ -2,12 +2,12 @@
 
 use std::collections::BinaryHeap;
 
-use crate::pod::field_path::FieldOrder;
+use crate::pod::field_path::FieldSortKey;
 
 /// Sorts items by their fields. Items of one field keep their order.
 ///
 /// It uses a `BinaryHeap`, because `sort` would add ten times as much code to the module.
-pub(super) fn sort_by_field<T>(items: Vec<T>, order: impl Fn(&T) -> FieldOrder) -> Vec<T> {
+pub(super) fn sort_by_field<T>(items: Vec<T>, order: impl Fn(&T) -> FieldSortKey) -> Vec<T> {
     let orders = items.iter().map(order).enumerate();
     let orders: BinaryHeap<_> = orders.map(|(number, order)| (order, number)).collect();
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();

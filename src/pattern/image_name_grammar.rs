@@ -10,7 +10,7 @@
 //! `registry-1.docker.io/nginx`, and Docker Hub has no such repository.
 
 use super::glob::{ANY_BYTE, ANY_RUN};
-use NameState::{
+use GrammarState::{
     Begin, HostHyphen, HostLabel, HostWord, HubDot, HubHyphen, HubStart, HubUnderscore,
     HubUnderscores, HubWord, PathDot, PathHyphen, PathStart, PathUnderscore, PathUnderscores,
     PathWord, Port, PortStart, RegistryDot, RegistryHyphen, RegistryStart, RegistryUnderscore,
@@ -19,7 +19,7 @@ use NameState::{
 
 /// A state of the automaton: the kind of the last byte, and the part of the name that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NameState {
+enum GrammarState {
     /// The start of a name whose registry is a host.
     Begin,
     HostLabel,
@@ -57,7 +57,7 @@ enum NameState {
 }
 
 /// The states of a path component: its start, after a letter or digit, and after each separator.
-const REGISTRY: [NameState; 6] = [
+const REGISTRY: [GrammarState; 6] = [
     RegistryStart,
     RegistryWord,
     RegistryDot,
@@ -65,7 +65,7 @@ const REGISTRY: [NameState; 6] = [
     RegistryUnderscores,
     RegistryHyphen,
 ];
-const HUB: [NameState; 6] = [
+const HUB: [GrammarState; 6] = [
     HubStart,
     HubWord,
     HubDot,
@@ -73,7 +73,7 @@ const HUB: [NameState; 6] = [
     HubUnderscores,
     HubHyphen,
 ];
-const PATH: [NameState; 6] = [
+const PATH: [GrammarState; 6] = [
     PathStart,
     PathWord,
     PathDot,
@@ -82,7 +82,7 @@ const PATH: [NameState; 6] = [
     PathHyphen,
 ];
 /// All states.
-const ALL: [NameState; 29] = [
+const ALL: [GrammarState; 29] = [
     Begin,
     HostLabel,
     HostWord,
@@ -120,7 +120,7 @@ const KINDS: &[u8] = b"/aA0._-:[]";
 /// The same without the slash.
 const KINDS_WITHOUT_SLASH: &[u8] = KINDS.split_at(1).1;
 
-impl NameState {
+impl GrammarState {
     /// The state after one more byte. `None` if no name has this byte here.
     fn next(self, byte: u8) -> Option<Self> {
         let next = match (self, byte) {
@@ -132,8 +132,7 @@ impl NameState {
             (HostWord, b'.') => HostLabel,
             (HostWord | HostHyphen, b'-') => HostHyphen,
             (PortStart | Port, b'0'..=b'9') => Port,
-            (V6Open | V6, b':') => V6,
-            (V6Open | V6, b'a'..=b'f' | b'0'..=b'9') => V6,
+            (V6Open | V6, b':' | b'a'..=b'f' | b'0'..=b'9') => V6,
             (V6, b']') => V6Closed,
             (TagStart | TagWord, b'_') => TagWord,
             (TagStart | TagWord, _) if byte.is_ascii_alphanumeric() => TagWord,
@@ -174,19 +173,19 @@ impl NameState {
 struct StateSet(u32);
 
 impl StateSet {
-    fn of(states: &[NameState]) -> Self {
+    fn of(states: &[GrammarState]) -> Self {
         states.iter().copied().collect()
     }
 
-    fn iter(self) -> impl Iterator<Item = NameState> {
+    fn iter(self) -> impl Iterator<Item = GrammarState> {
         ALL.into_iter().filter(move |state| self.has(*state))
     }
 
-    const fn bit(state: NameState) -> u32 {
+    const fn bit(state: GrammarState) -> u32 {
         1_u32.rotate_left(state as u32)
     }
 
-    const fn has(self, state: NameState) -> bool {
+    const fn has(self, state: GrammarState) -> bool {
         self.0 & Self::bit(state) != 0
     }
 
@@ -210,8 +209,8 @@ impl StateSet {
     }
 }
 
-impl FromIterator<NameState> for StateSet {
-    fn from_iter<I: IntoIterator<Item = NameState>>(states: I) -> Self {
+impl FromIterator<GrammarState> for StateSet {
+    fn from_iter<I: IntoIterator<Item = GrammarState>>(states: I) -> Self {
         Self(
             states
                 .into_iter()
@@ -239,7 +238,7 @@ pub(super) fn can_match_host_and_path(host: &str, path: &str) -> bool {
 }
 
 /// Whether a glob matches the rest of any name, from this state on.
-fn can_match_from(mut state: NameState, mut glob: &[u8]) -> bool {
+fn can_match_from(mut state: GrammarState, mut glob: &[u8]) -> bool {
     // Most globs have only literal bytes before a `*` at the end. From every state, some name can
     // be completed, so such a `*` always matches.
     loop {
@@ -258,7 +257,7 @@ fn can_match_from(mut state: NameState, mut glob: &[u8]) -> bool {
 fn can_match_from_any(states: StateSet, glob: &[u8]) -> bool {
     states_after(states, glob, KINDS)
         .iter()
-        .any(NameState::ends_a_name)
+        .any(GrammarState::ends_a_name)
 }
 
 /// The states after a glob whose wildcards match these bytes.

@@ -12,7 +12,7 @@ use crate::settings::Settings;
 /// The repositories of a Pod whose tags may be looked up, in any spelling. An answer can make
 /// several references of a repository one image, pin a tag, or let `UseCached` act.
 #[derive(Debug, Default)]
-pub struct PossibleAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
+pub struct PossibleLookupAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
 
 /// The pulls of one repository.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ struct RepositoryPulls<'e> {
     by_init_containers: Option<PullPolicy>,
 }
 
-impl<'e> PossibleAnswers<'e> {
+impl<'e> PossibleLookupAnswers<'e> {
     /// The repositories of these places.
     #[must_use]
     pub fn about(places: &[ExaminedPlace<'e>]) -> Self {

@@ -3,8 +3,8 @@
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
 use crate::examination::examined_place::ExaminedPlace;
-use crate::examination::finding::{Finding, FindingEffect, RuleId};
-use crate::examination::possible_answers::PossibleAnswers;
+use crate::examination::finding::{Finding, Repairability, RuleId};
+use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::LookupMode;
@@ -21,11 +21,12 @@ pub fn is_rejected_whatever_registries_answer(
     if mode == EffectiveMode::Warn || is_audit {
         return false;
     }
-    let possible_answers = PossibleAnswers::about(&examination.places);
-    let stays =
-        |rule, reference: &Reference<'_>| stays(examination, &possible_answers, rule, reference);
+    let possible_lookup_answers = PossibleLookupAnswers::about(&examination.places);
+    let stays = |rule, reference: &Reference<'_>| {
+        stays(examination, &possible_lookup_answers, rule, reference)
+    };
     let finding_stays = |finding: &Finding<'_>| {
-        finding.effect == FindingEffect::Unrepairable
+        finding.effect == Repairability::Unrepairable
             && Reference::parse(finding.place.image_text())
                 .map_or(true, |reference| stays(finding.reason.rule(), &reference))
     };
@@ -51,7 +52,7 @@ fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {
-        RuleId::DisallowedPolicy if is_default => RuleId::Default,
+        RuleId::DisallowingSetting if is_default => RuleId::Default,
         rule => rule,
     })
 }
@@ -59,7 +60,7 @@ fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
 /// Whether no answer can take back a finding of this rule about this image.
 fn stays(
     examination: &Examination<'_>,
-    possible_answers: &PossibleAnswers<'_>,
+    possible_lookup_answers: &PossibleLookupAnswers<'_>,
     rule: RuleId,
     reference: &Reference<'_>,
 ) -> bool {
@@ -67,10 +68,10 @@ fn stays(
         RuleId::Default | RuleId::WeakCheck => {
             let lookup = examination.settings.registry.for_image(reference);
             let changes_policy = lookup.mode == LookupMode::Pin || lookup.may_use_cached();
-            !(possible_answers.may_join(reference)
-                || (changes_policy && possible_answers.concern(reference)))
+            !(possible_lookup_answers.may_join(reference)
+                || (changes_policy && possible_lookup_answers.concern(reference)))
         }
-        RuleId::MissingCheck => !possible_answers.may_join(reference),
+        RuleId::MissingCheck => !possible_lookup_answers.may_join(reference),
         _ => true,
     }
 }
