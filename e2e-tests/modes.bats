@@ -124,7 +124,7 @@ ROWS
     done
   done <<'ROWS'
 a\nb\u0007\u001b[31m^a_b__[31m
-a\u0001b\u007fc\u0085d^a_b_c_d
+a\u0002b\u001fc\u0085d^a_b_c_d
 connection refused^ connection_refused
 i/o timeout^ i/o_timeout
 exceeded\u00a0quota^ exceeded_quota

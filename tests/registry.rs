@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    FakeRegistry, captured, container, digest, image_update, pod_create, registry_with_answers,
-    unreachable_registry, validate, validate_with,
+    FakeRegistry, captured, container, digest, image_update, of_user, pod_create,
+    registry_with_answers, unreachable_registry, validate, validate_with,
 };
 use serde_json::{Value, json};
 
@@ -148,8 +148,11 @@ fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
             "registry": {"lookup": lookup, "onUnreachable": "KeepTag"},
         });
         let mut registry = FakeRegistry::default();
-        assert!(!validate_with(&pod, &settings, &mut registry).accepted());
+        assert!(!validate_with(&of_user(pod.clone()), &settings, &mut registry).accepted());
         assert!(registry.asked.is_empty(), "{:?}", registry.asked);
+        // An audit tells everything, so it asks.
+        assert!(!validate_with(&pod, &settings, &mut registry).accepted());
+        assert_eq!(registry.asked, ["docker.io/library/a:1"]);
     }
 }
 
@@ -165,7 +168,7 @@ fn a_pod_gets_no_lookup_if_a_tag_in_place_of_its_stored_digest_rejects_it() {
     }
     let mut registry = unreachable_registry();
     let settings = json!({"mode": "Reject", "registry": {"lookup": "Pin"}});
-    assert!(!validate_with(&request, &settings, &mut registry).accepted());
+    assert!(!validate_with(&of_user(request), &settings, &mut registry).accepted());
     assert_eq!(registry.asked, [""; 0]);
 }
 

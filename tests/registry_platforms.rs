@@ -135,16 +135,13 @@ fn a_lookup_makes_two_calls_and_digests_are_looked_up_too() {
     let (message, asked) = message_and_calls(&arm64, &format!("a@{}", digest(1)));
     assert!(message.contains("linux/amd64"), "{message}");
     assert_eq!(asked, [&*by_digest, &*by_digest]);
-    // A Pod that asks for no platform needs no second call, and none for a digest.
+    // A Pod that asks for no platform needs no second call.
     assert_eq!(
         message_and_calls(&json!({}), "a:1").1,
         ["docker.io/library/a:1"]
     );
-    assert!(
-        message_and_calls(&json!({}), &format!("a@{}", digest(1)))
-            .1
-            .is_empty()
-    );
+    let (message, asked) = message_and_calls(&json!({}), &format!("a@{}", digest(1)));
+    assert_eq!((&*message, asked), ("", vec![by_digest]));
 }
 
 #[test]
@@ -206,22 +203,28 @@ fn a_host_that_refuses_manifests_gives_a_warning_that_names_the_capability() {
     assert!(answer.warnings()[0].contains("oci/v1/oci_manifest"));
 }
 
-/// An image with a digest is looked up for its platforms only.
+/// Under `Pin` an image with a digest is looked up for its platforms only. Under `Verify` it is looked
+/// up in any case.
 #[test]
-fn a_failed_lookup_for_a_warning_never_rejects() {
+fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
     let digest = digest(1);
     let spec = json!({
         "nodeSelector": {ARCH: "arm64"},
         "containers": [{"name": "app", "image": format!("a@{digest}"), "imagePullPolicy": "IfNotPresent"}],
     });
-    let settings = |platform: &str| json!({"registry": {"lookup": "Verify", "platform": platform, "onUnknown": "Reject"}});
-    for (platform, accepted) in [("Warn", true), ("Reject", false)] {
+    let settings = |lookup: &str, platform: &str| json!({"registry": {"lookup": lookup, "platform": platform, "onUnknown": "Reject"}});
+    for (lookup, platform, accepted) in [
+        ("Pin", "Warn", true),
+        ("Pin", "Reject", false),
+        ("Verify", "Warn", false),
+        ("Verify", "Reject", false),
+    ] {
         let answer = validate_with(
             &pod_create(&spec),
-            &settings(platform),
+            &settings(lookup, platform),
             &mut FakeRegistry::default(),
         );
-        assert_eq!(answer.accepted(), accepted, "{platform}");
+        assert_eq!(answer.accepted(), accepted, "{lookup} {platform}");
         assert_eq!(
             answer.audited("lookups")[0]["action"],
             if accepted { "KeepTag" } else { "Reject" }

@@ -20,7 +20,9 @@ fn replace_existing() -> Value {
 
 #[test]
 fn the_checks_of_a_pod_with_a_controller_become_volumes() {
-    let request = captured("agent-stack-pod-create");
+    let mut request = captured("agent-stack-pod-create");
+    // Otherwise the Pod would become `BestEffort` without its checks.
+    request["object"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
     let settings =
         json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true, "coverage": "Off"}});
     let spec = repaired_spec(&request, &settings);

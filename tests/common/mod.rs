@@ -80,6 +80,12 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
+/// The request, from a person. Other requests of these tests name no user, as those of an audit.
+pub fn of_user(mut request: Value) -> Value {
+    request["userInfo"] = json!({"username": "admin"});
+    request
+}
+
 /// The UPDATE request of a Pod with one container: its image in the stored object and in the
 /// request.
 pub fn image_update(stored: &str, requested: &str) -> Value {
