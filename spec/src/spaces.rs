@@ -83,8 +83,8 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
     })
 }
 
-/// Returns cases for the parsing of references and for the server default: every text up to a
-/// length as an image, with at most 500 containers in a Pod. With the default `Never`, *default* has a
+/// Returns cases for the parsing of references and for the server default. The images are all texts
+/// up to a length, and a Pod has at most 500 containers. With the default `Never`, *default* has a
 /// finding for exactly those containers whose pull policy equals the server default.
 pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
     let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
