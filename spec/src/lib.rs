@@ -283,7 +283,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         }
     }
     verdict.findings = findings;
-    // "On the object's own metadata, at CREATE only"
+    // The record is written only at CREATE, into the metadata of the object itself.
     if !verdict.changes.is_empty()
         && request["operation"] == "CREATE"
         && pod.settings.record_changes()
@@ -299,7 +299,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
             earlier,
         });
     }
-    // "A rejected request carries no mutated object"; "`mutated_object` only where something changed"
+    // An answer has a `mutated_object` only if the request is accepted and something changed.
     verdict.object = (verdict.allowed && out != request["object"]).then_some(out);
     verdict
 }
@@ -349,7 +349,7 @@ fn changes(pod: &Pod) -> Vec<Change> {
                 if came_in.effective != place.policy {
                     let path = format!("{path}.{}", field(place.list, false));
                     let to = place.policy.name().into();
-                    // "`""` and `null` count as not set" (facts)
+                    // `""` and `null` count as not set (facts).
                     let is_set = came_in.policy != "";
                     let from = if is_set {
                         came_in.policy.clone()

@@ -65,7 +65,7 @@ fn image_expression(pattern: &str) -> String {
     if !(has_wildcard(first) && first.contains(['.', ':'])) {
         return expression(&pattern, ".");
     }
-    // "`host:*` also matches the host without a port."
+    // The pattern `host:*` also matches the host without a port.
     let first = match first.strip_suffix(":*") {
         Some(host) => format!("{}(?::[^/]*)?", expression(host, "[^/]")),
         None => expression(first, "[^/]"),
@@ -121,7 +121,7 @@ pub fn fault(pattern: &str) -> Option<&'static str> {
         return (starts_like_registry && !pattern.starts_with('*'))
             .then_some("a registry without a repository");
     };
-    // "The pattern `*:443/…` is a settings error": the host of an image has no `:443`.
+    // The pattern `*:443/…` is a settings error, because a normalised host never has `:443`.
     let port = first.rsplit_once(':').map(|(_, port)| port);
     let is_443 = port.is_some_and(|port| port.trim_start_matches('0') == "443");
     (has_wildcard(first) && is_443).then_some("no image has `:443` in its host")

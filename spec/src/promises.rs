@@ -34,9 +34,9 @@ pub const SERVICE: &str = "quality-of-service-is-kept";
 pub const MINIMAL: &str = "only-repairs-change";
 /// "No secret of the Pod ever reaches a message, a warning, an annotation or a log."
 pub const NO_SECRET: &str = "no-secret-is-shown";
-/// "when this policy runs on its own output, it changes nothing and finds nothing"
+/// When this policy runs on its own output, it changes nothing and finds nothing.
 pub const STABLE: &str = "a-second-run-changes-nothing";
-/// "`Reject` always accepts what `Fix` returned under the same settings"
+/// Mode `Reject` accepts each object that mode `Fix` returned under the same settings.
 pub const REJECT: &str = "reject-accepts-what-fix-returned";
 /// The copy accepts an object that mode `Fix` returned.
 pub const COPY: &str = "the-copy-accepts-what-fix-returned";
@@ -75,7 +75,7 @@ pub const MISSING_IMAGE: &str = "an-audit-names-the-missing-image";
 /// The `status` in a request with a user has no effect, because a person may have pasted it.
 pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 
-/// "All modes compute the same outcome, the repaired object."
+/// All modes compute the same findings and the same repaired object.
 pub const MODES: &str = "the-modes-find-the-same";
 
 /// All promises.

@@ -32,7 +32,7 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 
 /// Finds the row of a request.
 pub(crate) fn row(request: &Value, settings: Settings) -> Row {
-    // "The `group` decides together with the `kind`."
+    // The `group` and the `kind` decide together.
     let root = match (text(request, "/kind/group"), text(request, "/kind/kind")) {
         ("", "Pod") => "spec",
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
@@ -40,14 +40,15 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         | ("", "ReplicationController") => "spec.template.spec",
         ("batch", "CronJob") => "spec.jobTemplate.spec.template.spec",
         ("", "PodTemplate") => "template.spec",
-        // "any other group or kind …: accepted untouched"
+        // Any other group or kind is accepted untouched.
         _ => return Row::Untouched,
     };
     let kind = text(request, "/kind/kind");
     let operation = text(request, "/operation");
     let subresource = text(request, "/subResource");
     let (object, old) = (&request["object"], &request["oldObject"]);
-    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"
+    // Other subresources of Pods and other operations, like DELETE and CONNECT, are accepted
+    // untouched.
     let is_ephemeral =
         kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
     if !matches!(operation, "CREATE" | "UPDATE") || !subresource.is_empty() && !is_ephemeral {
@@ -71,7 +72,7 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     if !(metadata.is_null() || metadata.is_object()) {
         return Row::Broken("metadata".to_owned());
     }
-    // "UPDATE of an object with a `deletionTimestamp`"
+    // An UPDATE of an object with a `deletionTimestamp` is accepted untouched.
     if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
         return Row::Untouched;
     }
@@ -103,7 +104,7 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         if kind == "Job" && operation == "UPDATE" {
             return Row::ReapplyOnly(root);
         }
-        // "`templates`: `Off`: not looked at"
+        // With `templates: Off`, workloads are accepted untouched.
         if settings.templates() == "Off" {
             return Row::Untouched;
         }

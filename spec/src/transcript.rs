@@ -170,15 +170,15 @@ pub fn failure_of(text: &str) -> Failure {
         Failure::Unreachable
     } else if let Some(status) = part.name("status") {
         match status.as_str().parse() {
-            // "401 or 403"
+            // The registry answered 401 or 403.
             Ok(401 | 403) => Failure::Denied,
-            // "the tag or the repository does not exist"
+            // The tag or the repository does not exist.
             Ok(404) => Failure::NotFound,
-            // "429"
+            // Too many requests.
             Ok(429) => Failure::RateLimited,
-            // "no connection, DNS, TLS, time-out, 5xx"
+            // The registry has a problem.
             Ok(500..=599_u16) => Failure::Unreachable,
-            // "any other answer"
+            // Any other answer.
             _ => Failure::Unknown,
         }
     } else {

@@ -260,7 +260,7 @@ impl<P: Policy> Story<'_, P> {
             pasted["userInfo"] = json!({"username": "jane"});
         }
         for mode in ["Fix", "Reject", "Warn"] {
-            // "`maxLookups: 0` is allowed only in mode `Reject` or `Warn`."
+            // `maxLookups: 0` is allowed only in mode `Reject` or `Warn`.
             if mode == "Fix" && self.settings().max_lookups() == 0 {
                 continue;
             }
