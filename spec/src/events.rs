@@ -1,3 +1,6 @@
+//! Events in a Pod's life: before this policy sees the Pod, between two installations of this
+//! policy, and after the Pod was created.
+//!
 //! The file `test_data/pods/known.yaml` lists failures by the name of an [`Event`]. The functions
 //! here make the objects and requests of the events. [`promises`](crate::promises) checks the
 //! promises that apply to each event.

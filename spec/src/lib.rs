@@ -193,8 +193,8 @@ fn is_accepted(pod: &Pod) -> bool {
 
 /// Returns the findings that reject the request.
 fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
-    // With `templates: Warn`, a finding in a pod template leads to a warning. With `templates:
-    // Enforce`, it is treated like a finding in a Pod.
+    // With `templates: Warn`, a finding in a pod template leads to a warning. With
+    // `templates: Enforce`, it is treated like a finding in a Pod.
     if pod.event == Event::Template && pod.settings.templates() == "Warn" {
         return Vec::new();
     }
@@ -243,8 +243,8 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
     // Some changes happen in all Pods because the operator's settings ask for them, and they lead
-    // to no warning line. These are the changes of *default*, and missing checks with `coverage:
-    // Fix` and `everyPod`.
+    // to no warning line. These are the changes of *default*, and missing checks with
+    // `coverage: Fix` and `everyPod`.
     let is_asked_for_everywhere = |finding: &Finding| match finding.rule {
         "default" => true,
         "missing-check" => pod.settings.coverage() == "Fix" && pod.settings.every_pod(),

@@ -145,8 +145,8 @@ pub(crate) struct Pod<'a> {
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
-    /// Whether no lookups are made, in the copy and before the first lookup. Then a value is
-    /// accepted if an earlier run with `Pin`, `KeepTag` or `UseCached` could have written it.
+    /// Whether `registry.maxLookups` is 0, as in the copy. Then a value is accepted if an earlier
+    /// run with `Pin`, `KeepTag` or `UseCached` could have written it.
     pub(crate) is_lenient: bool,
 }
 
@@ -334,8 +334,8 @@ impl Pod<'_> {
             && !place.is_gone
     }
 
-    /// Returns the places that checks guard: the app containers and, with `imageChecks.as:
-    /// ImageVolume`, the image volumes that only app containers mount.
+    /// Returns the places that checks guard: the app containers and, with
+    /// `imageChecks.as: ImageVolume`, the image volumes that only app containers mount.
     pub(crate) fn guarded(&self) -> Vec<usize> {
         let mounts = |list: List, volume: usize| {
             self.list(list).into_iter().any(|place| {
@@ -450,8 +450,9 @@ impl Pod<'_> {
             .is_some_and(|(checks, inits)| checks.or(inits).is_some())
     }
 
-    /// Whether, in the copy, an answer to the first run could have shown a check of the image that
-    /// is strong enough. The copy accepts every value that the first run could have written.
+    /// Whether, in the copy, a registry's answer to the first run could have shown a check of the
+    /// image that is strong enough. The copy accepts every value that the first run could have
+    /// written.
     pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, _)| checks >= Some(need))

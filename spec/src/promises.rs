@@ -109,8 +109,8 @@ pub const ALL: [&str; 23] = [
 pub const SECRET: &str = "s3cr3t";
 
 /// Returns the promises that this policy breaks for a case with an event in the Pod's life. The
-/// case is the request that creates an object. If this object is no Pod, only the promises about
-/// answers and objects are checked, and only for [`Event::Created`].
+/// case is usually a CREATE of a Pod. For any other request, only the promises about answers and
+/// objects are checked, and only for [`Event::Created`].
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.

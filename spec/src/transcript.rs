@@ -1,6 +1,6 @@
-//! Replays the evaluations in a host's transcript, which has one evaluation in each line. `make
-//! e2e-tests` writes the transcript. The verdict of each evaluation must equal the verdict of the
-//! specification.
+//! Replays the evaluations in a host's transcript, which has one evaluation in each line.
+//! `make e2e-tests` writes the transcript. The verdict of each evaluation must equal the verdict of
+//! the specification.
 
 use std::sync::LazyLock;
 

@@ -138,7 +138,7 @@ mod tests {
     use super::{Known, KnownFailure, KnownTrait};
 
     #[test]
-    fn a_written_list_is_read_as_it_was() {
+    fn a_written_list_is_read_back_unchanged() {
         let mut known = Known::default();
         for (pod, settings, event) in [
             ("a.yaml", "x.yaml", "created"),

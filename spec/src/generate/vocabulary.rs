@@ -14,8 +14,8 @@ pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[2],
     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// Repositories as they are written. The first four are the same repository, and the next two are
-/// similar. The last ones have hosts in unusual spellings.
+/// Repositories as they are written. The first four are the same repository in different spellings.
+/// The last ones have hosts in unusual spellings.
 pub(super) const REPOSITORIES: [&str; 20] = [
     "app",
     "docker.io/library/app",

@@ -75,7 +75,8 @@ impl Pod<'_> {
         });
     }
 
-    /// Whether a finding counts: its field differs at the end from the request.
+    /// Whether a finding counts. A finding with a changed field counts if the final value differs
+    /// from the request. Every other finding counts.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
         let came_in = |place: usize| self.places[place].came_in.as_ref();
         match finding.repair {

@@ -74,7 +74,7 @@ mod tests {
     use super::billionths;
 
     #[test]
-    fn quantities_are_compared_whatever_their_suffix() {
+    fn quantities_with_different_suffixes_are_compared_by_value() {
         let same = [
             ["1", "1000m"],
             ["0.5", "500m"],
