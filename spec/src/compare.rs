@@ -1,8 +1,9 @@
-//! Whether an answer of the module is what the specification says.
+//! Compares an answer of the module with the verdict of the specification.
 //!
-//! Compared: the verdict; the object that goes out; findings by rule, path and container; changes;
-//! the record; the lookups that were made and those that failed. Sentences are not specified again,
-//! only that they are there, how many and how long.
+//! The comparison covers the verdict, the object that is returned, the changes, the record, the
+//! lookups that were made and those that failed. Findings are compared by rule, path and container.
+//! The specification doesn't contain the sentences of messages and warnings. For these it only
+//! checks that they exist, their number and their length.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +12,13 @@ use serde_json::{Map, Value};
 use crate::generate::Case;
 use crate::{Change, RECORD, Verdict};
 
-/// "At most 16 KiB."
+/// The largest size of the record, in bytes.
 const RECORD_BYTES: usize = 16 * 1024;
-/// What the API server takes: keys and values of an object's annotations.
+/// The API server's limit for the keys and values of an object's annotations, in bytes.
 const ANNOTATIONS_BYTES: usize = 262_144;
 
-/// "No sentence contains a phrase by which GitLab Runner, Argo or Jenkins would mistake the error for a
-/// network error" (facts, *Texts*).
+/// Phrases that no sentence may contain. GitLab Runner, Argo or Jenkins would mistake a rejection
+/// with such a phrase for a network error, and retry (facts, *Texts*).
 const RETRIED: [&str; 20] = [
     "error dialing backend",
     "TLS handshake timeout",
@@ -41,17 +42,17 @@ const RETRIED: [&str; 20] = [
     "etcdserver: leader changed",
 ];
 
-/// What an instance of the module did with one request.
+/// The answer and the host calls of the module for one request.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// Its answer, as it stands in waPC's payload.
+    /// The answer in waPC's payload.
     pub answer: Value,
-    /// What it asked its host, in order: the operation and the image.
+    /// The calls to the host in their order: the operation and the image.
     pub calls: Vec<(String, String)>,
 }
 
 impl Observed {
-    /// The images that an operation was called for, in order.
+    /// Returns the images of the calls of one operation, in their order.
     fn images(&self, operation: &str) -> Value {
         let calls = self.calls.iter().filter(|(name, _)| name == operation);
         calls
@@ -60,7 +61,7 @@ impl Observed {
     }
 }
 
-/// The differences between what is specified and what was observed, one line each.
+/// Returns the differences between the specification and the module, one line each.
 #[must_use]
 pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<String> {
     let mut lines = Vec::new();
@@ -105,8 +106,8 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         set(&failed),
         set(&annotation(answer, "lookups")),
     );
-    // The image of a *stuck-pull* is the answer to the question that this rule is there for. If there
-    // are several, the sentence lists them.
+    // The image of a *stuck-pull* finding is compared too, because the rule exists to name it. If
+    // there are several images, the finding's sentence lists them, and they are not compared.
     let has_one_image: BTreeSet<&str> = verdict
         .findings
         .iter()
@@ -197,7 +198,7 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
         lines.push(format!("warnings that nobody needs: {warnings:?}"));
     }
     for sentence in warnings.into_iter().chain([message]) {
-        // "A sentence shows no white space and no control characters of [a text from the object]."
+        // A sentence doesn't show control characters of a text from the object.
         if sentence.contains(char::is_control) {
             lines.push(format!("a control character in a sentence: {sentence:?}"));
         }
@@ -210,7 +211,7 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     lines
 }
 
-/// An audit annotation that is a list; empty where it is absent.
+/// Returns an audit annotation that is a list. The list is empty if the annotation is absent.
 fn annotation(answer: &Value, key: &str) -> Vec<Value> {
     answer["audit_annotations"][key]
         .as_str()
@@ -223,8 +224,8 @@ fn set(list: &[Value]) -> Value {
     sorted.into_iter().collect()
 }
 
-/// The object that the module returned as it would be without what it added to the record, and the
-/// record, where it differs from the one that came in.
+/// Splits the object that the module returned. The first part is the object without the new entries
+/// of the record. The second part is the record, if it differs from the record in the request.
 fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
     let mut object = answer["mutated_object"].clone();
     let came_in = &case.request["object"]["metadata"];
@@ -245,7 +246,7 @@ fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
         (None, Some(annotations)) => {
             annotations.remove(RECORD);
             if annotations.is_empty() {
-                // It was missing, or null, or empty.
+                // In the request, `annotations` was missing, null or empty.
                 match (
                     came_in.get("annotations").cloned(),
                     metadata.as_object_mut(),
@@ -276,8 +277,9 @@ fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
     )
 }
 
-/// "new changes first, then earlier ones, at most 16 KiB (what doesn't fit is counted)"; "objects
-/// whose annotations … would exceed 262,144 bytes get a shortened record or none".
+/// Returns what is wrong with the module's record. The record lists new changes first, then earlier
+/// ones. It has at most 16 KiB, and entries that don't fit are counted. If an object's annotations
+/// would exceed 262,144 bytes, its record is shortened or left out.
 fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Option<String> {
     let others: usize = case.request["object"]["metadata"]["annotations"]
         .as_object()
@@ -299,7 +301,7 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         .chain(record.earlier.clone())
         .collect();
     let size = Value::from(whole.clone()).to_string().len();
-    // Near the limit of all annotations it may be left shorter than it could be.
+    // Near the limit of all annotations, the module may leave out more entries than necessary.
     let is_tight = room < RECORD_BYTES && room < 2 * size;
     let Some(text) = module else {
         let is_same = case.request["object"]["metadata"]["annotations"][RECORD]

@@ -1,8 +1,9 @@
-//! The corpus: Pods as the controllers and tools of the field make them, in `test_data/pods/`.
+//! The corpus, in `test_data/pods/`: Pods like those that well-known controllers and tools create.
 //!
-//! We wrote these Pods, with names and images of our own. A comment beside each deciding field names
-//! the file and the line of the project that sets the field so. The admission reviews of
-//! agent-stack-k8s 0.47 in `test_data/reviews/` belong to the corpus too. They were captured.
+//! We wrote these Pods, with names and images of our own. A comment beside each field that matters
+//! for the rules names the source of its value: a file and a line in the controller's or tool's own
+//! project. The admission reviews of agent-stack-k8s 0.47 in `test_data/reviews/` belong to the
+//! corpus too. They were captured from real requests.
 
 mod known;
 
@@ -35,8 +36,8 @@ pub struct Example {
 }
 
 impl Example {
-    /// Whether the example selects an object by its labels. A namespace selector is not looked at:
-    /// any Pod may be created in a namespace that is selected.
+    /// Whether the example selects an object by its labels. Namespace selectors are ignored: this
+    /// function assumes that the Pod is in a selected namespace.
     #[must_use]
     pub fn selects(&self, object: &Value) -> bool {
         let labels = self.match_labels.as_object();
@@ -49,15 +50,15 @@ impl Example {
     }
 }
 
-/// The file of the failures that are known.
+/// The file that lists the known failures.
 pub const KNOWN: &str = "test_data/pods/known.yaml";
 
-/// A path in the repository.
+/// Returns the path of a file or folder in the repository.
 fn path(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
 }
 
-/// The files of a folder with an extension, sorted by name.
+/// Returns the name and the text of each file in a folder that has this extension, sorted by name.
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
     let folder = path(folder);
     let entries = std::fs::read_dir(&folder);
@@ -86,7 +87,8 @@ fn yaml(name: &str, text: &str) -> Value {
     yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The Pods of `test_data/pods/` as they are written there, without the API server's defaults.
+/// Returns the Pods of `test_data/pods/` as they are written there, without the API server's
+/// defaults.
 ///
 /// # Panics
 /// If a file can't be read.
@@ -103,7 +105,8 @@ pub fn manifests() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The whole corpus: the Pods of `test_data/pods/`, and the captured reviews of agent-stack-k8s.
+/// Returns the whole corpus: the Pods of `test_data/pods/`, and the captured reviews of
+/// agent-stack-k8s.
 ///
 /// # Panics
 /// If a file can't be read.
@@ -127,7 +130,7 @@ pub fn samples() -> Vec<Sample> {
     samples
 }
 
-/// The settings of all examples.
+/// Returns the settings of all examples.
 ///
 /// # Panics
 /// If a file can't be read.
@@ -140,7 +143,7 @@ pub fn examples() -> Vec<Example> {
             let beside = path("examples").join(&file);
             let manifest = std::fs::read_to_string(&beside);
             let manifest = manifest.expect("each settings file has its example");
-            // A file that holds two installations begins with the one that repairs.
+            // If a file holds two installations, the first of them has mode `Fix`.
             let first = manifest.split("\n---").next().unwrap_or_default();
             let manifest = yaml(&file, first);
             Example {
@@ -152,8 +155,8 @@ pub fn examples() -> Vec<Example> {
         .collect()
 }
 
-/// The request that creates a Pod. A mirror Pod is created by the kubelet of its node, a Pod with a
-/// controller by a service account, and any other Pod by a person.
+/// Returns the request that creates a Pod. The kubelet of a node creates a mirror Pod, a service
+/// account creates a Pod with owner references, and a person creates any other Pod.
 #[must_use]
 pub fn create_request(pod: &Value) -> Value {
     let metadata = &pod["metadata"];
@@ -180,8 +183,8 @@ pub fn create_request(pod: &Value) -> Value {
     })
 }
 
-/// Writes into a Pod what an API server fills in before any webhook: pull policies, requests that
-/// equal their limits, and the fields that every container has.
+/// Writes the API server's defaults into a Pod: pull policies, requests that equal their limits,
+/// and the fields that every container has. An API server writes them before it calls any webhook.
 pub fn fill_in_defaults(pod: &mut Value) {
     let spec = &mut pod["spec"];
     for key in ["containers", "initContainers"] {
@@ -222,7 +225,8 @@ pub fn fill_in_defaults(pod: &mut Value) {
     set_default(spec, "terminationGracePeriodSeconds", 30.into());
 }
 
-/// A limit without a request is the request too.
+/// Writes missing requests. If a resource has a limit and no request, the limit becomes the
+/// request.
 fn fill_in_requests(resources: &mut Value) {
     let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else {
         return;
@@ -239,7 +243,8 @@ fn set_default(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// Takes back the null that looking at a missing member writes.
+/// Removes a member that is `null`. A mutable index into a `Value` inserts `null` for a missing
+/// member.
 fn without_null(object: &mut Value, key: &str) {
     if object[key].is_null()
         && let Some(members) = object.as_object_mut()

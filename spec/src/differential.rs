@@ -1,5 +1,6 @@
-//! Differential runs: random cases through the specification and through the module, until they
-//! differ. Whatever runs the module comes in as [`Policy`]; this side plays its host's registries.
+//! Differential runs. Random cases go through the specification and through the module, until they
+//! give different answers. [`Policy`] runs the module. This file answers the module's lookups in
+//! place of the host.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,41 +11,42 @@ use crate::compare::{Observed, differences};
 use crate::generate::{Answers, Case, bytes, case, shrink};
 use crate::{Failure, Registry, Verdict, validate};
 
-/// Answers one host call: namespace, operation, payload; the error is the text that the guest gets.
+/// Answers one host call. The arguments are namespace, operation and payload. The error is the text
+/// that the guest gets.
 pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
-/// The policy's module in a host, a fresh instance for each call.
+/// Runs the module in a host, with a new instance for each call.
 pub trait Policy {
-    /// `validate`, with the payload as a policy server sends it.
+    /// Calls `validate` with a payload like that of a policy server.
     ///
     /// # Errors
-    /// Where the guest gives no answer.
+    /// If the guest gives no answer.
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String>;
 
-    /// `validate_settings`.
+    /// Calls `validate_settings`.
     ///
     /// # Errors
-    /// Where the guest gives no answer.
+    /// If the guest gives no answer.
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// A case on which specification and module differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The case, as small as it could be made.
+    /// The case, after [`shrink`] made it smaller.
     pub case: Case,
-    /// What is specified.
+    /// The verdict of the specification.
     pub verdict: Verdict,
-    /// What the module did.
+    /// The module's answer and host calls.
     pub observed: Observed,
-    /// What differs, one line each.
+    /// The differences, one line each.
     pub lines: Vec<String>,
 }
 
-/// Runs one case through both.
+/// Runs one case through the specification and the module.
 ///
 /// # Errors
-/// What differs, or why the module gave no answer.
+/// The differences, or the reason why the module gave no answer.
 pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
     let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
     let mut observed = Observed::default();
@@ -66,10 +68,11 @@ pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
     }))
 }
 
-/// Runs the case with a number, and makes it small where it fails.
+/// Runs the case with this number. If it fails, searches for a smaller case that fails with the
+/// same kinds of differences.
 ///
 /// # Errors
-/// As [`check`]; a smaller case has to differ in the same way.
+/// The difference of the smallest case, see [`check`].
 pub fn check_number(policy: &impl Policy, seed: u64, number: u64) -> Result<(), Box<Difference>> {
     let bytes = bytes(seed, number);
     let Err(first) = check(policy, &case(&bytes)) else {
@@ -82,7 +85,8 @@ pub fn check_number(policy: &impl Policy, seed: u64, number: u64) -> Result<(), 
     check(policy, &case(&small))
 }
 
-/// What a difference is about, so that a smaller case is one of the same.
+/// Returns the kinds of a difference: the first words of its lines. A smaller case is accepted only
+/// if its difference has the same kinds.
 #[must_use]
 pub fn kinds(difference: &Difference) -> Vec<String> {
     let kinds = difference
@@ -92,10 +96,10 @@ pub fn kinds(difference: &Difference) -> Vec<String> {
     kinds.map(str::to_owned).collect()
 }
 
-/// What a policy does with a case.
+/// Runs the module on a case.
 ///
 /// # Errors
-/// Where it gives no answer, or finds fault with the settings.
+/// If the module gives no answer, or if it refuses the settings.
 pub fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
     let settings = case.settings.to_string();
     let answer = policy.validate_settings(settings.as_bytes())?;
@@ -190,7 +194,8 @@ fn index(platforms: &[(String, String)]) -> Value {
     })
 }
 
-/// What Kubewarden's hosts say, each failure in one of its forms; with what may never reach a person.
+/// Returns the error text of a Kubewarden host for a failure. Most classes have two or more texts.
+/// Nearly all texts contain a part that no answer of the module may show.
 fn words(failure: Failure, image: &str, operation: &str) -> String {
     let fail = "Callback evaluation failure: Fail to interact with OCI registry: ";
     let url = "https://s3cr3t-value@r.example.com/v2/a/manifests/t";
@@ -233,7 +238,8 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
     }
 }
 
-/// The registries' answers as a recorded session, for `--replay-host-capabilities-interactions`.
+/// Returns the host calls and their answers as a recorded session, for
+/// `--replay-host-capabilities-interactions`.
 fn session(difference: &Difference) -> String {
     let host = Host {
         answers: difference.case.answers.clone(),
@@ -262,11 +268,11 @@ fn session(difference: &Difference) -> String {
     exchanges.concat()
 }
 
-/// Writes what a person needs to see a difference again: a review, settings and a session as
-/// `cargo xtask run` takes them, and a note of what differs.
+/// Writes the files with which a person can repeat a difference: a review, the settings and a
+/// session for `cargo xtask run`, and a text that describes the difference.
 ///
 /// # Errors
-/// Where the directory can't be written.
+/// If the directory can't be written.
 pub fn write(difference: &Difference, directory: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
     let review = directory.join("review.json");

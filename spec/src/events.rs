@@ -1,9 +1,9 @@
 //! Events in a Pod's life: before this policy sees the Pod, between two installations of this
 //! policy, and after the Pod was created.
 //!
-//! An [`Event`] has a name, under which `test_data/pods/known.yaml` lists a failure. The functions
-//! here make the objects and requests of the events. [`promises`](crate::promises) says what has to
-//! hold in each.
+//! The file `test_data/pods/known.yaml` lists failures by the name of an [`Event`]. The functions
+//! here make the objects and requests of the events. [`promises`](crate::promises) checks the
+//! promises that apply to each event.
 
 mod mesh;
 
@@ -22,9 +22,11 @@ pub enum Event {
     InjectedBetween(Mesh),
     /// The plugin `AlwaysPullImages` raises all pull policies, before the webhooks and after them.
     AlwaysPullImages,
-    /// The namespace has a quota of cpu and memory. Every container that comes in has both.
+    /// The namespace has a quota of cpu and memory. Every container in the request has requests and
+    /// limits for both.
     ResourceQuota,
-    /// The namespace has the Pod Security level `restricted`. Every container that comes in obeys.
+    /// The namespace has the Pod Security level `restricted`. Every container in the request
+    /// complies.
     PodSecurityRestricted,
     /// A person applies the manifest once more.
     AppliedAgain,
@@ -84,7 +86,7 @@ impl Event {
         }
     }
 
-    /// Changes the Pod that comes in, if the event happens before this policy sees it.
+    /// Changes the Pod of the request, if the event happens before this policy sees it.
     pub fn happen_before(self, pod: &mut Value) {
         match self {
             Self::InjectedBefore(mesh) => mesh.inject(pod),
@@ -132,8 +134,8 @@ pub fn raise_all(pod: &mut Value) {
     }
 }
 
-/// Gives each container requests and limits where it has none, as a `LimitRange` does. A Pod with
-/// resources of its own stays as it is, because they are what the quota counts.
+/// Adds requests and limits to each container that has none, like a `LimitRange`. A Pod with
+/// `resources` in its spec is not changed, because the quota counts those.
 pub fn give_resources(pod: &mut Value) {
     if pod["spec"]["resources"].is_object() {
         return;
@@ -154,8 +156,8 @@ pub fn give_resources(pod: &mut Value) {
     }
 }
 
-/// Gives each container the security context that Pod Security's level `restricted` asks for. A
-/// Pod that says that it is for Windows stays as it is: it may not have most of these fields.
+/// Gives each container the security context that Pod Security's level `restricted` requires. A Pod
+/// whose `spec.os.name` is `windows` is not changed, because it may not have most of these fields.
 pub fn give_security_contexts(pod: &mut Value) {
     if pod["spec"]["os"]["name"] == "windows" {
         return;
@@ -173,8 +175,9 @@ pub fn give_security_contexts(pod: &mut Value) {
     }
 }
 
-/// The request of `kubectl apply` for a manifest whose Pod is stored. kubectl keeps the containers,
-/// volumes and mounts that a webhook added, and writes the manifest's images and pull policies.
+/// Returns the request of `kubectl apply` for a manifest whose Pod is stored. kubectl keeps the
+/// containers, volumes and mounts that a webhook added. It writes the images and pull policies of
+/// the manifest.
 #[must_use]
 pub fn applied_again(create: &Value, stored: &Value) -> Value {
     let manifest = &create["object"]["spec"];
@@ -202,7 +205,7 @@ pub fn applied_again(create: &Value, stored: &Value) -> Value {
     update(create, object, stored)
 }
 
-/// The element of a list with a name.
+/// Returns the element of a list with this name.
 pub(crate) fn named<'v>(list: &'v [Value], name: &Value) -> Option<&'v Value> {
     list.iter().find(|one| one["name"] == *name)
 }
@@ -215,7 +218,7 @@ fn update(create: &Value, object: Value, stored: &Value) -> Value {
     request
 }
 
-/// The request of `kubectl debug`, which adds an ephemeral container to a stored Pod.
+/// Returns the request of `kubectl debug`, which adds an ephemeral container to a stored Pod.
 #[must_use]
 pub fn debugged(create: &Value, stored: &Value) -> Value {
     let mut object = stored.clone();
@@ -236,7 +239,7 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
     request
 }
 
-/// The request by which an audit examines a Pod that exists: a CREATE that names no user.
+/// Returns the request of an audit for a Pod that exists: a CREATE that names no user.
 #[must_use]
 pub fn audit(create: &Value, stored: &Value, status: Value) -> Value {
     let mut request = create.clone();
@@ -258,7 +261,8 @@ pub fn audit(create: &Value, stored: &Value, status: Value) -> Value {
     request
 }
 
-/// The status of a Pod whose init containers have ended and whose other containers run.
+/// Returns the status of a running Pod: its init containers have ended, and its other containers
+/// run.
 #[must_use]
 pub fn running_status(pod: &Value) -> Value {
     status(pod, "Running", |container, list| {
@@ -270,8 +274,8 @@ pub fn running_status(pod: &Value) -> Value {
     })
 }
 
-/// The status of a Pod in which one container waits for an image, as the kubelet writes it: the
-/// message names the image between double quotes. No other container has started.
+/// Returns the status of a Pod in which one container waits for an image. The text is that of the
+/// kubelet: its message has the image between double quotes. No other container has started.
 #[must_use]
 pub fn waiting_status(pod: &Value, name: &Value, image: &str) -> Value {
     status(pod, "Pending", |container, _| {

@@ -1,8 +1,8 @@
-//! Random requests, settings and registries, made from a string of bytes: the same bytes give the
-//! same case, fewer bytes a smaller one. So a case is told by a seed and a number, a fuzzer can write
-//! its own, and what fails is made small by leaving bytes out.
+//! Random requests, settings and registries, made from a string of bytes. The same bytes give the
+//! same case, and fewer bytes give a smaller case. So a seed and a number identify a case, a fuzzer
+//! can write the bytes itself, and [`shrink`] makes a failing case smaller by removing bytes.
 //!
-//! Names, images and patterns come from short lists, so that they meet.
+//! Names, images and patterns come from short lists, so that equal ones are frequent in a case.
 
 mod any_shape;
 mod container;
@@ -24,29 +24,29 @@ use vocabulary::REPOSITORIES;
 pub use any_shape::any_shape;
 pub use registries::{Answers, Index};
 
-/// How many bytes a case is made of.
+/// The number of bytes of a case.
 const BYTES: usize = 2048;
 
-/// One request under some settings, and what the registries would answer.
+/// A request, the settings, and the registries' answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The `AdmissionRequest`.
     pub request: Value,
-    /// The policy's settings.
+    /// The settings of this policy.
     pub settings: Value,
     /// The registries' answers.
     pub answers: Answers,
 }
 
 impl Case {
-    /// As `cargo xtask run --request-path` takes it.
+    /// Returns the review file for `cargo xtask run --request-path`.
     #[must_use]
     pub fn review(&self) -> Value {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": self.request})
     }
 }
 
-/// The bytes of a case, by the seed of a run and the number of the case in it.
+/// Returns the bytes of a case. The seed belongs to a run, and the number to a case in this run.
 #[must_use]
 pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -57,7 +57,7 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     bytes
 }
 
-/// The case that bytes stand for.
+/// Returns the case that is made from these bytes.
 #[must_use]
 pub fn case(bytes: &[u8]) -> Case {
     Source(Unstructured::new(bytes))
@@ -69,7 +69,8 @@ pub fn case(bytes: &[u8]) -> Case {
         })
 }
 
-/// Leaves out and zeroes bytes as long as the case fails, and returns the smallest that does.
+/// Removes bytes and sets bytes to smaller values, as long as the case fails. Returns the smallest
+/// bytes that still fail.
 pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
     let mut best = bytes.to_vec();
     loop {
@@ -112,7 +113,7 @@ pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
 struct Source<'a>(Unstructured<'a>);
 
 impl Source<'_> {
-    /// True `part` times in `whole`; false where there are no bytes left.
+    /// Returns true with the probability `part` / `whole`. Returns false if no bytes are left.
     fn chance(&mut self, part: u8, whole: u8) -> Result<bool> {
         Ok(self.0.int_in_range(1..=whole)? > whole - part)
     }
@@ -141,7 +142,8 @@ impl Source<'_> {
         }
         let mut request = self.request(&images)?;
         let answers = self.answers(&images)?;
-        // The next looks at the same object: the policy's own output, the manifest applied again.
+        // Some cases are a second request for the same object. They contain this policy's own
+        // output, or apply the manifest again.
         if request["operation"] == "CREATE" && self.chance(1, 4)? {
             let first = Case {
                 request: request.clone(),
@@ -158,7 +160,7 @@ impl Source<'_> {
                         0 if request["kind"]["kind"] == "Pod" => {
                             request = applied_again(&request, &stored);
                         }
-                        // The record alone stays.
+                        // Only the annotations, with the record, come from the stored object.
                         1 => {
                             let record = stored.pointer("/metadata/annotations").cloned();
                             if let Some(record) =
@@ -181,7 +183,8 @@ impl Source<'_> {
     }
 
     fn repository(&mut self) -> Result<&'static str> {
-        // One image under several names is what most rules are about.
+        // The first five repositories are picked more often, because most rules compare several
+        // references of the same image.
         let among = if self.chance(1, 2)? {
             REPOSITORIES.len()
         } else {
@@ -191,8 +194,8 @@ impl Source<'_> {
     }
 }
 
-/// The object as the API server would keep it after a CREATE, with its record; `None` where it is
-/// refused.
+/// Returns the object that the API server would store after a CREATE, with its record. `None` means
+/// that the request is rejected.
 #[must_use]
 pub fn stored(case: &Case) -> Option<Value> {
     let verdict = crate::validate(&case.request, &case.settings, &mut case.answers.clone());

@@ -1,4 +1,4 @@
-//! Image references: what the design calls an image, its normalised name, its spelling.
+//! Image references: the parser, the normalised name and the spelling.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,27 +6,28 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A reference that a node could pull, taken apart and normalised.
+/// The parts of a normalised reference that a node could pull.
 ///
-/// "equal after normalisation: `nginx` = `docker.io/library/nginx:latest` =
-/// `index.docker.io/library/nginx:latest`" (design, *Words*).
+/// Some references are equal after normalisation: `nginx` = `docker.io/library/nginx:latest` =
+/// `index.docker.io/library/nginx:latest` (design, *Words*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The registry's host, with its port.
     pub registry: String,
     /// The repository inside the registry.
     pub repository: String,
-    /// The tag, `latest` where neither tag nor digest was written.
+    /// The tag. If the reference has neither tag nor digest, it is `latest`.
     pub tag: Option<String>,
-    /// The digest, with its algorithm.
+    /// The digest with its algorithm.
     pub digest: Option<String>,
-    /// Registry and repository as they were written: "a node keeps credentials by the name as
-    /// written", without tag and digest.
+    /// Registry and repository as they were written, without tag and digest. A node keeps
+    /// credentials by this name.
     pub spelling: String,
 }
 
-// The grammar of `distribution/reference`, which the API server and the kubelet use. Its host is
-// optional: what was taken for one and is none may still be a part of a repository (`a.b_c/d`).
+// The grammar of `distribution/reference`, which the API server and the kubelet use. The group
+// `host` is optional: a first part that looks like a host, but is not a valid host, may still be a
+// part of a repository (`a.b_c/d`).
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
     let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
@@ -42,17 +43,18 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\A[a-f0-9]{64}\z").expect("a regular expression"));
 
-// "Image IDs: any `sha256:<hex>` as a whole reference, truncated ones too."
+// An image ID is any `sha256:<hex>` as a whole reference, even if it is truncated.
 static IMAGE_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\Asha256:[a-f0-9]+\z").expect("a regular expression"));
 
 thread_local! {
-    // The same few texts are read again and again.
+    // A cache, because the tests parse the same few texts again and again.
     static PARSED: RefCell<HashMap<String, Option<Reference>>> = RefCell::new(HashMap::new());
 }
 
 impl Reference {
-    /// Reads a reference as the kubelet does; `None` is what it calls `InvalidImageName`.
+    /// Parses a reference like the kubelet. `None` means that the kubelet reports
+    /// `InvalidImageName`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         PARSED.with_borrow_mut(|parsed| {
@@ -85,8 +87,8 @@ impl Reference {
         let text_of = |group: usize| parts.get(group).map(|part| part.as_str().to_owned());
         let (registry, repository) = (text_of(1)?, text_of(3)?);
         let (tag, digest) = (text_of(4), text_of(5));
-        // By Go's grammar, a first part with `_` is no host. Then it is a part of the repository, and
-        // counts towards the 255 characters (issue 20, item 12).
+        // In Go's grammar, a first part with `_` is not a host. It is a part of the repository
+        // then, and its characters count for the limit of 255 (issue 20, item 12).
         let is_host = parts.name("host").is_some();
         let counted = repository.len() + if is_host { 0 } else { registry.len() + 1 };
         if counted > 255 {
@@ -102,7 +104,7 @@ impl Reference {
         Some(Self {
             registry,
             repository,
-            // "with neither tag nor digest the tag is `latest`" (facts)
+            // With neither tag nor digest, the tag is `latest` (facts).
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
             digest,
             spelling: spelling.to_owned(),
@@ -115,8 +117,8 @@ impl Reference {
         format!("{}/{}", self.registry, self.repository)
     }
 
-    /// The names that image patterns are compared with: [`Self::name`], and the same with the tag. The
-    /// registry's host has the spelling in which hosts are compared.
+    /// Returns the names that image patterns are compared with: [`Self::name`], and the same name
+    /// with the tag. The registry's host is written like [`compared_host`] returns it.
     #[must_use]
     pub fn names_for_patterns(&self) -> Vec<String> {
         let name = format!("{}/{}", compared_host(&self.registry), self.repository);
@@ -124,7 +126,7 @@ impl Reference {
         [Some(name), with_tag].into_iter().flatten().collect()
     }
 
-    /// `registry/repository:tag`, where there is a tag.
+    /// Returns `registry/repository:tag`, or `None` if there is no tag.
     #[must_use]
     pub fn name_and_tag(&self) -> Option<String> {
         self.tag
@@ -132,7 +134,7 @@ impl Reference {
             .map(|tag| format!("{}:{tag}", self.name()))
     }
 
-    /// The image's full name: "with a digest, repository and digest decide and the tag does not".
+    /// Returns the normalised image. If there is a digest, it has the digest and not the tag.
     #[must_use]
     pub fn normalised(&self) -> String {
         match (&self.digest, &self.tag) {
@@ -143,7 +145,7 @@ impl Reference {
     }
 }
 
-/// Whether the part before the first slash is a host rather than a part of a repository.
+/// Whether the part before the first slash is a host, and not a part of a repository.
 #[must_use]
 pub fn is_registry(first: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
@@ -152,11 +154,13 @@ pub fn is_registry(first: &str) -> bool {
 static PORT_443: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r":0*443\z").expect("a regular expression"));
 
-/// "The registry host of an image becomes lower case and loses `:443`, leading zeros of the port
-/// included. `registry-1.docker.io` counts as `docker.io`." This is for matching only.
+/// Returns a registry host for comparisons. It is in lower case and has no port 443, with or
+/// without leading zeros. `registry-1.docker.io` becomes `docker.io`. The result is used for
+/// matching only.
 ///
-/// **Decided**: `index.docker.io` counts as `docker.io` in these spellings too. The repository stays as
-/// it is: only `docker.io` and `index.docker.io`, as they are written here, add `library/`.
+/// **Decided**: `index.docker.io` becomes `docker.io` in all these spellings too. The repository is
+/// not changed. `library/` is added only after `docker.io` and `index.docker.io` in exactly this
+/// spelling.
 #[must_use]
 pub fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();
@@ -167,7 +171,7 @@ pub fn compared_host(host: &str) -> String {
     }
 }
 
-/// Whether containerd would take the text for the ID of an image that it has.
+/// Whether containerd would treat the text as the ID of an image on the node.
 #[must_use]
 pub fn is_image_id(text: &str) -> bool {
     IMAGE_ID.is_match(text) || IDENTIFIER.is_match(text)

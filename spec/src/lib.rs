@@ -1,11 +1,16 @@
-//! The behaviour of this policy, written a second time from the design alone. It works on
-//! [`serde_json::Value`], and it is written to be read, not to be fast. It shares no code with the
-//! module. Each clause of the design is quoted beside the lines that implement it. Random requests,
-//! settings and registries go through both, so a mistake stays only if it was made twice.
+//! The specification: the behaviour of this policy, written a second time from the design alone. It
+//! works on [`serde_json::Value`]. It is written to be read, not to be fast. It shares no code with
+//! the module. Comments beside the code quote or paraphrase the clauses of the design. Random
+//! requests, settings and registry answers go through the specification and the module. So a
+//! mistake stays hidden only if both make it.
 //!
-//! The design leaves some questions open. A comment that begins with **Decided** says how this
-//! specification answers such a question, beside the lines that do so. **Decided\*** marks an answer
-//! that was not found by reading: a promise had failed on random cases.
+//! The table *Words* at the top of the module's `src/lib.rs` explains words like *place*, *check*,
+//! *covered* and *record*. This crate adds one: `came_in` holds the values of the admission
+//! request, before any change.
+//!
+//! The design leaves some questions open. A comment that begins with **Decided** gives the answer
+//! of this specification to such a question. **Decided\*** marks an answer that was found because a
+//! promise failed on random cases.
 
 pub mod compare;
 pub mod corpus;
@@ -38,30 +43,31 @@ pub use crate::policy::{PullPolicy, server_default};
 pub use crate::settings::Settings;
 pub use crate::verdict::{Change, FailedLookup, Failure, Finding, Record, Repair, Verdict, Weight};
 
-/// The annotation that a repaired object carries.
+/// The annotation of a repaired object that holds the record.
 pub const RECORD: &str = "consistent-pull-policy/changes";
 
-/// The registries, as far as a policy can ask them.
+/// Answers the lookups of this policy.
 pub trait Registry {
-    /// The digest behind a normalised image.
+    /// Returns the digest of a normalised image.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The class of the failure, if the registry gives no digest.
     fn manifest_digest(&mut self, image: &str) -> Result<String, Failure>;
 
-    /// OS and architecture of each entry of an index; `None` where there is no index.
+    /// Returns the OS and the architecture of each entry of an index. `None` means that the image
+    /// has no index.
     ///
     /// # Errors
-    /// Why the manifest can't be had.
+    /// The class of the failure, if the manifest can't be fetched.
     fn platforms(
         &mut self,
         image_at_digest: &str,
     ) -> Result<Option<Vec<(String, String)>>, Failure>;
 }
 
-/// The verdict on an admission request, under valid settings.
+/// Returns the verdict on an admission request. The settings must be valid.
 ///
-/// **Decided**: a request that is accepted untouched is not read. So its shape can't be broken.
+/// **Decided**: the Pod spec of a request that is accepted untouched may have any shape.
 pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) -> Verdict {
     let settings = Settings(settings);
     let (event, root) = match request::row(request, settings) {
@@ -95,7 +101,8 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     pod.is_audit = request::names_no_user(request);
     // "Lookups happen only for objects that would otherwise be accepted."
     let mut unasked = pod.clone();
-    // *replace-check* decides nothing, and would hide the checks.
+    // *replace-check* never rejects an object. It is switched off here, because it would remove
+    // checks that `is_undecided` needs.
     unasked.has_controller = false;
     rules::apply(&mut unasked, &object["status"], None);
     let undecided: Vec<bool> = unasked
@@ -108,10 +115,12 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
         .findings
         .retain(|_| !undecided.next().unwrap_or_default());
     pod.is_lenient = settings.max_lookups() == 0;
-    // "In `Reject`, the images of a request that names no user are looked up whatever else was found."
+    // In mode `Reject`, the images of a request that names no user are looked up even if there are
+    // other findings.
     if is_accepted(&unasked) || pod.is_audit && settings.mode() == "Reject" {
-        // "A tag and a digest are one image only if this request's lookup gave that digest for the
-        // tag; then they are one for all rules": for those before *registry*, too.
+        // A tag and a digest are the same image only if a lookup of this request gave that digest
+        // for the tag. All rules use these digests, also the rules before *registry*. So the rules
+        // run twice, and the first run only collects the digests.
         let mut registry = Remembered {
             registry,
             digests: BTreeMap::new(),
@@ -127,18 +136,19 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     answer(request, object, &pod)
 }
 
-/// Whether an answer of a registry may take a finding back.
+/// Whether an answer of a registry could remove a finding.
 ///
-/// **Decided**: such a finding doesn't keep this policy from asking. *missing-check* and *weak-check*
-/// are undecided if an answer may make the image the same as another one that is pulled first.
-/// *default* and *weak-check* are undecided if `Pin` or `UseCached` may change the pull policy.
+/// **Decided**: such a finding doesn't prevent lookups. *missing-check* and *weak-check* are
+/// undecided if an answer could show that another image, which is pulled first, is the same image.
+/// *default* and *weak-check* are undecided if `Pin` or `UseCached` could change the pull policy.
 fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     match finding.rule {
         "missing-check" => pod.may_be_pulled_first(finding.place),
         "weak-check" | "default" => {
             pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)
         }
-        // Only a default of `Never` that is clamped lowers an `Always` that is allowed.
+        // If the image may have `Always`, this finding has one cause. The forbidden default `Never`
+        // became `IfNotPresent`, which then replaced `Always`.
         "disallowed-policy" => {
             let is_allowed = pod
                 .reference(finding.place)
@@ -151,7 +161,7 @@ fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     }
 }
 
-/// Asks each thing once.
+/// Asks the registries each question only once, and remembers the answer.
 struct Remembered<'r> {
     registry: &'r mut dyn Registry,
     digests: BTreeMap<String, Result<String, Failure>>,
@@ -176,14 +186,15 @@ impl Registry for Remembered<'_> {
     }
 }
 
-/// "The mode only decides what happens with this outcome."
+/// Whether the request is accepted. The mode doesn't change the findings, only whether they reject.
 fn is_accepted(pod: &Pod) -> bool {
     rejecting(pod).is_empty()
 }
 
-/// The findings that reject the request.
+/// Returns the findings that reject the request.
 fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
-    // "With `Warn`, it gets a warning. With `Enforce`, it is treated as in a Pod".
+    // With `templates: Warn`, a finding in a pod template leads to a warning. With
+    // `templates: Enforce`, it is treated like a finding in a Pod.
     if pod.event == Event::Template && pod.settings.templates() == "Warn" {
         return Vec::new();
     }
@@ -199,10 +210,9 @@ fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
     findings
 }
 
-/// The code of a rejection. "422 at CREATE: any finding in the object, *not found*, a missing platform,
-/// `maxLookups` reached, settings that contradict each other for an image, a broken shape, and every
-/// rejection by the copy. 400: only momentary answers (…), an unreadable request or unreadable settings,
-/// and everything at UPDATE. A mixture of both: 422."
+/// Returns the code of a rejection. Section *Code* of the design: at CREATE the code is 422, if at
+/// least one of the reasons is permanent. If all reasons are momentary answers of a registry, the
+/// code is 400. An UPDATE always gets 400.
 fn code(request: &Value, is_momentary: bool) -> u16 {
     if request["operation"] == "CREATE" && !is_momentary {
         422
@@ -232,8 +242,9 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     let is_template = pod.event == Event::Template;
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
-    // "what the operator asked for everywhere and the Pods get without a warning line. These are
-    // *default* and, with `coverage: Fix` and `everyPod`, missing checks."
+    // Some changes happen in all Pods because the operator's settings ask for them, and they lead
+    // to no warning line. These are the changes of *default*, and missing checks with
+    // `coverage: Fix` and `everyPod`.
     let is_asked_for_everywhere = |finding: &Finding| match finding.rule {
         "default" => true,
         "missing-check" => pod.settings.coverage() == "Fix" && pod.settings.every_pod(),
@@ -251,16 +262,16 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
                     && (is_template || finding.repair == Repair::Addition);
                 is_worth_a_line && !is_left_out
             }));
-    // "a pod template gets no warning line for what the operator asked for everywhere" in mode `Fix`.
-    // **Decided**: a Windows Pod's template may get its warning.
+    // In mode `Fix`, a pod template gets no warning line for such a finding. **Decided**: the
+    // template of a Windows Pod may get a warning line.
     verdict.is_silent = is_fix
         && is_template
         && verdict.failed.is_empty()
         && !findings.is_empty()
         && !pod.is_windows()
         && findings.iter().all(is_asked_for_everywhere);
-    // "what happens to a pod template with a finding". **Decided**: a pod template without a finding
-    // is not changed, even if *pull-once* would change it.
+    // **Decided**: a pod template without a finding is not changed, even if *pull-once* would
+    // change it. The setting `templates` only says what happens to a pod template with a finding.
     let has_repair = findings
         .iter()
         .any(|finding| finding.repair != Repair::None);
@@ -272,7 +283,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         }
     }
     verdict.findings = findings;
-    // "On the object's own metadata, at CREATE only"
+    // The record is written only at CREATE, into the metadata of the object itself.
     if !verdict.changes.is_empty()
         && request["operation"] == "CREATE"
         && pod.settings.record_changes()
@@ -288,12 +299,12 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
             earlier,
         });
     }
-    // "A rejected request carries no mutated object"; "`mutated_object` only where something changed"
+    // An answer has a `mutated_object` only if the request is accepted and something changed.
     verdict.object = (verdict.allowed && out != request["object"]).then_some(out);
     verdict
 }
 
-/// What came out different from what came in.
+/// Returns the differences between the request's places and the repaired places.
 fn changes(pod: &Pod) -> Vec<Change> {
     let mut changes = Vec::new();
     for (index, place) in pod.places.iter().enumerate() {
@@ -338,7 +349,7 @@ fn changes(pod: &Pod) -> Vec<Change> {
                 if came_in.effective != place.policy {
                     let path = format!("{path}.{}", field(place.list, false));
                     let to = place.policy.name().into();
-                    // "`""` and `null` count as not set" (facts)
+                    // `""` and `null` count as not set (facts).
                     let is_set = came_in.policy != "";
                     let from = if is_set {
                         came_in.policy.clone()
@@ -354,7 +365,8 @@ fn changes(pod: &Pod) -> Vec<Change> {
     changes
 }
 
-/// A policy as it came in: "`""` and `null` count as not set" (facts).
+/// Returns a pull policy of the request. An empty text becomes `null`, because `""` and `null`
+/// count as not set (facts).
 fn set(policy: &Value) -> Value {
     if policy == "" {
         Value::Null
@@ -380,8 +392,8 @@ fn broken(request: &Value, path: String) -> Verdict {
     }
 }
 
-/// "an object of a known kind whose shape is not what Kubernetes says (no `spec`, a list that is a
-/// map): rejected, with the path".
+/// Checks the parts of an object around the Pod spec. An object of a known kind is rejected, with
+/// the path, if its shape is not the shape of the Kubernetes API (for example no `spec`).
 fn shape(object: &Value, root: &str) -> Result<(), String> {
     let annotations = &object["metadata"]["annotations"];
     if !(annotations.is_null() || annotations.is_object()) {
@@ -404,8 +416,8 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// **Decided**: owner references have the shape that Kubernetes gives them, because a controller among
-/// them decides.
+/// **Decided**: owner references of another shape than the Kubernetes API's are a broken shape,
+/// because the answer depends on whether one of them is a controller.
 fn owners(owners: &Value) -> Result<(), String> {
     let path = "metadata.ownerReferences";
     let list = match owners {
@@ -424,7 +436,7 @@ fn owners(owners: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The value at a path of keys.
+/// Returns the value at a path of keys with dots between them.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, key| value.get(key))
 }

@@ -1,4 +1,4 @@
-//! Patterns: "a glob: `*` is any run of characters, `?` is one character".
+//! Patterns of settings. In a glob, `*` matches any text and `?` matches one character.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ fn matches(expression: String, text: &str) -> bool {
     })
 }
 
-/// The regular expression of a glob whose wildcards match the characters of a class.
+/// Returns the regular expression of a glob. Its wildcards match only characters of a class.
 fn expression(pattern: &str, class: &str) -> String {
     pattern
         .chars()
@@ -38,14 +38,14 @@ fn expression(pattern: &str, class: &str) -> String {
 /// Whether a glob matches the whole of a text.
 ///
 /// # Panics
-/// Never: what is made of a glob is a regular expression.
+/// Never, because `expression` returns a valid regular expression for each glob.
 #[must_use]
 pub fn glob(pattern: &str, text: &str) -> bool {
     matches(expression(pattern, "."), text)
 }
 
-/// Whether an image pattern names an image: "matched against the normalised name,
-/// `registry/repository` or `registry/repository:tag`".
+/// Whether an image pattern matches an image. It is compared with the normalised name, without the
+/// tag (`registry/repository`) and with the tag (`registry/repository:tag`).
 #[must_use]
 pub fn names_image(pattern: &str, image: &Reference) -> bool {
     let expression = image_expression(pattern);
@@ -53,10 +53,10 @@ pub fn names_image(pattern: &str, image: &Reference) -> bool {
     names.any(|name| matches(expression.clone(), &name))
 }
 
-/// The regular expression of an image pattern.
+/// Returns the regular expression of an image pattern.
 ///
-/// "If the text before the first slash has a wildcard and also a `.` or `:`, no wildcard in this text
-/// matches `/`. Everywhere else `*` crosses slashes."
+/// If the text before the first slash has a wildcard and also a `.` or `:`, no wildcard in this
+/// text matches `/`. Everywhere else a `*` may match slashes.
 fn image_expression(pattern: &str) -> String {
     let pattern = normalised(pattern);
     let Some((first, rest)) = pattern.split_once('/') else {
@@ -65,7 +65,7 @@ fn image_expression(pattern: &str) -> String {
     if !(has_wildcard(first) && first.contains(['.', ':'])) {
         return expression(&pattern, ".");
     }
-    // "`host:*` also matches the host without a port."
+    // The pattern `host:*` also matches the host without a port.
     let first = match first.strip_suffix(":*") {
         Some(host) => format!("{}(?::[^/]*)?", expression(host, "[^/]")),
         None => expression(first, "[^/]"),
@@ -77,11 +77,11 @@ fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// "A pattern without a registry (`nginx`, `buildkite/*`) is normalised as an image would be." "The
-/// registry host of a pattern is treated in the same way [as the host of an image], where it has no
-/// wildcard."
+/// Normalises a pattern. A pattern without a registry (`nginx`, `buildkite/*`) is normalised like
+/// an image. The registry host of a pattern is normalised like the host of an image, if it has no
+/// wildcard.
 ///
-/// A pattern that begins with `*` doesn't say where its registry ends. It stays as it is.
+/// A pattern that begins with `*` doesn't show where its registry ends. It is not changed.
 #[must_use]
 pub fn normalised(pattern: &str) -> String {
     if pattern.starts_with('*') {
@@ -103,25 +103,25 @@ pub fn normalised(pattern: &str) -> String {
     format!("{}/{rest}", compared_host(registry))
 }
 
-/// Why an image pattern is a settings error: "a pattern is an error if no normalised reference can
-/// match it".
+/// Returns the reason why an image pattern is a settings error. A pattern is an error if no
+/// normalised reference can match it.
 ///
-/// **Decided**: this specification judges the registry host of a pattern. It doesn't judge the rest,
-/// whose errors depend on the grammar of references.
+/// **Decided**: this specification checks the registry host of a pattern. It doesn't check the
+/// other part, because this depends on the grammar of references.
 #[must_use]
 pub fn fault(pattern: &str) -> Option<&'static str> {
-    // **Decided**: such a text that begins with `*` may be the end of a repository.
+    // **Decided**: a pattern without a slash that begins with `*` is valid, because it may match
+    // the end of a repository.
     let Some((first, _)) = pattern.split_once('/') else {
-        // "A pattern without a slash that starts like a registry is an error too … Such a start is a
-        // name with a `.`, `localhost`, or an address in brackets. The pattern is an error with or
-        // without a port or tag."
+        // A pattern without a slash is an error if it starts like a registry, with or without a
+        // port or tag. Such a start is a name with a `.`, `localhost`, or an address in brackets.
         let name = pattern.split(':').next().unwrap_or(pattern);
         let starts_like_registry =
             name.contains('.') || name == "localhost" || pattern.starts_with('[');
         return (starts_like_registry && !pattern.starts_with('*'))
             .then_some("a registry without a repository");
     };
-    // "The pattern `*:443/…` is a settings error": the host of an image has no `:443`.
+    // The pattern `*:443/…` is a settings error, because a normalised host never has `:443`.
     let port = first.rsplit_once(':').map(|(_, port)| port);
     let is_443 = port.is_some_and(|port| port.trim_start_matches('0') == "443");
     (has_wildcard(first) && is_443).then_some("no image has `:443` in its host")

@@ -1,5 +1,5 @@
-//! The Pod spec as the rules see it: the places where an image stands, and what they are to each
-//! other (design, *Words*).
+//! The Pod spec as a list of places (an entry with an image), and the relations between these
+//! places that the rules need (design, *Words*).
 
 mod change;
 mod read;
@@ -15,10 +15,10 @@ use crate::verdict::{FailedLookup, Finding};
 
 pub(crate) use change::paths;
 
-/// The labels by which nodes tell their OS.
+/// The node labels for the OS.
 pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
-/// Which row of the table *Requests* a Pod spec is examined by.
+/// The row of the design's table *Requests* that applies to a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     PodCreate,
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Template,
 }
 
-/// The lists in which images stand, in the order in which registries are asked.
+/// The lists with images, in the order of the lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum List {
     Containers,
@@ -54,37 +54,37 @@ impl List {
     }
 }
 
-/// A place where an image stands: a container of any kind, or an image volume.
+/// An entry with an image: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Place {
     pub(crate) list: List,
-    /// Its index in the list, as additions move it.
+    /// The index in the list, after additions.
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) image: String,
-    /// An unset policy is what the API server would write.
+    /// The current pull policy. If none is set, it is the API server's default.
     pub(crate) policy: PullPolicy,
-    /// What came in; `None` for a check that was added.
+    /// The values in the request. `None` if this policy added the place.
     pub(crate) came_in: Option<CameIn>,
     pub(crate) is_sidecar: bool,
-    /// **Decided**: an exempt container counts as absent, with three exceptions. Its name is in use,
-    /// `imageChecks.after` may name it, and it may carry mounts.
+    /// **Decided**: an exempt container counts as absent, with three exceptions. Its name is taken,
+    /// `imageChecks.after` may name it, and it may be a carrier.
     pub(crate) is_exempt: bool,
-    /// Whether the rules look at it.
+    /// Whether the rules examine the place.
     pub(crate) is_examined: bool,
-    /// The volumes that the container mounts.
+    /// The names of the volumes that the container mounts.
     pub(crate) mounts: Vec<String>,
-    /// The image that the stored object has in its place.
+    /// The image that the container has in the stored object.
     pub(crate) stored: Option<String>,
-    /// The rule that wrote image or policy last, or that added the place.
+    /// The rule that wrote the image last, or that added the place.
     pub(crate) image_rule: &'static str,
     pub(crate) policy_rule: &'static str,
-    /// Whether *replace-check* took it out.
+    /// Whether *replace-check* removed the place.
     pub(crate) is_gone: bool,
 }
 
-/// A place as it came in.
+/// The values of a place in the request.
 #[derive(Clone, Debug)]
 pub(crate) struct CameIn {
     pub(crate) index: usize,
@@ -94,13 +94,15 @@ pub(crate) struct CameIn {
 }
 
 impl Place {
-    /// The policy that came in, or that the API server writes.
+    /// The pull policy in the request. If none was set, it is the API server's default. An added
+    /// place has its current pull policy.
     pub(crate) fn policy_before(&self) -> PullPolicy {
         let came_in = self.came_in.as_ref();
         came_in.map_or(self.policy, |came_in| came_in.effective)
     }
 
-    /// Whether somebody, an author or the API server, has written the policy.
+    /// Whether the request sets the pull policy. It may come from an author or from the API server.
+    /// An added place counts as set.
     pub(crate) fn is_policy_written(&self) -> bool {
         self.came_in
             .as_ref()
@@ -108,55 +110,55 @@ impl Place {
     }
 }
 
-/// What the registries said.
+/// The lookups, and the registries' answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lookups {
-    /// The full name of the image of each place before any was asked for.
+    /// The normalised image of each place before the first lookup.
     pub(crate) images: Vec<Option<String>>,
     pub(crate) asked: Vec<String>,
     pub(crate) manifests: Vec<String>,
     pub(crate) failed: Vec<FailedLookup>,
-    /// The digest of each `registry/repository:tag` that was answered.
+    /// The digest of each `registry/repository:tag` that a lookup found.
     pub(crate) digests: BTreeMap<String, String>,
-    /// The `registry/repository:tag` to which `UseCached` was applied.
+    /// Each `registry/repository:tag` to which `UseCached` was applied.
     pub(crate) cached: BTreeSet<String>,
 }
 
-/// A Pod spec, and what the rules have made of it so far.
+/// A Pod spec with the findings and changes of the rules so far.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Pod<'a> {
     pub(crate) settings: Settings<'a>,
     pub(crate) event: Event,
-    /// Where the spec stands in the object: `spec`, `spec.template.spec`, …
+    /// The path of the spec in the object: `spec`, `spec.template.spec`, …
     pub(crate) root: &'static str,
     pub(crate) spec: Value,
-    /// "Pods with a controller in `ownerReferences`"
+    /// Whether the object has a controller in `ownerReferences`.
     pub(crate) has_controller: bool,
-    /// The annotations of the object: some name containers.
+    /// The object's annotations. Some of them name containers.
     pub(crate) annotations: Value,
-    /// "names no user (`userInfo` is absent, null or without a `username`)"
+    /// Whether the request names no user: `userInfo` is absent, null or without a `username`.
     pub(crate) is_audit: bool,
-    /// Whether the size of additions is so near to its limit that this specification can't tell on which
-    /// side it is.
+    /// Whether the size of the additions is too near to its limit. Then this specification can't
+    /// tell whether the limit is exceeded.
     pub(crate) is_near_limit: bool,
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
-    /// Whether no registry is asked, so that "whatever `Pin`, `KeepTag` or `UseCached` may have left" is
-    /// accepted: in the copy, and to see whether an object "would otherwise be accepted".
+    /// Whether `registry.maxLookups` is 0, as in the copy. Then a value is accepted if an earlier
+    /// run with `Pin`, `KeepTag` or `UseCached` could have written it.
     pub(crate) is_lenient: bool,
 }
 
 impl Pod<'_> {
-    /// The places that the rules look at.
+    /// Returns the places that the rules examine.
     pub(crate) fn examined(&self) -> Vec<usize> {
         (0..self.places.len())
             .filter(|&place| self.places[place].is_examined && !self.places[place].is_gone)
             .collect()
     }
 
-    /// The places of a list in their order, the exempt ones included.
+    /// Returns the places of a list in their order, including exempt places.
     pub(crate) fn list(&self, list: List) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.places.len())
             .filter(|&place| self.places[place].list == list && !self.places[place].is_gone)
@@ -165,7 +167,7 @@ impl Pod<'_> {
         places
     }
 
-    /// What a place pulls; `None` for what no node can pull from a registry.
+    /// Returns the parsed image of a place. `None` means that no node can pull it from a registry.
     pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
         let image = &self.places[place].image;
         if is_image_id(image) {
@@ -188,7 +190,7 @@ impl Pod<'_> {
         self.at(place.list, index)
     }
 
-    /// The field of the image, in the object that came in.
+    /// Returns the path of the image in the request's object.
     pub(crate) fn image_path(&self, place: usize) -> String {
         format!(
             "{}.{}",
@@ -197,7 +199,7 @@ impl Pod<'_> {
         )
     }
 
-    /// The field of the policy, in the object that came in.
+    /// Returns the path of the pull policy in the request's object.
     pub(crate) fn policy_path(&self, place: usize) -> String {
         format!(
             "{}.{}",
@@ -206,25 +208,26 @@ impl Pod<'_> {
         )
     }
 
-    /// The place itself, in the object that came in, and in the one that goes out.
+    /// Returns the path of the place in the request's object.
     pub(crate) fn path_in(&self, place: usize) -> String {
         self.came_in_at(place)
     }
 
-    /// See [`Self::path_in`].
+    /// Returns the path of the place in the returned object.
     pub(crate) fn path_out(&self, place: usize) -> String {
         self.at(self.places[place].list, self.places[place].index)
     }
 
-    /// "**Only in Pods**", at CREATE, and "Windows Pods get nothing added or replaced".
+    /// Whether checks may be added or replaced: only at CREATE of a Pod, and never in a Windows
+    /// Pod.
     pub(crate) fn can_get_checks(&self) -> bool {
         self.event == Event::PodCreate && !self.is_windows()
     }
 
-    /// "Whether a Pod is a Windows Pod is decided by the first of these that says something:
-    /// `spec.os.name`; the nodeSelector; the required node affinity."
+    /// Whether the Pod is a Windows Pod. These fields are read in this order, and the first with a
+    /// value decides: `spec.os.name`, the nodeSelector, the required node affinity.
     ///
-    /// **Decided**: an empty `spec.os.name` says nothing. If a nodeSelector has both labels,
+    /// **Decided**: an empty `spec.os.name` is no value. If a nodeSelector has both labels,
     /// `kubernetes.io/os` decides.
     pub(crate) fn is_windows(&self) -> bool {
         let os_name = self.spec.pointer("/os/name").and_then(Value::as_str);
@@ -236,8 +239,8 @@ impl Pod<'_> {
         if let Some(name) = selected.find_map(|label| selector[*label].as_str()) {
             return name == "windows";
         }
-        // "The affinity makes it a Windows Pod only if every term has an `In` for `kubernetes.io/os` or
-        // `beta.kubernetes.io/os` whose only value is `windows`."
+        // Every term of the affinity must have an `In` for `kubernetes.io/os` or
+        // `beta.kubernetes.io/os` with the only value `windows`.
         let terms = self.spec.pointer(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
         );
@@ -254,7 +257,7 @@ impl Pod<'_> {
             .is_some_and(|terms| !terms.is_empty() && terms.iter().all(asks_for_windows))
     }
 
-    /// Whether the Pod itself asks for resources: `spec.resources`.
+    /// Whether the Pod spec has resources of its own, in `spec.resources`.
     pub(crate) fn has_resources(&self) -> bool {
         let resources = self.spec["resources"].as_object();
         resources.is_some_and(|resources| !resources.is_empty())
@@ -266,14 +269,14 @@ impl Pod<'_> {
         self.annotations.get(key).is_some()
     }
 
-    /// "an init container, not a native sidecar, whose name starts with one of
-    /// `imageChecks.namePrefixes`; an image volume with such a name, mounted in one of two ways: on any
-    /// init container; or on every app container that pulls its image, and on at least one app container.
-    /// This holds whether or not there are init containers, because a mesh injects some after the volume
-    /// was added."
+    /// Whether a place is an image check. Its name must start with one of
+    /// `imageChecks.namePrefixes`. An init container must not be a native sidecar. An image volume
+    /// must be mounted in one of two ways: on any init container, or on all app containers that
+    /// pull its image (and on at least one app container). The second way counts in a Pod with init
+    /// containers too, because a mesh may inject init containers after the volume was added.
     ///
-    /// **Decided**: an exempt app container need not mount the volume. A volume with the name of a check
-    /// is no check if nothing mounts it.
+    /// **Decided**: an exempt app container need not mount the volume. A volume that nothing mounts
+    /// is never a check.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -308,7 +311,7 @@ impl Pod<'_> {
         init.any(|place| self.places[place].mounts.contains(name))
     }
 
-    /// The image checks, "init containers in their order, then volumes".
+    /// Returns the image checks: first the init containers, then the volumes, both in their order.
     pub(crate) fn checks(&self) -> Vec<usize> {
         [List::InitContainers, List::Volumes]
             .into_iter()
@@ -321,8 +324,8 @@ impl Pod<'_> {
         !self.checks().is_empty()
     }
 
-    /// Whether a place is an init container that ends before the app starts: "any other init
-    /// container before the app (no sidecar)".
+    /// Whether a place is an examined init container that is no native sidecar. It ends before the
+    /// app starts.
     pub(crate) fn is_plain_init(&self, place: usize) -> bool {
         let place = &self.places[place];
         place.list == List::InitContainers
@@ -331,8 +334,8 @@ impl Pod<'_> {
             && !place.is_gone
     }
 
-    /// "an entry of `spec.containers`; with `imageChecks.as: ImageVolume` also an image volume that
-    /// only app containers mount"
+    /// Returns the places that checks guard: the app containers and, with
+    /// `imageChecks.as: ImageVolume`, the image volumes that only app containers mount.
     pub(crate) fn guarded(&self) -> Vec<usize> {
         let mounts = |list: List, volume: usize| {
             self.list(list).into_iter().any(|place| {
@@ -354,9 +357,9 @@ impl Pod<'_> {
             .collect()
     }
 
-    /// "with a digest, repository and digest decide and the tag does not. A tag and a digest are one
-    /// image only if this request's lookup gave that digest for the tag; then they are one for all
-    /// rules"
+    /// Whether two places have the same image. If both have a digest, repository and digest must be
+    /// equal, and the tags don't matter. A tag and a digest are the same image only if a lookup of
+    /// this request gave that digest for the tag.
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
             return false;
@@ -373,11 +376,11 @@ impl Pod<'_> {
             }
     }
 
-    /// Whether two places have the same image, or an answer of a registry could make it the same.
+    /// Whether two places have the same image, or a registry's answer could show that they do.
     ///
-    /// **Decided\***: if an image of the repository is looked up, all its tags and digests count as one
-    /// image for the question which app containers have to mount a check volume. The answer of a
-    /// registry must not decide whether a Pod has checks.
+    /// **Decided\***: if an image of the repository is looked up, this function treats all its tags
+    /// and digests as the same image. It decides which app containers have to mount a check volume,
+    /// and a registry's answer must not decide whether a Pod has checks.
     fn may_be_same_image(&self, a: usize, b: usize) -> bool {
         let looks_up = |place: usize| {
             self.reference(place)
@@ -395,7 +398,8 @@ impl Pod<'_> {
         self.lookups.digests.get(&image.name_and_tag()?)
     }
 
-    /// "under the same written repository: a node keeps credentials by the name as written"
+    /// Whether two references are written alike: they have the same repository as text. This
+    /// matters because a node keeps credentials by the name as written.
     pub(crate) fn is_written_alike(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
             (Some(a), Some(b)) => a.spelling == b.spelling,
@@ -403,18 +407,20 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether what one place pulls serves another: the same image, written alike.
+    /// Whether the pull of one place also proves the image of another place. Both have the same
+    /// image, written alike.
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
         proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
     }
 
-    /// The strongest pull policies that checks and other init containers came in with, if an answer of
-    /// a registry may make their image the same as the image of a place. That is possible if the Pod has
-    /// several images of the repository, in any spelling, and one of them is a tag that is looked up.
+    /// Looks at all places of the same repository, in any spelling. Returns `None` unless they have
+    /// several images and one of these is a tag that is looked up. Only then could a registry's
+    /// answer show that two of these images are the same. The result is the strongest pull policy
+    /// of the checks among these places in the request, and that of their other init containers.
     ///
-    /// **Decided\***: the copy doesn't know which tag and which other reference were the same image. It
-    /// is lenient where an answer may have shown a check that is strong enough, or an init container
-    /// that covers the image. It is lenient nowhere else.
+    /// **Decided\***: the copy doesn't know which references had the same image in the first run.
+    /// It is lenient if an answer could have shown a check that is strong enough, or an init
+    /// container that covers the image. In all other cases it is not lenient.
     fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
         let alike: Vec<usize> = self
             .examined()
@@ -437,26 +443,28 @@ impl Pod<'_> {
         Some((by_checks, by_inits))
     }
 
-    /// Whether an answer may make the image of a place one with another that is pulled first.
+    /// Whether an answer could show that the image of a place is the same as another image that is
+    /// pulled first.
     pub(crate) fn may_be_pulled_first(&self, place: usize) -> bool {
         self.may_be_joined(place)
             .is_some_and(|(checks, inits)| checks.or(inits).is_some())
     }
 
-    /// "accepts whatever [the first copy] may have left": whether an answer to it may have shown that a
-    /// check of the image is strong enough.
+    /// Whether, in the copy, a registry's answer to the first run could have shown a check of the
+    /// image that is strong enough. The copy accepts every value that the first run could have
+    /// written.
     pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, _)| checks >= Some(need))
     }
 
-    /// The same: whether it may have shown that the image is covered.
+    /// Whether, in the copy, an answer to the first run could have shown that the image is covered.
     pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
 
-    /// Whether two places pull from one repository.
+    /// Whether two places pull from the same repository.
     fn is_same_repository(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
             (Some(a), Some(b)) => a.name() == b.name(),
@@ -464,16 +472,16 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether a tag stands in a place that is looked up.
+    /// Whether the image of a place has no digest and is looked up.
     pub(crate) fn is_looked_up(&self, place: usize) -> bool {
         self.reference(place)
             .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
     }
 
-    /// Whether a place is one whose `Always` spares a container its own: an init container that is
-    /// no sidecar ("Native sidecars don't cover an image, and prove nothing"), or a check volume. "Such a
-    /// volume that no init container mounts proves nothing for *pull-once*." A volume that the container
-    /// itself mounts proves nothing either: its image would be pulled again.
+    /// Whether a pull by the place `proof` makes a pull by the container unnecessary. The place
+    /// must be an init container that is no native sidecar, or a check volume that an init
+    /// container mounts. A volume that the container itself mounts doesn't count, because the
+    /// container would pull that image again.
     pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
         self.is_pulled_before(proof, container) && self.serves(proof, container)
     }
@@ -492,7 +500,8 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether an answer to a lookup in its written repository may change the policy of a place.
+    /// Whether an answer to a lookup in the place's repository could change the pull policy of the
+    /// place.
     pub(crate) fn may_be_pinned_or_cached(&self, place: usize) -> bool {
         let changes = self.reference(place).is_some_and(|image| {
             self.settings.lookup(&image) == "Pin" || self.has_use_cached(&image)
@@ -504,7 +513,7 @@ impl Pod<'_> {
                 .any(|other| self.is_same_repository(other, place) && self.is_looked_up(other))
     }
 
-    /// Whether an effective `on…` is `UseCached`.
+    /// Whether one of the image's effective `on…` settings is `UseCached`.
     fn has_use_cached(&self, image: &Reference) -> bool {
         let actions = [
             "onNotFound",
@@ -518,7 +527,7 @@ impl Pod<'_> {
             && actions.any(|key| self.settings.registry(image, key, "") == "UseCached")
     }
 
-    /// In the copy: whether `UseCached` may have left the pull policy of a place.
+    /// Whether, in the copy, the pull policy of a place could be a result of `UseCached`.
     ///
     /// **Decided**: `UseCached` never excuses a check with `Never`.
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
@@ -532,7 +541,7 @@ impl Pod<'_> {
     }
 }
 
-/// The field that holds the image (or the policy) of an entry.
+/// Returns the field of an entry that holds the image or the pull policy.
 pub(crate) fn field(list: List, is_image: bool) -> &'static str {
     match (list, is_image) {
         (List::Volumes, true) => "image.reference",

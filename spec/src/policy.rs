@@ -1,20 +1,20 @@
-//! Pull policies: their strength, and what the API server writes where none is set.
+//! Pull policies: their strength, and the defaults of the API server.
 
 use crate::image::Reference;
 
-/// A pull policy; "Strength: Always > `IfNotPresent` > Never".
+/// A pull policy. The values are ordered by strength: `Always` > `IfNotPresent` > `Never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PullPolicy {
-    /// Takes what lies on the node.
+    /// The kubelet uses the image on the node and never asks the registry.
     Never,
-    /// Asks the registry where the node has nothing.
+    /// The kubelet asks the registry if the image is not on the node.
     IfNotPresent,
-    /// Asks the registry each time.
+    /// The kubelet asks the registry each time.
     Always,
 }
 
 impl PullPolicy {
-    /// The policy of that name.
+    /// Returns the pull policy with this name.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         match text {
@@ -25,7 +25,7 @@ impl PullPolicy {
         }
     }
 
-    /// Its name in the API.
+    /// The name of the pull policy in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,9 +36,10 @@ impl PullPolicy {
     }
 }
 
-/// What the API server writes when no policy is set: "a parse error gives `IfNotPresent`; with
-/// neither tag nor digest the tag is `latest`; tag exactly `latest` gives Always, with a digest
-/// too" (facts).
+/// Returns the pull policy that the API server writes if none is set. An image with the tag
+/// `latest` gets `Always`, even if it has a digest too. An image with neither tag nor digest counts
+/// as `latest`. Any other image gets `IfNotPresent`, and so does a text that can't be parsed
+/// (facts).
 #[must_use]
 pub fn server_default(image: &str) -> PullPolicy {
     match Reference::parse(image) {

@@ -1,8 +1,8 @@
-//! The promises of the design, as a list of named functions. Any case can be held to them: a Pod of
-//! the corpus or a random case, with an [`Event`] in the Pod's life.
+//! The promises of the design, as a list of named functions. A test can check them for any case: a
+//! Pod of the corpus or a random case, together with an [`Event`] in the Pod's life.
 //!
-//! [`broken_promises`] runs a policy as often as the event needs, and returns the promises that it
-//! broke. A promise that says nothing about a case is kept.
+//! [`broken_promises`] runs this policy as often as the event needs, and returns the broken
+//! promises. A promise that doesn't apply to a case counts as kept.
 
 mod contents;
 mod minimal;
@@ -26,53 +26,56 @@ pub struct BrokenPromise {
     pub details: String,
 }
 
-/// "if an API server accepts the object that came in, it accepts the object that goes out"
+/// If an API server accepts the request's object, it also accepts the returned object.
 pub const VALID: &str = "valid-stays-valid";
 /// "The removal of checks never lowers the quality of service."
 pub const SERVICE: &str = "quality-of-service-is-kept";
-/// "Repairs are minimal: only the fields named above change."
+/// Repairs are minimal: only the fields change that the design names.
 pub const MINIMAL: &str = "only-repairs-change";
 /// "No secret of the Pod ever reaches a message, a warning, an annotation or a log."
 pub const NO_SECRET: &str = "no-secret-is-shown";
-/// "when this policy runs on its own output, it changes nothing and finds nothing"
+/// When this policy runs on its own output, it changes nothing and finds nothing.
 pub const STABLE: &str = "a-second-run-changes-nothing";
-/// "`Reject` always accepts what `Fix` returned under the same settings"
+/// Mode `Reject` accepts each object that mode `Fix` returned under the same settings.
 pub const REJECT: &str = "reject-accepts-what-fix-returned";
-/// "So does the *copy*."
+/// The copy accepts an object that mode `Fix` returned.
 pub const COPY: &str = "the-copy-accepts-what-fix-returned";
-/// "a copy of the Pod's last image check that has a `command`"
+/// An added check is a copy of an image check with a `command`, so it has a command too.
 pub const COMMAND: &str = "an-added-check-has-a-command";
-/// "Copied fields: only the fields that a check needs."
+/// An added check has only the fields that a check needs.
 pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
-/// "a copy of the Pod's last image check … whose `AppArmor` profile is not an annotation"
+/// A check is only copied if its `AppArmor` profile is not an annotation. Otherwise the added check
+/// would have no profile.
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
-/// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
+/// *missing-check* adds containers, volumes and mounts of at most 1 MiB.
 pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
-/// "Windows Pods get nothing added or replaced."
+/// In a Windows Pod, no check is added or replaced.
 pub const WINDOWS: &str = "windows-pods-get-nothing-added";
-/// A quota that admits the Pod that came in admits the Pod that goes out.
+/// If a quota admits the request's Pod, it also admits the returned Pod.
 pub const QUOTA: &str = "a-quota-still-admits-the-pod";
-/// Pod Security that admits the Pod that came in admits the Pod that goes out.
+/// If Pod Security admits the request's Pod, it also admits the returned Pod.
 pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
-/// "on every app container that pulls its image …, because a mesh injects some after the volume was
-/// added": the copy accepts a repaired Pod with a mesh's containers.
+/// The copy accepts a repaired Pod into which a mesh then injected containers.
 pub const COPY_BESIDE_MESH: &str = "the-copy-accepts-a-mesh";
-/// "A second `Fix` adds nothing for the images that were there before" (issue 20, item 2).
+/// A second run in mode `Fix` adds no check for the images of the first run, even if a mesh
+/// injected containers between the two runs (issue 20, item 2).
 pub const NO_CHECK_TWICE: &str = "a-mesh-leads-to-no-second-check";
-/// `AlwaysPullImages` and the copy get along, with the settings that go with the plugin.
+/// The copy accepts a repaired Pod after the plugin `AlwaysPullImages` changed it, with settings
+/// that suit the plugin.
 pub const COPY_BESIDE_PLUGIN: &str = "the-copy-accepts-always-pull-images";
-/// "a manifest that is applied once more changes nothing and is accepted"
+/// A manifest that is applied once more changes nothing and is accepted.
 pub const RE_APPLY: &str = "a-manifest-can-be-applied-again";
-/// "`ephemeralcontainers` UPDATE: … for the containers that are new. The others are immutable"
+/// `kubectl debug` works. Only the new ephemeral containers are examined, because all other
+/// containers are immutable.
 pub const DEBUG: &str = "kubectl-debug-works";
 /// An audit accepts a running Pod that was admitted.
 pub const AUDIT: &str = "an-audit-accepts-what-was-admitted";
-/// "The finding then tells the image whose reference is in the waiting message"
+/// If the waiting message contains an image reference, the finding of the audit names this image.
 pub const MISSING_IMAGE: &str = "an-audit-names-the-missing-image";
-/// "A request with a user may bring a `status` that a person pasted."
+/// The `status` in a request with a user has no effect, because a person may have pasted it.
 pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 
-/// "All modes compute the same outcome, the repaired object."
+/// All modes compute the same findings and the same repaired object.
 pub const MODES: &str = "the-modes-find-the-same";
 
 /// All promises.
@@ -102,15 +105,15 @@ pub const ALL: [&str; 23] = [
     MODES,
 ];
 
-/// A text that stands for every secret of a Pod in the corpus and in random cases.
+/// The text of every secret in the Pods of the corpus and of random cases.
 pub const SECRET: &str = "s3cr3t";
 
-/// The promises that a policy breaks for a case, with an event in the Pod's life. The case is the
-/// request that creates an object. A request of another kind is held to the promises on answers and
-/// objects alone, and only for [`Event::Created`].
+/// Returns the promises that this policy breaks for a case with an event in the Pod's life. The
+/// case is usually a CREATE of a Pod. For any other request, only the promises about answers and
+/// objects are checked, and only for [`Event::Created`].
 ///
 /// # Errors
-/// If the policy gives no answer or finds fault with the settings.
+/// If this policy gives no answer, or if it refuses the settings.
 pub fn broken_promises(
     policy: &impl Policy,
     case: &Case,
@@ -153,7 +156,7 @@ pub fn broken_promises(
     Ok(story.broken)
 }
 
-/// A case that happens: the request, the first answer, and the promises that were broken so far.
+/// A case while it runs: the request, the first answer, and the promises that are broken so far.
 struct Story<'p, P> {
     policy: &'p P,
     case: Case,
@@ -172,7 +175,8 @@ impl<P: Policy> Story<'_, P> {
         Settings(&self.case.settings)
     }
 
-    /// The object that an API server would store, or none if the request was rejected.
+    /// Returns the object that an API server would store. `None` means that the request was
+    /// rejected.
     fn stored(&self) -> Option<Value> {
         let answer = &self.first.answer;
         (answer["accepted"] == true).then(|| match &answer["mutated_object"] {
@@ -181,12 +185,13 @@ impl<P: Policy> Story<'_, P> {
         })
     }
 
-    /// The stored object, if mode `Fix` returned it. Only these are promised to be accepted again.
+    /// Returns the stored object if the mode is `Fix`. The design promises only for such objects
+    /// that they are accepted again.
     fn repaired(&self) -> Option<Value> {
         self.stored().filter(|_| self.settings().mode() == "Fix")
     }
 
-    /// Runs the policy on a request, under the case's settings with some changed.
+    /// Runs this policy on a request. The settings are those of the case with some changes.
     fn observe(&mut self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
         let mut case = self.case.clone();
         case.request = request;
@@ -202,15 +207,15 @@ impl<P: Policy> Story<'_, P> {
         Ok(observed)
     }
 
-    /// The request that creates an object, otherwise like the case's.
+    /// Returns a CREATE request for an object. Its other fields are those of the case's request.
     fn create(&self, object: Value) -> Value {
         let mut request = self.case.request.clone();
         request["object"] = object;
         request
     }
 
-    /// "if registries give the same answers both times and there are at most `registry.maxLookups`
-    /// distinct images". A registry that was not asked gives no equal answer either.
+    /// Whether a second run gets the same answers from registries. The first run must have made all
+    /// lookups that it needed, and the number of lookups must be below `registry.maxLookups`.
     fn is_bounded(&self) -> bool {
         let text = self.first.answer["audit_annotations"]["lookups"].as_str();
         let failed: Value = text
@@ -233,7 +238,7 @@ impl<P: Policy> Story<'_, P> {
     }
 }
 
-/// What a rejection says, or the accepted answer as it is.
+/// Returns the message of a rejection, or the whole answer of an accepted request.
 fn told(observed: &Observed) -> String {
     match observed.answer["message"].as_str() {
         Some(message) if observed.answer["accepted"] == false => format!("rejected: {message}"),

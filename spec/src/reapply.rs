@@ -1,16 +1,17 @@
-//! **Re-apply**: "what the stored object's record says was changed from A to B, where the request
-//! brings A and the stored object has B, becomes B again".
+//! **Re-apply**: the stored object's record may list a change from A to B. If the request has A and
+//! the stored object has B, the field of the request is set to B again.
 //!
-//! **Decided**: only fields are restored. Checks that were added are not, because kubectl's merge keeps
-//! them. An entry of the record without a container's name is matched by its path.
+//! **Decided**: only fields are restored. Checks that were added are not restored, because
+//! kubectl's merge keeps them. If an entry of the record names no container, its path must match.
 
 use serde_json::Value;
 
 use crate::pod::List;
 use crate::{RECORD, at};
 
-/// Restores what the stored record says, in the Pod spec of an object. "It needs mode `Fix` and the
-/// stored record, whatever `templates` and `recordChanges` say by now; it is silent."
+/// Writes the recorded values of the stored object into the Pod spec of an object. The caller
+/// checks that the mode is `Fix`. The settings `templates` and `recordChanges` don't matter.
+/// Re-apply adds no finding and no message.
 pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
     let record = old
         .pointer("/metadata/annotations")
@@ -62,13 +63,14 @@ fn restore(
     let pointer = format!("/{}", field.replace('.', "/"));
     let stored = stored.pointer(&pointer).cloned().unwrap_or_default();
     let brought = container.pointer(&pointer).cloned().unwrap_or_default();
-    // "any matching entry will do"
+    // One matching entry of the record is enough.
     let is_recorded = entries.iter().any(|entry| {
         let text = entry
             .get("path")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        // "they are matched by list and name, as an injected container may have moved the index"
+        // An entry is matched by the list and the container's name. The index doesn't matter,
+        // because an injected container may have changed it.
         let is_there = match entry.get("container") {
             Some(container) => *container == name && same_field(text, path),
             None => text == path,
@@ -77,7 +79,7 @@ fn restore(
             && set(entry.get("from")) == set(Some(&brought))
             && entry.get("to") == Some(&stored)
     });
-    // "Only values that are stored already can come back"
+    // Re-apply never writes a value that the stored object doesn't have.
     if is_recorded && stored.is_string() && brought != stored {
         let (parent, key) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
         if let Some(Value::Object(fields)) = container.pointer_mut(parent) {
@@ -86,7 +88,7 @@ fn restore(
     }
 }
 
-// "`""` and `null` count as not set" (facts)
+// Returns `None` for a value that counts as not set: `""` and `null` (facts).
 fn set(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null() && **value != "")
 }

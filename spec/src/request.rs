@@ -1,7 +1,9 @@
-//! The table *Requests*: the requests that are examined, and those that are accepted untouched.
+//! The design's table *Requests*. It says which requests are examined, and which are accepted
+//! untouched.
 //!
-//! **Decided**: group and kind decide, the version doesn't. A subresource of a workload and an unknown
-//! operation are accepted untouched. At an UPDATE without `oldObject`, everything counts as changed.
+//! **Decided**: the group and the kind decide, and the version doesn't matter. A subresource of a
+//! workload and an unknown operation are accepted untouched. At an UPDATE without `oldObject`,
+//! everything counts as changed.
 
 use serde_json::Value;
 
@@ -9,15 +11,15 @@ use crate::at;
 use crate::pod::Event;
 use crate::settings::Settings;
 
-/// What is done with a request.
+/// The row of the table for a request.
 pub(crate) enum Row {
-    /// "accepted untouched"
+    /// The request is accepted untouched.
     Untouched,
-    /// "Job UPDATE: apart from *re-apply* accepted untouched"
+    /// The request is an UPDATE of a Job. Only *re-apply* may change it.
     ReapplyOnly(&'static str),
-    /// Examined, with the place of the Pod spec in the object.
+    /// The request is examined. The text is the path of the Pod spec in the object.
     Examined(Event, &'static str),
-    /// "rejected, with the path"
+    /// The request is rejected because of a broken shape. The text is the path of the wrong field.
     Broken(String),
 }
 
@@ -30,7 +32,7 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 
 /// Finds the row of a request.
 pub(crate) fn row(request: &Value, settings: Settings) -> Row {
-    // "The `group` decides together with the `kind`."
+    // The `group` and the `kind` decide together.
     let root = match (text(request, "/kind/group"), text(request, "/kind/kind")) {
         ("", "Pod") => "spec",
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
@@ -38,21 +40,22 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         | ("", "ReplicationController") => "spec.template.spec",
         ("batch", "CronJob") => "spec.jobTemplate.spec.template.spec",
         ("", "PodTemplate") => "template.spec",
-        // "any other group or kind …: accepted untouched"
+        // Any other group or kind is accepted untouched.
         _ => return Row::Untouched,
     };
     let kind = text(request, "/kind/kind");
     let operation = text(request, "/operation");
     let subresource = text(request, "/subResource");
     let (object, old) = (&request["object"], &request["oldObject"]);
-    // "other Pod subresources, DELETE, CONNECT …: accepted untouched"
+    // Other subresources of Pods and other operations, like DELETE and CONNECT, are accepted
+    // untouched.
     let is_ephemeral =
         kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
     if !matches!(operation, "CREATE" | "UPDATE") || !subresource.is_empty() && !is_ephemeral {
         return Row::Untouched;
     }
-    // "`object` can be absent". **Decided**: at CREATE and UPDATE that is a broken shape, unless nothing
-    // of the object would be examined.
+    // **Decided**: at CREATE and UPDATE, an absent `object` is a broken shape, unless this policy
+    // would examine nothing of the object.
     if object.is_null() {
         let is_unread = kind == "Job" && operation == "UPDATE"
             || kind != "Pod" && settings.templates() == "Off";
@@ -69,13 +72,14 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     if !(metadata.is_null() || metadata.is_object()) {
         return Row::Broken("metadata".to_owned());
     }
-    // "UPDATE of an object with a `deletionTimestamp`"
+    // An UPDATE of an object with a `deletionTimestamp` is accepted untouched.
     if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
         return Row::Untouched;
     }
-    // "mirror Pods: annotation `kubernetes.io/config.mirror`, made by a user in the group
-    // `system:nodes`. Audits name no user: there, with a controller of kind `Node`". "The annotation
-    // alone is not enough." **Decided**: the annotation counts without a value.
+    // A mirror Pod has the annotation `kubernetes.io/config.mirror`. A user in the group
+    // `system:nodes` creates it, and the annotation alone is not enough. An audit names no user, so
+    // in an audit the Pod must have a controller of kind `Node`. **Decided**: the annotation counts
+    // even if its value is empty.
     let is_node = request
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)
@@ -91,19 +95,20 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         return Row::Untouched;
     }
     if kind != "Pod" {
-        // "any of these but a Pod with a controller in `ownerReferences`: accepted untouched"
+        // A workload with a controller in `ownerReferences` is accepted untouched.
         if has_controller(object) {
             return Row::Untouched;
         }
-        // "Job UPDATE: apart from *re-apply* accepted untouched (its template is immutable)"
+        // An UPDATE of a Job is accepted untouched apart from *re-apply*, because a Job's template
+        // is immutable.
         if kind == "Job" && operation == "UPDATE" {
             return Row::ReapplyOnly(root);
         }
-        // "`templates`: `Off`: not looked at"
+        // With `templates: Off`, workloads are accepted untouched.
         if settings.templates() == "Off" {
             return Row::Untouched;
         }
-        // "UPDATE of these with an unchanged pod template: accepted untouched"
+        // An UPDATE of a workload is accepted untouched if the pod template is unchanged.
         let template = root.trim_end_matches(".spec");
         if operation == "UPDATE"
             && at(object, template).is_some()
@@ -132,7 +137,7 @@ fn controllers(object: &Value) -> Vec<&Value> {
     owners.filter(|owner| owner["controller"] == true).collect()
 }
 
-/// "names no user (`userInfo` is absent, null or without a `username`)"
+/// Whether a request names no user: `userInfo` is absent, null or without a `username`.
 ///
 /// **Decided**: an empty `username` names no user.
 pub(crate) fn names_no_user(request: &Value) -> bool {

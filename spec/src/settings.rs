@@ -1,18 +1,19 @@
-//! The settings, read where they are needed; and which of them are valid at all.
+//! The settings: functions that read them, and the check for settings that contradict each other.
 
 use serde_json::Value;
 
 use crate::image::Reference;
 use crate::pattern::{fault, glob, names_image};
 
-/// The settings of one policy, as JSON.
+/// The settings of one installation of this policy, as JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a>(pub &'a Value);
 
 const NAME_PREFIXES: [&str; 2] = ["imagecheck-", "imagepullcheck-"];
 
 impl<'a> Settings<'a> {
-    /// The value under a dotted key; "`null`, `{}` and `[]` mean "not set"".
+    /// Returns the value of a key with dots, for example `registry.lookup`. `null`, `{}` and `[]`
+    /// count as not set.
     #[must_use]
     pub fn get(self, key: &str) -> Option<&'a Value> {
         key.split('.')
@@ -33,8 +34,7 @@ impl<'a> Settings<'a> {
         self.get(key).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    /// A list of strings, empty where it is not set: "`\"\"` in this policy's own lists of strings counts
-    /// as absent".
+    /// Returns a list of strings. It is empty if it is not set. `""` in a list counts as absent.
     #[must_use]
     pub fn list(self, key: &str) -> Vec<&'a str> {
         let mut list = self.get(key).map(strings).unwrap_or_default();
@@ -54,7 +54,7 @@ impl<'a> Settings<'a> {
         self.choice("templates", "Warn")
     }
 
-    /// "how an image check is recognised"
+    /// The prefixes of the names of image checks.
     #[must_use]
     pub fn name_prefixes(self) -> Vec<&'a str> {
         match self.list("imageChecks.namePrefixes") {
@@ -69,7 +69,7 @@ impl<'a> Settings<'a> {
         self.choice("imageChecks.coverage", "Warn")
     }
 
-    /// "coverage for Pods without any image check too"
+    /// Whether the rules about coverage apply to Pods without any image check too.
     #[must_use]
     pub fn every_pod(self) -> bool {
         self.flag("imageChecks.everyPod", false)
@@ -81,19 +81,19 @@ impl<'a> Settings<'a> {
         self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
     }
 
-    /// "the checks that are init containers become image volumes too"
+    /// Whether image checks that are init containers are replaced with image volumes.
     #[must_use]
     pub fn replace_existing(self) -> bool {
         self.flag("imageChecks.replaceExisting", false)
     }
 
-    /// "what an added check looks like in a Pod that has none to copy"
+    /// The check to add to a Pod that has no check to copy.
     #[must_use]
     pub fn template(self) -> Option<&'a Value> {
         self.get("imageChecks.template")
     }
 
-    /// "init containers that have to run before an added check"
+    /// Whether an init container has to run before an added check (`imageChecks.after`).
     #[must_use]
     pub fn is_before_checks(self, container: &str) -> bool {
         self.list("imageChecks.after")
@@ -101,13 +101,13 @@ impl<'a> Settings<'a> {
             .any(|pattern| glob(pattern, container))
     }
 
-    /// Whether *pull-once* acts.
+    /// Whether *pull-once* is switched on.
     #[must_use]
     pub fn pull_once(self) -> bool {
         self.flag("pullOnce", true)
     }
 
-    /// The configured default, as it is written.
+    /// The configured default of the pull policy, as it is written in the settings.
     #[must_use]
     pub fn default_policy(self, is_check: bool) -> Option<&'a str> {
         let any = self.get("defaults.imagePullPolicy").and_then(Value::as_str);
@@ -117,13 +117,13 @@ impl<'a> Settings<'a> {
         if is_check { check.or(any) } else { any }
     }
 
-    /// "a policy equal to the server default counts as not chosen"
+    /// Whether a pull policy that equals the server default counts as not chosen.
     #[must_use]
     pub fn replace_server_defaults(self) -> bool {
         self.flag("defaults.replaceServerDefaults", true)
     }
 
-    /// Whether a list of patterns names the image.
+    /// Whether a pattern in a list of the settings matches the image.
     #[must_use]
     pub fn names(self, key: &str, image: &Reference) -> bool {
         self.list(key)
@@ -131,25 +131,25 @@ impl<'a> Settings<'a> {
             .any(|pattern| names_image(pattern, image))
     }
 
-    /// `images.requireAlways`
+    /// Whether `images.requireAlways` names the image.
     #[must_use]
     pub fn requires_always(self, image: &Reference) -> bool {
         self.names("images.requireAlways", image)
     }
 
-    /// `images.forbidAlways`
+    /// Whether `images.forbidAlways` names the image.
     #[must_use]
     pub fn forbids_always(self, image: &Reference) -> bool {
         self.names("images.forbidAlways", image)
     }
 
-    /// `images.forbidNever`
+    /// Whether `images.forbidNever` names the image.
     #[must_use]
     pub fn forbids_never(self, image: &Reference) -> bool {
         self.names("images.forbidNever", image)
     }
 
-    /// "never examined and never changed"
+    /// Whether a container is exempt. Such a container is never examined and never changed.
     #[must_use]
     pub fn is_exempt(self, container: &str, image: Option<&Reference>) -> bool {
         self.list("exempt.containers")
@@ -158,8 +158,9 @@ impl<'a> Settings<'a> {
             || image.is_some_and(|image| self.names("exempt.images", image))
     }
 
-    /// A key of `registry`: "the first [override] whose `images` name the image decides, key by
-    /// key; what it leaves out comes from `registry`".
+    /// Returns the effective value of a key of `registry` for an image. Only the first override
+    /// whose `images` name the image counts. If this override doesn't set the key, the value comes
+    /// from `registry`.
     #[must_use]
     pub fn registry(self, image: &Reference, key: &str, default: &'a str) -> &'a str {
         self.overrides()
@@ -172,8 +173,8 @@ impl<'a> Settings<'a> {
             )
     }
 
-    /// Which lookup an image gets: "`registry.images` and `skipImages` decide first whether an
-    /// image is looked up at all; the effective `lookup` counts image by image in every rule".
+    /// Returns the effective `lookup` for an image. `registry.images` and `skipImages` decide first
+    /// whether the image is looked up at all.
     #[must_use]
     pub fn lookup(self, image: &Reference) -> &'a str {
         let chosen =
@@ -185,7 +186,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// "lookups in one request"
+    /// The largest number of lookups in one request.
     #[must_use]
     pub fn max_lookups(self) -> u64 {
         self.get("registry.maxLookups")
@@ -199,7 +200,7 @@ impl<'a> Settings<'a> {
         self.choice("registry.platform", "Off")
     }
 
-    /// "a repaired Pod carries the annotation"
+    /// Whether a repaired object gets the record.
     #[must_use]
     pub fn record_changes(self) -> bool {
         self.flag("recordChanges", true)
@@ -212,7 +213,7 @@ impl<'a> Settings<'a> {
             .unwrap_or_default()
     }
 
-    /// Why the settings as a whole are refused although each value is one of those allowed.
+    /// Returns the reasons why the settings are refused although each single value is allowed.
     #[must_use]
     pub fn contradictions(self) -> Vec<&'static str> {
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Small spaces, whole: cases that are enumerated, not sampled.
+//! Sets of small cases that are enumerated completely, and not sampled.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn pod(spec: &Value, settings: &Value) -> Case {
     }
 }
 
-/// All texts up to a length over an alphabet, the empty one excepted.
+/// Returns all texts over an alphabet up to a length, without the empty text.
 #[must_use]
 pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
     let mut all = Vec::new();
@@ -41,8 +41,9 @@ pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
     all
 }
 
-/// *weak-check*, *pull-once* and *missing-check*: every Pod of so many containers × roles × policies ×
-/// same, other or otherwise written image × tag, digest, latest.
+/// Returns Pods for *weak-check*, *pull-once* and *missing-check*: all Pods with this number of
+/// containers, for all combinations of role, pull policy and image. The images cover the same
+/// image, another image, other spellings, tags, digests and `latest`.
 pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + use<> {
     let settings = settings.clone();
     let images = [
@@ -82,8 +83,9 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
     })
 }
 
-/// References and the server default: every text up to a length, a few hundred to a Pod. With the
-/// default `Never` exactly what equals the server default is a finding of *default*.
+/// Returns cases for the parsing of references and for the server default. The images are all texts
+/// up to a length, and a Pod has at most 500 containers. With the default `Never`, *default* has a
+/// finding for exactly those containers whose pull policy equals the server default.
 pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
     let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
     let texts = texts(alphabet, length);
@@ -101,10 +103,11 @@ pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Globs: every pattern up to a length, as the exemption of containers with every name up to a length.
-/// Each container that is not exempt is a finding.
+/// Returns cases for globs. Each case exempts containers by one pattern. The patterns and the
+/// containers' names are all texts up to a length. Each container that is not exempt has a finding.
 ///
-/// Patterns that may match the name of an added check are left out: they are no valid exemption.
+/// Patterns that may match the name of an added check are left out, because they are not a valid
+/// exemption.
 pub fn globs(length: usize) -> impl Iterator<Item = Case> {
     let containers: Vec<Value> = texts(&['a', 'b'], length)
         .iter()

@@ -1,5 +1,5 @@
-//! Traits of random cases. `test_data/pods/known.yaml` lists the promises that today's module breaks
-//! for cases with a trait.
+//! Traits of random cases. For each trait, `test_data/pods/known.yaml` lists the promises that
+//! today's module breaks in cases with the trait.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::events::{Event, elements};
 use crate::generate::Case;
 use crate::settings::Settings;
 
-/// A test for a trait: the Pod, its settings, the event in its life.
+/// A test for a trait. It gets the Pod, the settings and the event in the Pod's life.
 type HasTrait = fn(&Subject<'_>) -> bool;
 
 /// All traits, each with its test.
@@ -106,7 +106,7 @@ const TRAITS: [(&str, HasTrait); 22] = [
     }),
 ];
 
-/// The traits of a case, with an event in the Pod's life.
+/// Returns the traits of a case with an event in the Pod's life.
 #[must_use]
 pub fn traits(case: &Case, event: Event) -> BTreeSet<&'static str> {
     let subject = Subject {
@@ -118,7 +118,7 @@ pub fn traits(case: &Case, event: Event) -> BTreeSet<&'static str> {
     has.map(|(name, _)| *name).collect()
 }
 
-/// The names of all traits.
+/// Returns the names of all traits.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TRAITS.iter().map(|(name, _)| *name)
 }

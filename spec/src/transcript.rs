@@ -1,5 +1,6 @@
-//! Evaluations that a host wrote down, one in a line: `make e2e-tests` writes them. Each of them has
-//! to have the verdict that is specified.
+//! Replays the evaluations in a host's transcript, which has one evaluation in each line.
+//! `make e2e-tests` writes the transcript. The verdict of each evaluation must equal the verdict of
+//! the specification.
 
 use std::sync::LazyLock;
 
@@ -10,16 +11,16 @@ use crate::compare::{Observed, differences};
 use crate::generate::{Answers, Case, Index};
 use crate::{Failure, Registry, Settings, validate};
 
-/// One evaluation, as a host wrote it down.
+/// One evaluation from the transcript.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// The `AdmissionRequest`, as the module got it.
+    /// The `AdmissionRequest` that the module got.
     pub request: Value,
     /// The settings.
     pub settings: Value,
-    /// Each host call, with its answer or its error.
+    /// The host calls, each with its answer or its error.
     pub calls: Vec<RecordedCall>,
-    /// Why the settings were refused. Then there is no answer.
+    /// The reason why the settings were refused. In this case there is no answer.
     pub refusal: Option<String>,
     /// The answer, in the form of waPC's payload.
     pub answer: Value,
@@ -30,14 +31,15 @@ pub struct Evaluation {
 pub struct RecordedCall {
     /// The operation, `v1/manifest_digest` or `v1/oci_manifest`.
     pub operation: String,
-    /// The image that it is about.
+    /// The image in the payload of the call.
     pub image: String,
     /// The payload of the answer, or the text of the error.
     pub answer: Result<Value, String>,
 }
 
 impl RecordedCall {
-    /// Reads a call as the transcript has it: `namespace`, `operation`, `payload`, `answer`, `error`.
+    /// Reads a call from the transcript. Its keys are `namespace`, `operation`, `payload`, `answer`
+    /// and `error`.
     #[must_use]
     pub fn read(call: &Value) -> Self {
         let text = |key: &str| call[key].as_str().unwrap_or_default();
@@ -54,12 +56,13 @@ impl RecordedCall {
     }
 }
 
-/// The differences between an evaluation and the specification, one line each.
+/// Returns the differences between an evaluation and the specification, one line each.
 #[must_use]
 pub fn replay(evaluation: &Evaluation) -> Vec<String> {
     let contradictions = Settings(&evaluation.settings).contradictions();
     if evaluation.refusal.is_some() {
-        // The specification says which values go together. It doesn't say which words a key allows.
+        // The module may have refused a value that no key allows. The specification can't check
+        // this: it only knows which allowed values contradict each other.
         return Vec::new();
     }
     if !contradictions.is_empty() {
@@ -84,8 +87,8 @@ pub fn replay(evaluation: &Evaluation) -> Vec<String> {
     differences(&case, &verdict, &observed)
 }
 
-/// Registries that say again what they said to the module. They give `Unknown` to a question that the
-/// module didn't ask; the comparison of the lookups then shows the question.
+/// Registries that repeat their answers to the module. A lookup that the module didn't make fails
+/// with `Unknown`. The comparison of the lookups then shows this lookup.
 struct Recorded<'e>(&'e [RecordedCall]);
 
 impl Recorded<'_> {
@@ -120,8 +123,8 @@ impl Registry for Recorded<'_> {
     }
 }
 
-// The errors of oci-client and of Kubewarden's hosts (facts). The first of the parts decides, because
-// the text of a registry follows it and can hold any words.
+// The errors of oci-client and of Kubewarden's hosts (facts). The first match in the text decides.
+// The registry's own text comes after it and may contain any words.
 static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         "(?P<refused>has not been granted access)",
@@ -153,7 +156,7 @@ static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
     })
     });
 
-/// The class of a failed lookup, by the text of the host.
+/// Returns the class of a failed lookup by the error text of the host.
 #[must_use]
 pub fn failure_of(text: &str) -> Failure {
     let Some(part) = HOST_ERROR.captures(text) else {
@@ -167,15 +170,15 @@ pub fn failure_of(text: &str) -> Failure {
         Failure::Unreachable
     } else if let Some(status) = part.name("status") {
         match status.as_str().parse() {
-            // "401 or 403"
+            // The registry answered 401 or 403.
             Ok(401 | 403) => Failure::Denied,
-            // "the tag or the repository does not exist"
+            // The tag or the repository does not exist.
             Ok(404) => Failure::NotFound,
-            // "429"
+            // Too many requests.
             Ok(429) => Failure::RateLimited,
-            // "no connection, DNS, TLS, time-out, 5xx"
+            // The registry has a problem.
             Ok(500..=599_u16) => Failure::Unreachable,
-            // "any other answer"
+            // Any other answer.
             _ => Failure::Unknown,
         }
     } else {

@@ -1,11 +1,11 @@
-//! An oracle for one promise: if an API server accepts the Pod that came in, it accepts the Pod
-//! that goes out.
+//! An oracle for one promise: if an API server accepts the request's Pod, it also accepts the
+//! returned Pod.
 //!
-//! It restates the part of Kubernetes' Pod validation that an added or removed container, volume or
-//! mount can violate. It is not the whole validation. Each rule names its source in
-//! `kubernetes/kubernetes`; `validation.go` is `pkg/apis/core/validation/validation.go` there.
-//! Beside it are the [quality of service](service) and two [admission plugins](admission) that look
-//! at every container of a Pod.
+//! The oracle contains only the part of Kubernetes' Pod validation that an added or removed
+//! container, volume or mount can violate. Each rule names its source in `kubernetes/kubernetes`.
+//! There, `validation.go` is `pkg/apis/core/validation/validation.go`. Two submodules hold further
+//! checks of a Pod: its [quality of service](service), and two [admission plugins](admission) that
+//! examine every container.
 
 pub mod admission;
 mod mounts;
@@ -25,7 +25,7 @@ pub struct Fault {
     pub path: String,
     /// The problem with it.
     pub problem: String,
-    /// The file and the function in `kubernetes/kubernetes` with the rule.
+    /// The file and the function in `kubernetes/kubernetes` that hold the rule.
     pub source: &'static str,
 }
 
@@ -35,8 +35,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// The faults of a Pod, or of a pod template (`metadata` and `spec`). An empty list means that no
-/// rule of this oracle refuses it.
+/// Returns the faults of a Pod, or of a pod template (`metadata` and `spec`). If the list is empty,
+/// the Pod obeys all rules of this oracle.
 #[must_use]
 pub fn faults(pod: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
@@ -61,7 +61,7 @@ impl Faults {
     }
 }
 
-/// A container with its place in the Pod spec.
+/// A container with its list and its path in the Pod spec.
 struct Container<'p> {
     path: String,
     list: &'static str,
@@ -73,7 +73,7 @@ impl<'p> Container<'p> {
         text(self.fields, "name")
     }
 
-    /// Whether it is an init container that goes on running beside the app containers.
+    /// Whether the container is an init container that keeps running beside the app containers.
     fn is_native_sidecar(&self) -> bool {
         self.list == INIT_CONTAINERS && self.fields["restartPolicy"] == "Always"
     }
@@ -83,7 +83,7 @@ const CONTAINERS: &str = "containers";
 const INIT_CONTAINERS: &str = "initContainers";
 const EPHEMERAL_CONTAINERS: &str = "ephemeralContainers";
 
-/// The containers of some lists, in this order.
+/// Returns the containers of some lists, in the order of these lists.
 fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>> {
     let mut found = Vec::new();
     for list in lists {
@@ -98,7 +98,7 @@ fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>>
     found
 }
 
-/// The elements of a list. A list that is missing or null is empty.
+/// Returns the elements of a list. A list that is missing or null is empty.
 fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value
         .get(key)
@@ -106,7 +106,7 @@ fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// The text of a field. A field that is missing or null is empty.
+/// Returns the text of a field. A field that is missing or null is empty.
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

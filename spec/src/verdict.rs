@@ -1,83 +1,84 @@
-//! What comes out: the verdict, and what it is made of.
+//! The verdict of the specification, and its parts.
 
 use serde_json::{Value, json};
 
-/// What the policy has to answer.
+/// The answer that the specification demands of the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Verdict {
     /// Whether the request is accepted.
     pub allowed: bool,
-    /// The object that goes out, where it differs from the one that came in; without what this run
-    /// adds to the record.
+    /// The returned object, without the new entries of the record. `None` if it equals the
+    /// request's object.
     pub object: Option<Value>,
-    /// What the annotation `consistent-pull-policy/changes` has to hold, where it is written.
+    /// The entries of the annotation `consistent-pull-policy/changes`. `None` if this run doesn't
+    /// write it.
     pub record: Option<Record>,
     /// The findings.
     pub findings: Vec<Finding>,
     /// The changes.
     pub changes: Vec<Change>,
-    /// The images that the registry was asked for, normalised, in order.
+    /// The normalised images of the lookups, in order.
     pub lookups: Vec<String>,
-    /// The images at a digest whose manifests were asked for, in order.
+    /// The images whose manifests were asked for, each with its digest, in order.
     pub manifests: Vec<String>,
     /// The lookups that failed or were not made.
     pub failed: Vec<FailedLookup>,
-    /// The path of what has not the shape that Kubernetes gives it.
+    /// The path of a field that has another type than in the Kubernetes API.
     pub broken: Option<String>,
-    /// Whether a person has to be warned of something.
+    /// Whether there must be a warning line.
     pub warned: bool,
-    /// Whether no warning line may be written: "a pod template gets no warning line for what the operator
-    /// asked for everywhere".
+    /// Whether there must be no warning line. A pod template gets none for changes that the
+    /// operator's settings ask for in all Pods.
     pub is_silent: bool,
     /// The code of a rejection.
     pub code: Option<u16>,
-    /// Whether this specification can't tell the answer, because an addition is nearly as large as it may
-    /// be.
+    /// Whether the size of an addition is too near to its limit. Then this specification can't tell
+    /// the answer.
     pub is_undecided: bool,
 }
 
-/// The record: "new changes first, then earlier ones".
+/// The record. New changes come first, then earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The entries of this run.
     pub new: Vec<Change>,
-    /// The entries that were there.
+    /// The entries of the record in the request.
     pub earlier: Vec<Value>,
 }
 
-/// "one thing wrong: its rule's id, the field's path, the container, the image, what is there,
-/// what should be there, and the change that repairs it where there is one"
+/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule's id.
     pub rule: &'static str,
-    /// The field, in the object that came in.
+    /// The path of the field in the request's object.
     pub path: String,
     /// The container, or the volume.
     pub container: String,
-    /// Its image as it came in.
+    /// The image in the request.
     pub image: String,
-    /// What is there.
+    /// The value in the request.
     pub found: Value,
-    /// What should be there.
+    /// The value that the rule demands.
     pub expected: Value,
-    /// The place it is about.
+    /// The index of the place in the specification's list of places.
     pub place: usize,
-    /// What repairs it.
+    /// The change that corrects the finding.
     pub repair: Repair,
-    /// What it does to the request where it is not repaired.
+    /// The effect on the request, if the finding is not repaired.
     pub weight: Weight,
-    /// Whether a registry's momentary answer is the reason, so that a later request may be accepted.
+    /// Whether the reason is a momentary answer of a registry, so that a later request may be
+    /// accepted.
     pub is_momentary: bool,
 }
 
-/// What becomes of a finding in mode `Fix`.
+/// The repair of a finding in mode `Fix`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// Nothing can be done.
+    /// There is no repair.
     None,
-    /// The policy of a place gets another value.
+    /// The place gets another pull policy.
     PullPolicy(usize),
     /// The image of a place gets its digest.
     Image(usize),
@@ -88,29 +89,29 @@ pub enum Repair {
 /// Whether a finding can reject a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// It can.
+    /// The finding can reject a request.
     Rejects,
-    /// It is told and no more.
+    /// The finding only leads to a warning.
     Warns,
 }
 
-/// One field that came out different, or one thing added or removed.
+/// A field that this policy changed, or a check that it added or removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The field in the object that goes out; of a removed check, in the one that came in.
+    /// The path in the returned object. For a removed check it is the path in the request's object.
     pub path: String,
     /// The container, or the volume.
     pub container: String,
-    /// What was there.
+    /// The value in the request.
     pub from: Value,
-    /// What is there now.
+    /// The value in the returned object.
     pub to: Value,
-    /// The rule that changed it last.
+    /// The rule that made the last change.
     pub rule: &'static str,
 }
 
 impl Change {
-    /// As it stands in the annotations.
+    /// Returns the change in the form of the annotations.
     #[must_use]
     pub fn json(&self) -> Value {
         json!({
@@ -128,33 +129,34 @@ impl Change {
 pub struct FailedLookup {
     /// The image, normalised.
     pub image: String,
-    /// Why there is none.
+    /// The reason why there is no digest.
     pub failure: Failure,
     /// Whether the registry was asked.
     pub asked: bool,
-    /// What was done: `Reject`, `KeepTag` or `UseCached`.
+    /// The effective setting for this failure: `Reject`, `KeepTag` or `UseCached`.
     pub action: String,
 }
 
-/// The classes of failures, and their settings.
+/// The classes of failed lookups. Most classes have a setting `on…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
-    /// "the tag or repository does not exist"
+    /// The tag or the repository does not exist.
     NotFound,
-    /// "401 or 403"
+    /// The registry answered 401 or 403.
     Denied,
-    /// "429"
+    /// The registry answered 429.
     RateLimited,
-    /// "no connection, DNS, TLS, time-out, 5xx"
+    /// The registry was not reached, or it answered 5xx. DNS, TLS and time-out errors belong to
+    /// this class.
     Unreachable,
-    /// "any other answer"
+    /// Any other answer.
     Unknown,
-    /// "A host that refuses"
+    /// The host refused the lookup, because this policy has no access to this capability.
     NotGranted,
 }
 
 impl Failure {
-    /// As it stands in the annotation `lookups`.
+    /// The name of the class in the annotation `lookups`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! The failures of today's module, in `test_data/pods/known.yaml`. The tests write this file
-//! themselves, with `UPDATE_KNOWN=1`.
+//! The failures of today's module, in `test_data/pods/known.yaml`. The tests write this file if
+//! `UPDATE_KNOWN=1` is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub struct KnownFailure {
     pub event: String,
 }
 
-/// A promise that random cases with a trait are not held to.
+/// A promise that is not checked for random cases with a trait.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KnownTrait {
     /// The promise.
@@ -31,17 +31,17 @@ pub struct KnownTrait {
 /// All known failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Of the corpus.
+    /// The known failures of the corpus.
     pub corpus: BTreeSet<KnownFailure>,
-    /// Of random cases.
+    /// The promises that are not checked for random cases with a trait.
     pub random: BTreeSet<KnownTrait>,
 }
 
 impl Known {
-    /// Reads the file. Without the file nothing is known.
+    /// Reads the file. If there is no file, there are no known failures.
     ///
     /// # Panics
-    /// If the file has another form than [`Known::write`] gives it.
+    /// If the file has another form than the output of [`Known::write`].
     #[must_use]
     pub fn read() -> Self {
         match std::fs::read_to_string(path(KNOWN)) {
@@ -77,7 +77,7 @@ impl Known {
         known
     }
 
-    /// Writes the file, or removes it if nothing is known.
+    /// Writes the file, or removes it if there are no known failures.
     ///
     /// # Errors
     /// If the file can't be written.
@@ -138,7 +138,7 @@ mod tests {
     use super::{Known, KnownFailure, KnownTrait};
 
     #[test]
-    fn a_written_list_is_read_as_it_was() {
+    fn a_written_list_is_read_back_unchanged() {
         let mut known = Known::default();
         for (pod, settings, event) in [
             ("a.yaml", "x.yaml", "created"),

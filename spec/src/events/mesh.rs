@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::elements;
 use crate::validity::windows::is_windows;
 
-/// A mesh, with the form of its proxy.
+/// A mesh, and the kind of container that its proxy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mesh {
     /// Istio with the proxy as a native sidecar. The order is `istio-init`, `istio-proxy`, then the
     /// Pod's own init containers (istio/istio `pkg/kube/inject/webhook.go:809-816`).
     IstioNativeSidecar,
-    /// Istio with the proxy as an app container, the last one. `istio-init` comes after the Pod's
-    /// own init containers (`pkg/kube/inject/webhook.go:800`, `:821-824`).
+    /// Istio with the proxy as the last app container. `istio-init` comes after the Pod's own init
+    /// containers (`pkg/kube/inject/webhook.go:800`, `:821-824`).
     IstioSidecar,
     /// Linkerd with the proxy as a native sidecar, which is its default
     /// (linkerd/linkerd2 `charts/linkerd-control-plane/values.yaml:255`). `linkerd-init` and the
@@ -28,7 +28,7 @@ const ISTIO_IMAGE: &str = "docker.io/istio/proxyv2:1.28.1";
 const LINKERD_IMAGE: &str = "cr.l5d.io/linkerd/proxy:edge-26.8.1";
 
 impl Mesh {
-    /// All meshes, in all forms.
+    /// All meshes with all kinds of proxies.
     pub const ALL: [Self; 4] = [
         Self::IstioNativeSidecar,
         Self::IstioSidecar,
@@ -36,9 +36,9 @@ impl Mesh {
         Self::LinkerdSidecar,
     ];
 
-    /// Injects the containers into a Pod. A Pod that has a proxy of this mesh stays as it is, and so
-    /// does a Pod in the host's network. A Windows Pod stays as it is too: the proxies are programs
-    /// for Linux.
+    /// Injects the containers into a Pod. A Pod is not changed if it has a proxy of this mesh
+    /// already, or if it uses the host's network. A Windows Pod is not changed either, because the
+    /// proxies are programs for Linux.
     pub fn inject(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         let proxy_name = match self {

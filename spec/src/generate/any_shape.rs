@@ -48,7 +48,7 @@ const WORDS: [&str; 40] = [
     "resources",
 ];
 
-/// The value that bytes stand for: the words of Pods and settings in any place.
+/// Returns the value that is made from these bytes. Words of Pods and settings may be in any place.
 #[must_use]
 pub fn any_shape(bytes: &[u8]) -> Value {
     Source(Unstructured::new(bytes))

@@ -1,4 +1,4 @@
-//! Random containers: what the rules read of them, and what only Kubernetes reads.
+//! Random containers: fields that the rules read, and fields that only Kubernetes reads.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl Source<'_> {
         Ok(format!("{repository}{suffix}{digest}").into())
     }
 
-    /// A pull policy for an image; `None` if the field is left out.
+    /// Returns a pull policy for an image. `None` means that the field is left out.
     pub(super) fn pull_policy(&mut self, image: &Value) -> Result<Option<Value>> {
         if self.chance(1, 12)? {
             return Ok(self
@@ -58,7 +58,8 @@ impl Source<'_> {
         if let Some(policy) = policy {
             container["imagePullPolicy"] = policy;
         }
-        // Zero bytes give a command: a check without one is the exception.
+        // If the bytes are zero, the container gets a command, because a check without a command is
+        // the exception.
         if !self.chance(1, 5)? {
             container["command"] = json!(["/tools/true"]);
         }
@@ -79,7 +80,7 @@ impl Source<'_> {
         Ok(container)
     }
 
-    /// Fields that no rule reads, and that Kubernetes checks.
+    /// Adds fields that no rule compares, and that Kubernetes checks.
     fn unread_fields(&mut self, container: &mut Value) -> Result<()> {
         if self.chance(1, 3)? {
             container["resources"] = self.resources()?;

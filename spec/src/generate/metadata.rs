@@ -1,4 +1,5 @@
-//! Random metadata: owners, records, annotations that name containers or leave little room.
+//! Random metadata: owners, records, annotations that name containers, and annotations that leave
+//! little room for the record.
 
 use arbitrary::Result;
 use serde_json::{Map, Value, json};
@@ -7,11 +8,11 @@ use super::Source;
 use super::vocabulary::{APPS, PULL_POLICIES};
 use crate::RECORD;
 
-/// The limit of the API server: keys and values of an object's annotations, in bytes.
+/// The API server's limit for the keys and values of an object's annotations, in bytes.
 const ANNOTATIONS_BYTES: usize = 256 * 1024;
 
 impl Source<'_> {
-    /// The metadata of an object with a Pod spec.
+    /// Returns the metadata of an object with a Pod spec.
     pub(super) fn metadata(&mut self, spec: &Value) -> Result<Value> {
         let mut metadata = json!({"namespace": "default"});
         if self.chance(1, 3)? {
@@ -63,7 +64,7 @@ impl Source<'_> {
         Ok(metadata)
     }
 
-    /// A record, forged in most cases.
+    /// Returns the text of a record. This policy would not write most of these texts.
     fn record(&mut self) -> Result<String> {
         let entry = json!({
             "path": "spec.containers[0].imagePullPolicy", "container": self.pick(&APPS)?,

@@ -1,4 +1,4 @@
-//! Random Pod specs: containers, volumes and their mounts, the platform. Some are Pods of the corpus.
+//! Random Pod specs with containers, volumes, mounts and platforms. Some are Pods of the corpus.
 
 use std::sync::LazyLock;
 
@@ -117,7 +117,7 @@ impl Source<'_> {
         Ok(volume)
     }
 
-    /// A block device, at a path that a check volume could get.
+    /// Adds a block device. Its path may be the mount path of a check volume.
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});
@@ -132,7 +132,7 @@ impl Source<'_> {
         Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
     }
 
-    /// OS and architecture that the Pod asks for.
+    /// Adds the OS and the architecture that the Pod asks for.
     fn platform(&mut self, spec: &mut Value) -> Result<()> {
         if self.chance(1, 16)? {
             spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
@@ -184,8 +184,8 @@ impl Source<'_> {
         )
     }
 
-    /// A Pod of the corpus, with the images of some of its containers changed, and sometimes with the
-    /// containers and volumes of a generated Pod.
+    /// Returns a Pod of the corpus. Some of its images are changed. Sometimes it gets the
+    /// containers and volumes of a generated Pod too.
     pub(super) fn mixed_with_corpus(
         &mut self,
         generated: &Value,

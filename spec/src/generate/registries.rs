@@ -18,17 +18,18 @@ const FAILURES: [Failure; 6] = [
     Failure::NotGranted,
 ];
 
-/// The answers of the registries. An image that is not named here has one of three digests, by the
-/// length of its name.
+/// The answers of the registries. An image that is not listed here has one of three digests. The
+/// length of its name decides which.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// Per normalised image.
+    /// The answer to a lookup of the digest, by normalised image.
     pub digests: BTreeMap<String, std::result::Result<String, Failure>>,
-    /// Per repository at a digest.
+    /// The answer to a lookup of the manifest, by repository and digest.
     pub indexes: BTreeMap<String, Index>,
 }
 
-/// The platforms of an index, `None` for an image of one platform, or why it can't be had.
+/// The platforms of an index. `None` means that the image has only one platform, and no index. The
+/// error is the reason why the manifest can't be fetched.
 pub type Index = std::result::Result<Option<Vec<(String, String)>>, Failure>;
 
 impl Registry for Answers {
@@ -48,7 +49,7 @@ impl Registry for Answers {
 }
 
 impl Source<'_> {
-    /// What the registries say of all tags and digests of some repositories.
+    /// Returns answers for all tags and digests of some repositories.
     pub(super) fn answers(&mut self, repositories: &[&str]) -> Result<Answers> {
         let mut answers = Answers::default();
         if self.chance(1, 3)? {
@@ -56,7 +57,7 @@ impl Source<'_> {
         }
         let all_down = self.chance(1, 8)?;
         for repository in repositories {
-            // One registry is down, or fails for digests only.
+            // Sometimes a repository's registry is down, or only its lookups by digest fail.
             let (is_down, fails_by_digest) = (self.chance(1, 12)?, self.chance(1, 12)?);
             for suffix in SUFFIXES {
                 let Some(image) = Reference::parse(&format!("{repository}{suffix}")) else {
@@ -92,7 +93,7 @@ impl Source<'_> {
                 }
             }
         }
-        // A registry has the digests that it gives for its tags.
+        // If a registry answers a tag with a digest, a lookup of this digest succeeds too.
         let tagged: Vec<String> = answers
             .digests
             .iter()

@@ -1,4 +1,5 @@
-//! Random requests: objects that are new, objects that change, and shapes that no API server lets in.
+//! Random requests: objects that are new, objects that change, and objects with a shape that no API
+//! server accepts.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ impl Source<'_> {
                 let mesh = self.0.choose(&Mesh::ALL)?;
                 let mut injected = object.clone();
                 mesh.inject(&mut injected);
-                // No API server lets in two containers of a name.
+                // No API server accepts two containers with the same name.
                 if has_unique_names(&injected) {
                     object = injected;
                 }
@@ -136,7 +137,8 @@ impl Source<'_> {
                 }
                 if self.chance(1, 3)? {
                     let mut same = container.clone();
-                    // No API server lets it through, and nothing else keeps it from coming.
+                    // No API server accepts another image for a stored ephemeral container, but a
+                    // review can contain this change.
                     if self.chance(1, 6)? {
                         same["image"] = "stored.example.com/other:1".into();
                     }
@@ -150,7 +152,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Sets the image of one container of a Pod spec wherever it stands in an object.
+    /// Changes the image of one container. The object may be a Pod or a workload.
     pub(super) fn change_an_image(&mut self, object: &mut Value) -> Result<()> {
         if !self.chance(1, 2)? {
             return Ok(());
@@ -167,7 +169,8 @@ impl Source<'_> {
             "/template/spec",
         ] {
             let container = object.pointer_mut(&format!("{root}/{list}/{index}"));
-            // What is stored may be broken: a template passes unread under `templates: Off`.
+            // The stored object may have a broken shape, because a template is not examined under
+            // `templates: Off`.
             let Some(container) = container.filter(|container| container.is_object()) else {
                 continue;
             };
@@ -183,7 +186,8 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Changes that no API server lets through, at UPDATE of a Pod: a pull policy, a new container.
+    /// Makes a change that no API server accepts at UPDATE of a Pod: a new container, or another
+    /// pull policy.
     fn change_what_the_server_refuses(&mut self, object: &mut Value) -> Result<()> {
         let images = [self.repository()?];
         let container = self.container("new", &images)?;
@@ -226,7 +230,8 @@ impl Source<'_> {
     }
 }
 
-/// Whether the init containers and the app containers have names of their own in their lists.
+/// Whether all names in the list of init containers are different, and all names in the list of app
+/// containers too.
 fn has_unique_names(pod: &Value) -> bool {
     ["initContainers", "containers"].iter().all(|list| {
         let names: Vec<&Value> = elements(&pod["spec"], list)

@@ -7,7 +7,7 @@ use super::Source;
 use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS, OVERRIDDEN_IMAGES};
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
-/// The settings for the classes of failed lookups.
+/// The keys of the settings for the classes of failed lookups.
 const ON: [&str; 5] = [
     "onNotFound",
     "onDenied",
@@ -80,7 +80,7 @@ impl Source<'_> {
             put("recordChanges", false.into());
         }
         if self.chance(1, 20)? {
-            // Forms leave empty texts in lists.
+            // Forms in a user interface leave empty texts in lists.
             for key in [
                 "/images/requireAlways",
                 "/images/forbidAlways",

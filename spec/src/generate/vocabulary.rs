@@ -1,21 +1,21 @@
-//! The short lists of names, images and patterns of random cases. The lists are short, so that the
-//! names meet.
+//! The lists of names, images and patterns for random cases. The lists are short, so that equal
+//! names are frequent in a case.
 
-/// Digests that registries answer with.
+/// The digests in the registries' answers.
 pub(super) const ANSWERED_DIGESTS: [&str; 3] = [
     "sha256:1111111111111111111111111111111111111111111111111111111111111111",
     "sha256:2222222222222222222222222222222222222222222222222222222222222222",
     "sha256:3333333333333333333333333333333333333333333333333333333333333333",
 ];
-/// The same, and a digest that no tag has.
+/// All digests in references: those of the answers, and a digest that no tag has.
 pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[0],
     ANSWERED_DIGESTS[1],
     ANSWERED_DIGESTS[2],
     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// Written repositories. The first six are one image or nearly so; the last ones have hosts in
-/// unusual spellings.
+/// Repositories as they are written. The first four are the same repository in different spellings.
+/// The last ones have hosts in unusual spellings.
 pub(super) const REPOSITORIES: [&str; 20] = [
     "app",
     "docker.io/library/app",
@@ -62,7 +62,7 @@ pub(super) const BAD_IMAGES: [&str; 13] = [
     "ngi nx",
     "  ",
 ];
-/// Image patterns that settings may have. `"*"` is the first, because `exempt.images` leaves it out.
+/// Image patterns for settings. `"*"` is the first one, and `exempt.images` skips it.
 pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*",
     "app",
@@ -97,7 +97,7 @@ pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*.example.com/team/app:v?",
     "r.example.com:0443/tools",
 ];
-/// Patterns of overrides. No list hides another one.
+/// Image patterns of overrides. No list names all images of another list.
 pub(super) const OVERRIDDEN_IMAGES: [&[&str]; 6] = [
     &["r.example.com/*"],
     &["app"],
@@ -144,5 +144,5 @@ pub(super) const CONTAINER_PATTERNS: [&str; 8] = [
     "linkerd-*",
 ];
 pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-/// What the environment and the arguments of containers hold, and what no answer may show.
+/// A text in the environment and the arguments of containers. No answer may show it.
 pub(super) const SECRET: &str = "s3cr3t-value";

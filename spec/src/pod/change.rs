@@ -1,4 +1,4 @@
-//! What the rules find in a Pod and change of it.
+//! Findings and changes in a Pod.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::policy::PullPolicy;
 use crate::verdict::{Finding, Repair, Weight};
 
 impl Pod<'_> {
-    /// Writes a pull policy, and a finding if `tell` says so.
+    /// Writes a pull policy. If `tell` is true, it adds a finding too.
     ///
-    /// **Decided**: if two rules wrote the same field, the finding of the last rule stays.
+    /// **Decided**: if two rules write the same field, the finding of the last rule remains.
     pub(crate) fn set_policy(
         &mut self,
         rule: &'static str,
@@ -43,7 +43,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Notes a finding.
+    /// Adds a finding.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn find(
         &mut self,
@@ -75,7 +75,8 @@ impl Pod<'_> {
         });
     }
 
-    /// "A finding counts when its field ends up different from what came in".
+    /// Whether a finding counts. A finding with a changed field counts if the final value differs
+    /// from the request. Every other finding counts.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
         let came_in = |place: usize| self.places[place].came_in.as_ref();
         match finding.repair {
@@ -88,7 +89,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Puts an init container at an index; those behind it move on.
+    /// Inserts an init container at an index. The later init containers get the next index.
     pub(crate) fn insert_init(&mut self, rule: &'static str, index: usize, container: Value) {
         for place in &mut self.places {
             if place.list == List::InitContainers && place.index >= index {
@@ -127,7 +128,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Mounts a volume, as an entry of `volumeMounts`, on the container of a place.
+    /// Appends an entry to `volumeMounts` of the container of a place.
     pub(crate) fn mount(&mut self, place: usize, entry: Value) {
         if let Some(name) = entry.get("name").and_then(Value::as_str) {
             self.places[place].mounts.push(name.to_owned());
@@ -136,9 +137,9 @@ impl Pod<'_> {
         list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
     }
 
-    /// The containers that carry check volumes: "the first init container that is neither a native
-    /// sidecar nor exempt; else … the first sidecar or exempt one …; without init containers …
-    /// every app container".
+    /// Returns the carriers of new check volumes. In a Pod with init containers this is the first
+    /// init container that is neither a native sidecar nor exempt. If there is none, it is the
+    /// first init container. In a Pod without init containers, every app container is a carrier.
     pub(crate) fn carriers(&self) -> Vec<usize> {
         match self.first_carrier(&self.list(List::InitContainers)) {
             Some(carrier) => vec![carrier],
@@ -146,7 +147,7 @@ impl Pod<'_> {
         }
     }
 
-    /// The first of some init containers that can carry volumes.
+    /// Returns the carrier among some init containers.
     pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
         let plain = init
             .iter()
@@ -154,7 +155,7 @@ impl Pod<'_> {
         plain.or(init.first()).copied()
     }
 
-    /// The names of all containers, and of all volumes where they count as well.
+    /// Returns the names of all containers. With `with_volumes`, the names of volumes are added.
     pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
         self.each_entry()
             .filter(|(list, _)| with_volumes || *list != List::Volumes)
@@ -164,8 +165,8 @@ impl Pod<'_> {
             .collect()
     }
 
-    /// The paths at which any container has a mount: "A mount path that a `volumeDevices` entry uses is
-    /// not free."
+    /// Returns the paths of all mounts and devices. A mount path that a `volumeDevices` entry uses
+    /// is not free.
     pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
         self.each_entry()
             .flat_map(|(_, entry)| paths(entry))
@@ -182,7 +183,7 @@ impl Pod<'_> {
         })
     }
 
-    /// The spec with what the rules made of it.
+    /// Returns the spec with all changes.
     pub(crate) fn spec_out(&self) -> Value {
         let mut spec = self.spec.clone();
         for place in self.places.iter().filter(|place| !place.is_gone) {
@@ -212,7 +213,7 @@ impl Pod<'_> {
     }
 }
 
-/// The paths at which a container mounts a volume or has a device.
+/// Returns the paths of a container's mounts and devices.
 pub(crate) fn paths(container: &Value) -> Vec<String> {
     let of = |list: &str, key: &str| -> Vec<String> {
         let entries = container.get(list).and_then(Value::as_array);

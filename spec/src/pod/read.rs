@@ -1,4 +1,4 @@
-//! The places of a Pod spec, as they come in.
+//! Reads the places of a Pod spec from the request.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
 impl<'a> Pod<'a> {
-    /// Reads a Pod spec. `old` is the stored one, for requests that change one.
+    /// Reads a Pod spec. At UPDATE, `old` is the stored Pod spec.
     ///
     /// # Errors
-    /// The path of what has not the shape that Kubernetes gives it.
+    /// The path of a field that has another type than in the Kubernetes API.
     pub(crate) fn read(
         settings: Settings<'a>,
         event: Event,
@@ -49,7 +49,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-/// The entries of a list; missing and null are empty.
+/// Returns the entries of a list. A list that is missing or null is empty.
 pub(crate) fn entries<'v>(
     spec: &'v Value,
     root: &str,
@@ -101,7 +101,7 @@ pub(super) fn read_place(
     }
     let image = text(fields, keys[0], &path)?.unwrap_or_default();
     let policy = match text(fields, keys[1], &path)?.as_deref() {
-        // "`""` and `null` count as not set" (facts)
+        // `""` and `null` count as not set (facts).
         None | Some("") => server_default(&image),
         // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
         Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
@@ -155,10 +155,12 @@ fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> 
     })
 }
 
-/// "for the images that changed", "for the containers that are new".
+/// Whether the rules examine a place: at UPDATE of a Pod only changed images, and in a request for
+/// `ephemeralcontainers` only new containers.
 ///
-/// **Decided**: at UPDATE of a Pod, a container that the stored Pod doesn't have is examined, whatever
-/// its image is. A changed image volume is not examined, because the API server refuses the change.
+/// **Decided**: at UPDATE of a Pod, a container that the stored Pod doesn't have is examined,
+/// whatever its image is. A changed image volume is not examined, because the API server refuses
+/// the change.
 fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,

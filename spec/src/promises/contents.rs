@@ -1,4 +1,4 @@
-//! Promises on the object that goes out, compared with the object that came in.
+//! Promises about the returned object. It is compared with the object in the request.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) struct Added<'o> {
 }
 
 impl Added<'_> {
-    /// The image that it pulls.
+    /// The image of the entry.
     pub(super) fn image(&self) -> &str {
         let image = match self.list {
             "volumes" => &self.fields["image"]["reference"],
@@ -35,7 +35,7 @@ impl Added<'_> {
     }
 }
 
-/// The entries of a Pod that were not there before.
+/// Returns the checks that this policy added to a Pod.
 pub(super) fn added<'o>(before: &Value, after: &'o Value) -> Vec<Added<'o>> {
     let mut found = Vec::new();
     for list in ["initContainers", "volumes"] {
@@ -48,7 +48,7 @@ pub(super) fn added<'o>(before: &Value, after: &'o Value) -> Vec<Added<'o>> {
     found
 }
 
-/// The init containers of a Pod that are not there any more.
+/// Returns the init containers that this policy removed from a Pod.
 fn removed<'o>(before: &'o Value, after: &Value) -> Vec<&'o Value> {
     let present = elements(&after["spec"], "initContainers");
     elements(&before["spec"], "initContainers")
@@ -57,7 +57,7 @@ fn removed<'o>(before: &'o Value, after: &Value) -> Vec<&'o Value> {
         .collect()
 }
 
-/// The images of a Pod spec, as they are written.
+/// Returns the images of a Pod spec, as they are written.
 pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
     let of_containers = CONTAINER_LISTS
         .iter()
@@ -72,7 +72,7 @@ pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The promises that a repair broke.
+/// Returns the promises that a repair broke.
 pub(super) fn broken(
     before: &Value,
     after: &Value,
@@ -147,15 +147,15 @@ fn with_template_alone(settings: Settings<'_>) -> Option<Value> {
     Some(serde_json::json!({"containers": [template]}))
 }
 
-/// The faults of an object whose first form had none.
+/// Returns the faults after the repair, if there were none before.
 fn newly(before: &[Fault], after: &[Fault]) -> Option<String> {
     let after: Vec<String> = after.iter().map(ToString::to_string).collect();
     (before.is_empty() && !after.is_empty()).then(|| after.join("; "))
 }
 
-/// "The removal of checks never lowers the quality of service", and no Pod becomes `BestEffort`.
-/// "The effect of a check template without resources on a Guaranteed Pod is the operator's
-/// responsibility."
+/// The removal of checks must not lower the quality of service, and no Pod may become `BestEffort`.
+/// There is one exception: a check template without resources may lower a Guaranteed Pod, and this
+/// is the operator's responsibility.
 fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
     let was = quality_of_service(&before["spec"]);
     let is = quality_of_service(&after["spec"]);
@@ -167,7 +167,8 @@ fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Opt
     (is < was && !is_excused).then(|| format!("{was:?} became {is:?}"))
 }
 
-/// A mebibyte, and what other rules write besides: the record, pull policies and digests.
+/// A mebibyte for added checks, and room for the other changes: the record, pull policies and
+/// digests.
 const ADDED_MAX: usize = 1024 * 1024 + 64 * 1024;
 
 fn large_addition(before: &Value, after: &Value) -> Option<String> {
@@ -182,8 +183,9 @@ fn without_command(check: &Value) -> Option<String> {
         .then(|| format!("{} has no command", check["name"]))
 }
 
-/// "`env` and `envFrom` are copied if a `$` is in `command`, `args` or a mount's `subPathExpr`.
-/// Resource claims, ports, probes and `volumeDevices` are never copied."
+/// Returns the fields that a check doesn't need. It needs `env` and `envFrom` only if there is a
+/// `$` in `command`, `args` or a mount's `subPathExpr`. It never needs resource claims, ports,
+/// probes and `volumeDevices`.
 fn needless_fields(check: &Value) -> Option<String> {
     const COPIED: [&str; 13] = [
         "args",
@@ -227,8 +229,8 @@ fn needless_fields(check: &Value) -> Option<String> {
     (!found.is_empty()).then(|| format!("{} has {}", check["name"], found.join(", ")))
 }
 
-/// A check whose `AppArmor` profile is an annotation was copied: the copy would run without the
-/// profile.
+/// Tells if the added check is a copy of a check whose `AppArmor` profile is an annotation. The
+/// added check would run without the profile.
 fn lost_profile(before: &Value, check: &Value) -> Option<String> {
     let contents = |one: &Value| {
         let keys = ["command", "args", "volumeMounts", "securityContext"];

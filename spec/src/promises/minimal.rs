@@ -1,5 +1,5 @@
-//! "Repairs are minimal: only the fields named above change. Every other field of the object
-//! survives with its value and its position in the list, even a field that no library knows."
+//! Repairs are minimal: only the fields change that the design names. Every other field of the
+//! object keeps its value and its position in the list, even if no library knows the field.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::RECORD;
 use crate::events::{elements, named};
 use crate::settings::Settings;
 
-/// The first thing that a repair changed and may not change.
+/// Returns the first change that a repair must not make.
 pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
     if before == after {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> 
     of_spec(&spec_before, &spec_after, settings)
 }
 
-/// Takes out the record, and `annotations` if nothing is left.
+/// Removes the record. Removes `annotations` too, if nothing else is in it.
 fn without_record(object: &mut Value) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
@@ -118,8 +118,8 @@ fn of_spec(before: &Value, after: &Value, settings: Settings<'_>) -> Option<Stri
     None
 }
 
-/// In an entry that stays, the image may get a digest, the pull policy may change, and mounts of
-/// check volumes may come behind the others.
+/// Returns the first wrong change in an entry that this policy keeps. A repair may add a digest to
+/// the image, change the pull policy, and append mounts of check volumes.
 fn of_entry(before: &Value, after: &Value) -> Option<String> {
     let (mut old, mut new) = (before.clone(), after.clone());
     let old_mounts = elements(before, "volumeMounts");
@@ -154,7 +154,8 @@ fn of_entry(before: &Value, after: &Value) -> Option<String> {
     (old != new).then(|| format!("a field changed: {old} became {new}"))
 }
 
-/// Takes the digest off, and the tag that an image without a tag has.
+/// Removes the digest and the tag `latest`. An image without a tag gets the tag `latest` when it is
+/// pinned.
 fn unpin(members: &mut Map<String, Value>, key: &str) {
     let Some(image) = members.get(key).and_then(Value::as_str) else {
         return;

@@ -1,5 +1,5 @@
-//! "All modes compute the same outcome, the repaired object. The mode only decides what happens with
-//! this outcome."
+//! All modes compute the same findings and the same repaired object. The mode only decides how they
+//! are used.
 
 use serde_json::Value;
 
@@ -8,8 +8,9 @@ use crate::compare::Observed;
 use crate::differential::Policy;
 
 impl<P: Policy> Story<'_, P> {
-    /// The modes find the same. *stuck-pull* acts on a status in two modes only, and `maxLookups: 0`
-    /// is no setting of mode `Fix`.
+    /// Checks that all modes have the same findings. A Pod with a status is skipped, because
+    /// *stuck-pull* runs in two modes only. Settings with `maxLookups: 0` are skipped, because mode
+    /// `Fix` doesn't allow them.
     pub(super) fn modes_agree(&mut self) -> Result<(), String> {
         let has_status = self.case.request["object"]["status"].is_object();
         if has_status || self.settings().max_lookups() == 0 {
@@ -30,7 +31,7 @@ impl<P: Policy> Story<'_, P> {
         if !is_accepted(&warn) {
             return Ok(());
         }
-        // An object that is rejected for something else is looked up in `Warn` alone.
+        // If an object has another reason for a rejection, only mode `Warn` makes lookups.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
             if is_accepted(other) && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);

@@ -1,4 +1,4 @@
-//! What happens in each event, and the promises that hold there.
+//! Runs each event, and checks the promises that apply to it.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::events::{
 use crate::settings::Settings;
 
 impl<P: Policy> Story<'_, P> {
-    /// The Pod is created: the promises on the answer, on the object, and on a second look.
+    /// Creates the Pod, and checks the promises about the answer, the object and a second run.
     pub(super) fn created(&mut self, is_pod: bool) -> Result<(), String> {
         let first = self.first.clone();
         self.shows_no_secret(&first);
@@ -37,16 +37,16 @@ impl<P: Policy> Story<'_, P> {
         self.second_look()
     }
 
-    /// "when this policy runs on its own output, it changes nothing and finds nothing", and
-    /// `Reject` and the copy accept this output.
+    /// When this policy runs on its own output, it changes nothing and finds nothing. `Reject` and
+    /// the copy accept this output.
     fn second_look(&mut self) -> Result<(), String> {
         let is_create = self.case.request["operation"] == "CREATE";
         let Some(object) = self.repaired().filter(|_| is_create) else {
             return Ok(());
         };
         let request = self.create(object);
-        // *stuck-pull* acts in `Reject`. "`Fix` ignores this rule, and the promises below don't
-        // apply to it."
+        // *stuck-pull* has findings in `Reject` and none in `Fix`. So these promises don't apply to
+        // a Pod with a status.
         let has_status = request["object"]["status"].is_object();
         if self.is_bounded() {
             let again = self.observe(request.clone(), &[])?;
@@ -69,8 +69,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A mesh injects between `Fix` and the copy. Its webhook may also be called before a second
-    /// `Fix`, if a controller makes a Pod from a repaired one.
+    /// A mesh injects containers between `Fix` and the copy. Its webhook may also be called before
+    /// a second `Fix`, if a controller creates a Pod from a repaired one.
     pub(super) fn injected_between(&mut self, mesh: Mesh) -> Result<(), String> {
         let Some(mut object) = self.repaired() else {
             return Ok(());
@@ -99,7 +99,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// `AlwaysPullImages` raises what `Fix` lowered, and the copy sees the result.
+    /// `AlwaysPullImages` raises the pull policies that `Fix` lowered. Then the copy sees the
+    /// result.
     pub(super) fn raised_after(&mut self) -> Result<(), String> {
         let Some(mut object) = self
             .repaired()
@@ -119,13 +120,13 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// "a manifest that is applied once more changes nothing and is accepted"
+    /// A manifest that is applied once more changes nothing and is accepted.
     pub(super) fn applied_again(&mut self) -> Result<(), String> {
         let settings = self.settings();
         let records = settings.record_changes();
         let owners = &self.case.request["object"]["metadata"]["ownerReferences"];
         let is_nobodys = !owners.is_array();
-        // A record that was cut for want of room can't restore every field.
+        // A shortened record can't restore every field.
         let is_whole = self.first.answer["audit_annotations"]["record"].is_null();
         let Some(stored) = self
             .repaired()
@@ -177,8 +178,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// An audit sees the running Pod. It accepts a Pod that was admitted: mode `Fix` repaired it, or
-    /// the mode of the settings accepted it.
+    /// An audit examines the running Pod. It accepts a Pod that was admitted, because mode `Fix`
+    /// repaired the Pod or another mode accepted it.
     pub(super) fn audited(&mut self) -> Result<(), String> {
         let Some(stored) = self.stored().filter(|_| self.is_bounded()) else {
             return Ok(());
@@ -259,7 +260,7 @@ impl<P: Policy> Story<'_, P> {
             pasted["userInfo"] = json!({"username": "jane"});
         }
         for mode in ["Fix", "Reject", "Warn"] {
-            // "`maxLookups: 0` is allowed only in mode `Reject` or `Warn`."
+            // `maxLookups: 0` is allowed only in mode `Reject` or `Warn`.
             if mode == "Fix" && self.settings().max_lookups() == 0 {
                 continue;
             }
@@ -292,9 +293,9 @@ fn is_mirror(pod: &Value) -> bool {
         .is_some()
 }
 
-/// Whether settings go with the plugin `AlwaysPullImages`. `images.forbidAlways` doesn't ("the copy
-/// would reject what that plugin raised"), and neither do `Pin`, `UseCached` and a default pull
-/// policy (issue 20, item 11).
+/// Whether settings suit the plugin `AlwaysPullImages`. Settings with `images.forbidAlways` don't,
+/// because the copy would reject the pull policies that the plugin raised. Settings with `Pin`,
+/// `UseCached` or a default pull policy don't either (issue 20, item 11).
 fn goes_with_plugin(settings: Settings<'_>) -> bool {
     let text = settings.0.to_string();
     settings.list("images.forbidAlways").is_empty()

@@ -1,5 +1,5 @@
-//! Two admission plugins that look at every container: a `ResourceQuota` and Pod Security. Both run
-//! after mutating webhooks, so an added container can make them refuse a Pod.
+//! Two admission plugins that examine every container: `ResourceQuota` and Pod Security. Both run
+//! after mutating webhooks, so they may refuse a Pod because of an added container.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::{
     text,
 };
 
-/// The faults under a quota of requests and limits of cpu and memory. Source:
-/// `pkg/quota/v1/evaluator/core/pods.go` `Constraints`.
+/// Returns the faults of a Pod spec in a namespace with a quota of requests and limits of cpu and
+/// memory. Source: `pkg/quota/v1/evaluator/core/pods.go` `Constraints`.
 #[must_use]
 pub fn quota_faults(spec: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
@@ -32,7 +32,7 @@ pub fn quota_faults(spec: &Value) -> Vec<Fault> {
     faults.0
 }
 
-/// The kinds of volumes that the level `restricted` allows.
+/// The kinds of volumes that the Pod Security level `restricted` allows.
 const ALLOWED_VOLUMES: [&str; 9] = [
     "configMap",
     "csi",
@@ -45,8 +45,9 @@ const ALLOWED_VOLUMES: [&str; 9] = [
     "secret",
 ];
 
-/// The faults under Pod Security's level `restricted`, as far as containers and volumes decide.
-/// Source: `staging/src/k8s.io/pod-security-admission/policy/check_*.go`.
+/// Returns the faults of a Pod spec under Pod Security's level `restricted`. Only fields of
+/// containers and volumes are checked. Source:
+/// `staging/src/k8s.io/pod-security-admission/policy/check_*.go`.
 #[must_use]
 pub fn restricted_faults(spec: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
@@ -63,7 +64,7 @@ pub fn restricted_faults(spec: &Value) -> Vec<Fault> {
                 .cloned()
                 .unwrap_or_default()
         };
-        // A Windows Pod has none of the next three.
+        // The next three checks don't apply to a Windows Pod.
         if text(&spec["os"], "name") != "windows" {
             if context["allowPrivilegeEscalation"] != false {
                 refuse(

@@ -10,7 +10,7 @@ use super::{
 
 pub(super) fn check(pod: &Value, faults: &mut Faults) {
     let spec = &pod["spec"];
-    // Of two volumes with a name, the first counts.
+    // If two volumes have the same name, the first one counts.
     let mut volumes: BTreeMap<&str, &Value> = BTreeMap::new();
     for volume in elements(spec, "volumes") {
         volumes.entry(text(volume, "name")).or_insert(volume);

@@ -8,7 +8,8 @@ use super::{
     CONTAINERS, EPHEMERAL_CONTAINERS, Faults, INIT_CONTAINERS, containers, elements, is_set, text,
 };
 
-/// An annotation of this prefix names a container, whose `AppArmor` profile it sets.
+/// The prefix of the annotations that set the `AppArmor` profile of a container. The container's
+/// name follows the prefix.
 const APPARMOR_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 const DNS_LABEL_MAX: usize = 63;
@@ -139,7 +140,7 @@ fn restart_policies(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// The containers that `AppArmor` annotations name.
+/// Returns the names of the containers in `AppArmor` annotations.
 pub(crate) fn named_by_apparmor(pod: &Value) -> impl Iterator<Item = &str> {
     let annotations = pod.pointer("/metadata/annotations");
     let annotations = annotations.and_then(Value::as_object);
@@ -160,8 +161,9 @@ fn apparmor_annotations(pod: &Value, faults: &mut Faults) {
     }
 }
 
-/// The API server accepts such a name. The kubelet then can't make the container's environment or
-/// the volume, and the container never starts.
+/// Checks that each `resourceFieldRef` names a container of the Pod. The API server accepts a wrong
+/// name. But the kubelet then can't make the container's environment or the volume, and the
+/// container never starts.
 fn resource_field_references(spec: &Value, faults: &mut Faults) {
     let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);
     let mut names = Vec::new();

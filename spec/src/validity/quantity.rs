@@ -3,8 +3,9 @@
 /// The unit in which a quantity is counted: a billionth.
 const BILLION: i128 = 1_000_000_000;
 
-/// Reads a quantity and returns it in billionths, rounded down. A text that is no quantity gives
-/// none. Source: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go` `ParseQuantity`.
+/// Reads a quantity and returns it in billionths, rounded down. `None` means that the text is not a
+/// quantity. Source: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`
+/// `ParseQuantity`.
 #[must_use]
 pub fn billionths(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
@@ -35,7 +36,7 @@ pub fn billionths(text: &str) -> Option<i128> {
     total.checked_mul(sign)
 }
 
-/// The factor of a suffix, as a fraction.
+/// Returns the factor of a suffix as a fraction.
 fn scale(suffix: &str) -> Option<(i128, i128)> {
     let decimal = |power: u32| 10_i128.checked_pow(power).map(|factor| (factor, 1));
     let binary = |power: u32| 1024_i128.checked_pow(power).map(|factor| (factor, 1));
@@ -73,7 +74,7 @@ mod tests {
     use super::billionths;
 
     #[test]
-    fn quantities_are_compared_whatever_their_suffix() {
+    fn quantities_with_different_suffixes_are_compared_by_value() {
         let same = [
             ["1", "1000m"],
             ["0.5", "500m"],

@@ -21,7 +21,7 @@ pub(super) fn check(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// The quantities of `requests` or `limits`, in billionths.
+/// Returns the quantities of `requests` or `limits`, in billionths.
 pub(super) fn quantities(resources: &Value, key: &str) -> BTreeMap<String, i128> {
     let list = resources.get(key).and_then(Value::as_object);
     list.into_iter()
@@ -63,7 +63,8 @@ fn claims(spec: &Value, resources: &Value, path: &str, faults: &mut Faults) {
     }
 }
 
-/// The requests and limits of the Pod as a whole bound those of its containers.
+/// The Pod's own requests must be at least the sum of its containers' requests. A container's limit
+/// must not exceed the Pod's own limit.
 fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
     let source = "validation.go validatePodResourceConsistency";
     let requests = quantities(&spec["resources"], "requests");
@@ -90,8 +91,9 @@ fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
     }
 }
 
-/// The requests that a Pod needs at the same time: the sum of app containers and native sidecars,
-/// or the largest init container together with the native sidecars before it. Source:
+/// Returns the requests that a Pod needs at the same time, for each resource. There are two sums,
+/// and the larger one counts. The first is the sum of app containers and native sidecars. The
+/// second is the largest init container together with the native sidecars before it. Source:
 /// `staging/src/k8s.io/component-helpers/resource/helpers.go` `AggregateContainerRequests`.
 fn aggregate_requests(all: &[Container<'_>]) -> BTreeMap<String, i128> {
     let mut running: BTreeMap<String, i128> = BTreeMap::new();

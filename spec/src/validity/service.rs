@@ -7,26 +7,26 @@ use serde_json::Value;
 use super::resources::quantities;
 use super::{CONTAINERS, INIT_CONTAINERS, containers};
 
-/// The classes, the lowest first.
+/// The classes of the quality of service. The lowest class is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QualityOfService {
     /// No container has a request or a limit.
     BestEffort,
-    /// Everything between the two others.
+    /// The Pod belongs to neither of the two other classes.
     Burstable,
-    /// Each container has limits of cpu and memory, and its requests equal them.
+    /// Each container has limits of cpu and memory, and its requests equal its limits.
     Guaranteed,
 }
 
 const COUNTED: [&str; 2] = ["cpu", "memory"];
 
-/// The class of a Pod spec. Source: `pkg/apis/core/v1/helper/qos/qos.go` `ComputePodQOS`.
+/// Returns the class of a Pod spec. Source: `pkg/apis/core/v1/helper/qos/qos.go` `ComputePodQOS`.
 #[must_use]
 pub fn quality_of_service(spec: &Value) -> QualityOfService {
     let of_pod = &spec["resources"];
     let has = |key: &str| !counted(of_pod, key).is_empty();
     let all: Vec<&Value> = if has("requests") || has("limits") {
-        // "When pod-level resources are specified, we use them to determine QoS class."
+        // If the Pod spec has resources of its own, only these decide the class.
         vec![of_pod]
     } else {
         let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);
@@ -53,7 +53,7 @@ pub fn quality_of_service(spec: &Value) -> QualityOfService {
     }
 }
 
-/// The quantities that count: of cpu and memory, above zero.
+/// Returns the quantities that decide the class: those of cpu and memory that are above zero.
 fn counted(resources: &Value, key: &str) -> BTreeMap<String, i128> {
     let mut found = quantities(resources, key);
     found.retain(|name, quantity| COUNTED.contains(&name.as_str()) && *quantity > 0);

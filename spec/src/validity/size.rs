@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::Faults;
 
-/// Keys and values of all annotations together, in bytes.
+/// The limit for the keys and values of all annotations together, in bytes.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// What etcd stores at most, in bytes. An object is stored as protobuf, which is smaller than JSON,
-/// so this is a bound that is a little too strict.
+/// The limit of etcd for an object, in bytes. This file measures an object as JSON. etcd stores it
+/// as protobuf, which is smaller, so this check is a little too strict.
 const OBJECT_MAX: usize = 1536 * 1024;
 
 pub(super) fn check(pod: &Value, faults: &mut Faults) {

@@ -6,9 +6,10 @@ use super::{CONTAINERS, Faults, INIT_CONTAINERS, containers, elements, is_set, t
 
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
-/// Whether a Pod runs on Windows nodes only. The first of these decides that says something:
-/// `spec.os.name`; the node selector; the required node affinity, if each term has an `In` for a
-/// label of the operating system whose only value is `windows` (design, *Check volumes*).
+/// Whether a Pod runs on Windows nodes only. These fields are read in this order, and the first
+/// with a value decides: `spec.os.name`, the node selector, the required node affinity. In the
+/// affinity, each term must have an `In` for a label of the operating system with the only value
+/// `windows` (design, *Check volumes*).
 #[must_use]
 pub fn is_windows(spec: &Value) -> bool {
     if !text(&spec["os"], "name").is_empty() {
@@ -57,7 +58,8 @@ const OF_CONTAINER: [&str; 9] = [
     "seccompProfile",
 ];
 
-/// The API server looks at `spec.os.name` alone.
+/// Checks the fields that the Pod's operating system forbids. Like the API server, it reads only
+/// `spec.os.name`.
 pub(super) fn check(spec: &Value, faults: &mut Faults) {
     let os = text(&spec["os"], "name");
     let mut forbid = |value: &Value, path: &str, keys: &[&str], source| {
