@@ -1,4 +1,4 @@
-//! Each clause of the design as one case: the request that goes in, the verdict that comes out.
+//! Tests each clause of the design with one case: a request and the expected verdict.
 
 mod real_pods;
 
@@ -55,7 +55,8 @@ fn asking(request: &Value, settings: &Value, answers: &[(&str, Result<&str, Fail
     validate(request, settings, &mut registry)
 }
 
-/// What came out, as lines like those that went in.
+/// The containers of the changed object, or of the request if nothing was changed. Each line has
+/// the format that `pod` reads.
 fn lines(request: &Value, verdict: &Verdict) -> Vec<String> {
     let object = verdict.object.as_ref().unwrap_or(&request["object"]);
     let mut lines = Vec::new();
@@ -187,12 +188,12 @@ fn the_first_check_is_raised_where_none_is_strong_enough() {
 }
 
 #[test]
-fn checks_written_otherwise_count_only_where_there_are_no_others() {
+fn checks_in_another_spelling_count_only_if_there_are_no_others() {
     let before = [
         "i imagecheck-0 docker.io/library/app:v1 IfNotPresent",
         "c app app:v1 Always",
     ];
-    // They tell a missing image early, and don't spare the container its pull.
+    // These checks find a missing image early, but the container still has to pull the image.
     repairs(
         &json!({}),
         &before,
@@ -337,7 +338,8 @@ fn an_image_volume_checks_as_well() {
         object["spec"]["containers"][0]["imagePullPolicy"],
         "IfNotPresent"
     );
-    // Without init containers the app containers carry it, and would pull again.
+    // Without init containers, the app containers mount the check volume. They would pull the image
+    // again, so *pull-once* doesn't act.
     let object = run(&pod(&["c app app:v1 Always"]), &settings)
         .object
         .expect("a changed object");
@@ -460,8 +462,8 @@ fn defaults_reach_what_nobody_chose() {
         &[&format!("c a a:latest@{D1} Always"), "c b b:1 IfNotPresent"],
         &[&format!("c a a:latest@{D1} IfNotPresent"), "c b b:1 Always"],
     );
-    // "a default that is forbidden is clamped to `IfNotPresent`", "what a forbid takes away counts as
-    // not chosen"
+    // A forbidden default is clamped to `IfNotPresent`. A forbidden pull policy counts as not
+    // chosen.
     repairs(
         &json!({"defaults": {"imagePullPolicy": "Always"}, "images": {"forbidAlways": ["a"], "forbidNever": ["*"]}}),
         &["c a a Always", "c b b:1 Never"],
@@ -620,7 +622,7 @@ fn registries_are_asked_sparingly() {
     );
     assert_eq!(verdict.lookups, ["r.io/b:1", "s.io/x:1"]);
     assert_eq!(verdict.failed.iter().filter(|one| one.asked).count(), 1);
-    // "only for objects that would otherwise be accepted"
+    // No registry is asked about an object that is rejected for another reason.
     let verdict = asking(
         &pod(&["c a NGINX Always", "c b b:1 Always"]),
         &settings,
@@ -630,7 +632,7 @@ fn registries_are_asked_sparingly() {
 }
 
 #[test]
-fn the_platforms_of_an_index_are_held_against_what_the_pod_asks_for() {
+fn the_platforms_of_an_index_are_compared_with_those_that_the_pod_asks_for() {
     let mut request = pod(&["c a r.io/a:1 Always"]);
     request["object"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "arm64"});
     let mut answers = Answers::default();
@@ -800,7 +802,7 @@ fn templates_speak_for_every_mode() {
     }
     let fixed = run(&request, &settings("Enforce", "Fix"));
     let spec = &fixed.object.as_ref().expect("a changed object")["spec"]["template"]["spec"];
-    // A missing check is told, never added.
+    // A missing check is reported, but never added.
     assert_eq!(spec["initContainers"].as_array().map(Vec::len), Some(1));
     assert_eq!(spec["initContainers"][0]["imagePullPolicy"], "Always");
     assert!(!run(&request, &settings("Enforce", "Reject")).allowed);
