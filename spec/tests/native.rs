@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// A Pod that Kubernetes' own types can read is still such a Pod after this policy has changed it.
 #[test]
-fn kubernetes_reads_what_fix_returns() {
+fn kubernetes_reads_the_object_that_fix_returns() {
     let reads = |object: &Value| serde_json::from_value::<Pod>(object.clone());
     for number in 0..number("CASES", 6_000) {
         let case = case(&bytes(20, number));

@@ -106,7 +106,7 @@ fn the_policy_run_on_its_own_output_changes_nothing_and_finds_nothing() {
 }
 
 #[test]
-fn reject_accepts_what_fix_returned() {
+fn reject_accepts_the_object_that_fix_returned() {
     hold(3, |case| {
         let Some(object) = stored(case).filter(|_| is_create_in_fix(case) && is_bounded(case))
         else {
@@ -130,7 +130,7 @@ fn reject_accepts_what_fix_returned() {
 }
 
 #[test]
-fn the_copy_accepts_what_fix_returned() {
+fn the_copy_accepts_the_object_that_fix_returned() {
     hold(4, |case| {
         let Some(object) = stored(case).filter(|_| is_create_in_fix(case)) else {
             return Ok(());
@@ -190,7 +190,7 @@ fn create_then_reapply_comes_out_as_stored() {
 }
 
 #[test]
-fn the_order_of_containers_does_not_change_what_is_found() {
+fn the_order_of_containers_does_not_change_the_findings() {
     hold(6, |case| {
         // An image without an answer of its own gets an answer that depends only on its name. So
         // the order of lookups matters only for the limit, and for a registry that doesn't answer.

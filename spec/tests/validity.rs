@@ -207,7 +207,7 @@ fn linux_fields_are_faults_in_a_windows_pod() {
 }
 
 #[test]
-fn a_windows_pod_is_recognised_by_the_first_field_that_says_something() {
+fn the_first_field_that_names_an_os_decides_whether_a_pod_is_for_windows() {
     let affinity = |terms: Value| {
         json!({"affinity": {"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},

@@ -99,7 +99,7 @@ fn rejects(settings: &Value, before: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn the_server_default_is_what_was_seen_on_an_api_server() {
+fn the_server_default_is_the_one_observed_on_an_api_server() {
     let hex = "1".repeat(64);
     let cases = [
         ("nginx", "Always"),
@@ -139,7 +139,7 @@ fn the_server_default_is_what_was_seen_on_an_api_server() {
 }
 
 #[test]
-fn a_weak_check_is_raised_and_its_container_spared() {
+fn a_weak_check_is_raised_and_its_container_is_lowered() {
     repairs(
         &json!({}),
         &["i imagecheck-0 app:v1 IfNotPresent", "c app app:v1 Always"],
@@ -158,7 +158,7 @@ fn a_weak_check_is_raised_and_its_container_spared() {
 }
 
 #[test]
-fn the_first_check_is_raised_where_none_is_strong_enough() {
+fn the_first_check_is_raised_if_none_is_strong_enough() {
     repairs(
         &json!({"pullOnce": false}),
         &[
@@ -240,7 +240,7 @@ fn a_sidecar_neither_covers_nor_proves() {
 }
 
 #[test]
-fn any_init_container_covers_what_it_pulls_strongly_enough() {
+fn an_init_container_covers_an_image_that_it_pulls_strongly_enough() {
     repairs(
         &json!({}),
         &[
@@ -292,7 +292,7 @@ fn a_missing_check_is_a_copy_of_the_last_one_straight_after_it() {
 }
 
 #[test]
-fn a_template_makes_checks_where_there_are_none() {
+fn the_check_template_is_used_in_pods_without_a_check() {
     let settings = json!({"imageChecks": {
         "coverage": "Fix", "everyPod": true, "after": ["copy-*"], "template": {"command": ["/t"]},
     }});
@@ -321,7 +321,7 @@ fn a_template_makes_checks_where_there_are_none() {
 }
 
 #[test]
-fn an_image_volume_checks_as_well() {
+fn an_image_volume_can_be_an_image_check() {
     let settings =
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}});
     let request = pod(&["i setup s:1 Always", "c app app:v1 Always"]);
@@ -415,7 +415,7 @@ fn a_controllers_checks_become_image_volumes() {
 }
 
 #[test]
-fn where_no_init_container_would_remain_the_first_check_stays() {
+fn the_first_check_stays_if_no_init_container_would_remain() {
     let settings = json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true}});
     let mut request = pod(&[
         "i imagecheck-0 a:1 Always",
@@ -436,7 +436,7 @@ fn where_no_init_container_would_remain_the_first_check_stays() {
 }
 
 #[test]
-fn defaults_reach_what_nobody_chose() {
+fn defaults_replace_pull_policies_that_nobody_chose() {
     repairs(
         &json!({"defaults": {"imagePullPolicy": "Always"}}),
         &[
@@ -490,7 +490,7 @@ fn a_default_that_pull_once_takes_back_is_no_finding() {
 }
 
 #[test]
-fn disallowed_policies_are_repaired_or_contradict() {
+fn disallowed_pull_policies_are_repaired_unless_the_settings_conflict() {
     repairs(
         &json!({"images": {"requireAlways": ["a"], "forbidAlways": ["b"], "forbidNever": ["c"]}}),
         &[
@@ -564,7 +564,7 @@ fn pin_writes_digests() {
 }
 
 #[test]
-fn a_failed_lookup_does_what_its_class_says() {
+fn the_class_of_a_failed_lookup_decides_the_action() {
     let cases = [
         (Failure::NotFound, json!({}), "Reject"),
         (Failure::Denied, json!({}), "KeepTag"),
@@ -607,7 +607,7 @@ fn a_failed_lookup_does_what_its_class_says() {
 }
 
 #[test]
-fn registries_are_asked_sparingly() {
+fn lookups_are_limited_and_stop_after_an_unreachable_answer() {
     let settings = json!({"registry": {"lookup": "Verify", "maxLookups": 2}});
     let request = pod(&[
         "i i r.io/a:1 Always",
@@ -724,7 +724,7 @@ fn a_tag_keeps_the_digest_that_is_stored() {
 }
 
 #[test]
-fn what_passes_untouched() {
+fn requests_that_are_not_examined_pass_unchanged() {
     let weak = [
         "i imagecheck-0 a:1 IfNotPresent",
         "c a a:1 Always",
@@ -779,7 +779,7 @@ fn what_passes_untouched() {
 }
 
 #[test]
-fn templates_speak_for_every_mode() {
+fn the_setting_templates_works_in_every_mode() {
     let spec = pod(&[
         "i imagecheck-0 a:1 IfNotPresent",
         "c a a:1 Always",
@@ -856,7 +856,7 @@ fn stuck_pods_are_found_in_audits() {
 }
 
 #[test]
-fn the_copy_accepts_what_a_lookup_may_have_left() {
+fn the_copy_accepts_the_possible_results_of_a_lookup() {
     let copy = |registry: &Value| {
         let mut settings = json!({"mode": "Reject", "defaults": {"imagePullPolicy": "Always"}, "registry": registry});
         settings["registry"]["maxLookups"] = 0.into();

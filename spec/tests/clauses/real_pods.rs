@@ -55,7 +55,7 @@ fn large_pod(images: usize, argument: usize) -> Value {
 }
 
 #[test]
-fn additions_have_at_most_a_mebibyte() {
+fn additions_have_at_most_one_mebibyte() {
     // Each copy has 100,000 bytes: ten fit, eleven don't.
     let fits = large_pod(10, 100_000);
     let verdict = run(&fits, &covering(&json!({})));
@@ -80,7 +80,7 @@ fn additions_have_at_most_a_mebibyte() {
 }
 
 #[test]
-fn a_size_near_the_limit_is_left_open() {
+fn a_size_near_the_limit_makes_the_verdict_undecided() {
     let verdict = run(&large_pod(10, 104_800), &covering(&json!({})));
     assert!(verdict.is_undecided);
 }
@@ -203,7 +203,7 @@ fn spec_command(request: &mut Value, index: usize, command: Value) {
 }
 
 #[test]
-fn a_copied_check_has_only_what_it_needs() {
+fn a_copied_check_has_only_the_fields_that_it_needs() {
     let mut request = pod(&["i imagecheck-0 a:1 Always", "c b b:1 Always"]);
     let needed = json!({
         "command": ["/c"], "args": ["x"], "workingDir": "/w",
@@ -266,7 +266,7 @@ fn a_copied_check_has_only_what_it_needs() {
 }
 
 #[test]
-fn where_no_check_can_be_added_everybody_is_warned() {
+fn a_pod_that_can_get_no_check_gets_a_warning_in_every_mode() {
     let mut without_command = pod(&["i imagecheck-0 a:1 Always", "c b b:1 IfNotPresent"]);
     spec_command(&mut without_command, 0, Value::Null);
     let mut with_pod_resources = pod(&["i imagecheck-0 a:1 Always", "c b b:1 IfNotPresent"]);
@@ -300,7 +300,7 @@ fn spec_resources(request: &mut Value, resources: Value) {
 }
 
 #[test]
-fn checks_that_cannot_be_added_leave_the_work_to_those_written_differently() {
+fn checks_in_another_spelling_count_if_no_check_can_be_added() {
     let mut request = pod(&[
         "i imagecheck-0 docker.io/library/app:v1 IfNotPresent",
         "c app app:v1 Always",
@@ -380,7 +380,7 @@ fn a_rejection_at_create_is_final_unless_it_is_momentary() {
 }
 
 #[test]
-fn windows_is_what_speaks_first() {
+fn the_first_field_that_names_an_os_decides_about_windows() {
     let term = |key: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": "In", "values": values}]});
     let affinity = |terms: &[Value]| json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
     let windows = affinity(&[term("kubernetes.io/os", &["windows"])]);
@@ -596,7 +596,7 @@ fn a_stuck_pull_names_the_image_that_is_missing() {
 }
 
 #[test]
-fn a_status_is_believed_in_audits_only() {
+fn a_status_is_read_only_in_audits() {
     let reject = json!({"mode": "Reject"});
     let mut request = waiting("\"app:v1\"");
     for user in [json!(null), json!({}), json!({"username": null})] {
@@ -743,7 +743,7 @@ fn verify_asks_for_digests_too() {
 }
 
 #[test]
-fn an_audit_looks_up_the_images_of_what_it_rejects() {
+fn an_audit_looks_up_the_images_of_objects_that_it_rejects() {
     let mut request = pod(&["c a NGINX Always", "c b b:1 Always"]);
     let settings = json!({"mode": "Reject", "registry": {"lookup": "Verify"}});
     let answer = [("docker.io/library/b:1", Err(Failure::NotFound))];
@@ -763,7 +763,7 @@ fn an_audit_looks_up_the_images_of_what_it_rejects() {
 }
 
 #[test]
-fn a_template_gets_no_warning_for_what_the_operator_asked_for() {
+fn a_template_gets_no_warning_for_defaults_and_added_checks() {
     let template = |lines: &[&str]| {
         let spec = pod(lines)["object"]["spec"].clone();
         review(
