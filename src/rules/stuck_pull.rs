@@ -1,8 +1,8 @@
-//! *stuck-pull*: tells which containers of an existing Pod wait for an image.
+//! *stuck-pull*: reports the containers of an existing Pod that wait for an image.
 //!
-//! Audits send existing Pods as if they were created, with their status. The API server removes the
-//! status of a Pod that is really created. A message of the kubelet may hold addresses and tokens,
-//! so only the reasons are read.
+//! Audits send existing Pods as if they were created, with their status. If a Pod is really
+//! created, the API server removes its status. A message of the kubelet may hold addresses and
+//! tokens, so this policy never repeats it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ pub fn report(examination: &mut Examination<'_>) {
     examination.findings.append(&mut findings);
 }
 
-/// Whether a message of the kubelet has an image between double quotes, as it is written or in full.
+/// Whether a message of the kubelet has an image in double quotes, as written or normalised.
 fn names_image(message: &str, image: &str) -> bool {
     let has = |image: &str| message.contains(&format!("\"{image}\""));
     let Ok(reference) = Reference::parse(image) else {
@@ -188,7 +188,8 @@ fn passed_checks<'p>(
     };
     let places = &examination.review.pod.places;
     let mut first_carriers = Indexes::new();
-    // In reverse, so that the first carrier of a volume is inserted last and stays.
+    // The loop runs in reverse, so that the first carrier of a volume is inserted last and replaces
+    // the others.
     for (index, place) in places.iter().enumerate().rev() {
         for mount in &place.mounts {
             first_carriers.insert((PodList::Volumes, &mount.name), index);
