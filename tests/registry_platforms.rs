@@ -103,7 +103,7 @@ fn an_image_that_lacks_the_platform_of_its_pod_is_found() {
             json!({"affinity": affinity(&[term(ARCH, "In", &["amd64"]), term(ARCH, "In", &["riscv64"])])}),
             lacks("riscv64", "spec.affinity"),
         ),
-        // The node selector and the affinity have to hold both, so s390x is not asked for.
+        // A node has to match both the node selector and the affinity, so s390x is not asked for.
         (
             json!({"nodeSelector": {ARCH: "amd64"}, "affinity": affinity(&[term(ARCH, "In", &["amd64", "s390x"])])}),
             String::new(),
@@ -135,7 +135,7 @@ fn a_lookup_makes_two_calls_and_digests_are_looked_up_too() {
     let (message, asked) = message_and_calls(&arm64, &format!("a@{}", digest(1)));
     assert!(message.contains("linux/amd64"), "{message}");
     assert_eq!(asked, [&*by_digest, &*by_digest]);
-    // A Pod that asks for no platform needs no second call, and none for a digest.
+    // If the Pod asks for no platform, a tag needs only one call, and a digest needs no call.
     assert_eq!(
         message_and_calls(&json!({}), "a:1").1,
         ["docker.io/library/a:1"]

@@ -155,8 +155,8 @@ fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
     names.any(|name| name == check)
 }
 
-/// The first replaced check that asks for cpu or memory, if no remaining container and not the Pod
-/// itself asks for them. Without this check the Pod would become `BestEffort`.
+/// The first replaced check that asks for cpu or memory, if neither the Pod itself nor a container
+/// that stays asks for them. Without this check the Pod would become `BestEffort`.
 fn last_with_resources(
     examination: &Examination<'_>,
     replaced: &BTreeMap<usize, usize>,
