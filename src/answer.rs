@@ -1,6 +1,6 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations and the changed object.
 //!
-//! Nothing but this module writes JSON of an object.
+//! Only this module writes JSON of an object.
 
 mod changed_object;
 mod changes_record;
@@ -71,7 +71,7 @@ impl ValidateAnswer {
     }
 }
 
-/// The status code of a rejection. It is never 500: an audit takes that for a failure of this
+/// The status code of a rejection. It is never 500, because an audit reads 500 as a failure of this
 /// policy itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusCode {
@@ -149,7 +149,8 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
         .collect();
     let findings = sort_by_field(findings, |finding| finding.finding.order());
     let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
-    // A saving alone is no reason to change a pod template, because that restarts its Pods.
+    // A change that only saves work is no reason to change a pod template, because such a change
+    // restarts the template's Pods.
     let is_repaired = mode == EffectiveMode::Fix
         && !is_rejected
         && (!review.request_type.is_template() || outcome.has_repairs());

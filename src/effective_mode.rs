@@ -1,4 +1,4 @@
-//! The mode of one request: `mode` of the settings, or what `templates` makes of it.
+//! The mode of one request. It follows from the settings `mode` and `templates`.
 
 use crate::examination::finding::{Finding, Repairability};
 use crate::request::ExaminedObject;
@@ -7,7 +7,7 @@ use crate::settings::{Mode, PodTemplateAction, Settings};
 /// The mode of one request. It decides what happens to the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveMode {
-    /// Findings that have a repair are repaired. Each other one rejects the request.
+    /// Each finding that has a repair is repaired. A finding without a repair rejects the request.
     Fix,
     /// Each finding rejects the request.
     Reject,

@@ -52,8 +52,8 @@ pub struct Examination<'p> {
     pub has_image_checks: bool,
     /// The source of the checks that *missing-check* adds. None if it adds none in this object.
     ///
-    /// A pod template gets no checks, because nobody would ever remove an added check again: once
-    /// its image leaves the registry, the workload couldn't start. A Windows Pod gets none,
+    /// A pod template gets no checks, because nobody would ever remove an added check again. If its
+    /// image leaves the registry later, the workload couldn't start. A Windows Pod gets none,
     /// because the API server refuses fields there that are usual on Linux.
     pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
     /// The findings without a repair.
@@ -152,7 +152,8 @@ impl<'p> Examination<'p> {
         Rc::clone(groups)
     }
 
-    /// Whether the rules about image checks compare checks with the containers that they guard.
+    /// Whether the rules about image checks run: they compare checks with the containers that the
+    /// checks guard.
     #[must_use]
     pub fn compares_checks(&self) -> bool {
         self.review.request_type.is_before_start() && self.has_image_checks
@@ -177,8 +178,8 @@ impl<'p> Examination<'p> {
 
 /// The digest of a tag that is known without a lookup of this request.
 ///
-/// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest: a manifest that is
-/// applied again must not restart containers because the tag moved in the meantime.
+/// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest. A manifest that is
+/// applied again must not restart containers because the tag has moved.
 fn known_resolution(
     examined: &ExaminedPlace<'_>,
     request_type: RequestType,

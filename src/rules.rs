@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
-//! Each rule is a function in a file of its own. It works on the [`Examination`] that the rule
-//! before it left. No rule runs another rule, and no rule knows JSON.
+//! Each rule is a function in a file of its own. It works on the [`Examination`] after the rule
+//! before it. No rule runs another rule, and no rule knows JSON.
 
 pub mod default;
 pub mod disallowed_policy;
@@ -34,7 +34,7 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
     replace_check::replace_init_containers,
 ];
 
-/// Runs the rules, and returns what becomes of the object.
+/// Runs the rules, and returns the outcome for the object.
 ///
 /// The rules run once without the answers of registries. A registry is asked only about an object
 /// that would otherwise be accepted. Then the rules run once more, with the answers.

@@ -1,8 +1,9 @@
 //! Sentences for people, in messages and warnings.
 //!
-//! Names, images and other texts of an object may hold line breaks, or be very long. A [`Sentence`]
-//! takes such a text only as an [`UntrustedText`], and cleans and cuts it when it is written. Apart
-//! from that it takes words that are part of the program. So no rule can forget to clean a text.
+//! Names, images and other texts of an object may have line breaks, or be very long. A [`Sentence`]
+//! accepts such a text only as an [`UntrustedText`]. It cleans and cuts the text when it is
+//! written. All other words of a sentence are part of the program. So no rule can forget to clean a
+//! text.
 
 use std::borrow::Cow;
 
@@ -66,8 +67,8 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// A text that this policy didn't write: a name, an image, a pattern, a platform. It has no
 /// `Display`, so it can't be written without being cleaned and cut.
 ///
-/// In a sentence it has no white space. Otherwise it could form a phrase by which a controller
-/// takes a rejection for a network error.
+/// In a sentence the text has no white space. Otherwise it could form a phrase that a controller
+/// reads as a network error.
 #[derive(Clone, Copy, Debug)]
 pub struct UntrustedText<'t>(pub &'t str);
 

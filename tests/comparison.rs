@@ -132,11 +132,11 @@ impl WithoutKubewarden {
         }
     }
 
-    /// An expression with its `variables.…` replaced by what they mean.
+    /// An expression in which each `variables.…` is replaced with its definition.
     fn expanded(&self, expression: &Value) -> String {
         let mut expression = expression.as_str().expect("an expression").to_owned();
         let variables = self.manifest["spec"]["variables"].as_array();
-        // A variable may use those that are defined before it.
+        // A variable may use the variables that are defined before it.
         for variable in variables.expect("variables").iter().rev() {
             let [name, meaning] =
                 ["name", "expression"].map(|field| variable[field].as_str().expect("a text"));
@@ -262,7 +262,7 @@ fn without_kubewarden_leaves_other_pods_alone() {
     }
 }
 
-/// What COMPARE.md says that it doesn't do: it compares images as they are written.
+/// COMPARE.md says that this manifest compares images only as they are written.
 #[test]
 fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
     let policy = WithoutKubewarden::read();
@@ -282,7 +282,7 @@ fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
     );
 }
 
-/// What COMPARE.md says that it doesn't do: one check for several containers.
+/// COMPARE.md says that this manifest doesn't share one check between several containers.
 #[test]
 fn without_kubewarden_adds_a_check_for_each_container() {
     let policy = WithoutKubewarden::read();

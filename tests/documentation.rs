@@ -1,13 +1,13 @@
-//! The documentation is true where a test can tell: its links lead somewhere, it names one version
-//! of this policy and one name of each thing that Kubewarden has renamed.
+//! Checks the facts of the documentation that a test can check. Its links lead to existing pages.
+//! It names one version of this policy, and one name of each thing that Kubewarden has renamed.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the repository's files are on the web, at the newest commit.
+/// The address of the repository's files on the web, at the newest commit.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
-/// Where they are as plain text, at a commit or tag that follows.
+/// The address of the files as plain text. A commit or a tag follows it.
 const RAW: &str =
     "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 

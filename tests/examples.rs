@@ -1,4 +1,4 @@
-//! What a user can copy is accepted by the module: the settings of all examples, and of the
+//! The module accepts all settings that a user can copy: those of all examples and those in the
 //! documentation.
 
 mod common;
@@ -179,7 +179,7 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     assert!(count > 5, "{count}");
 }
 
-/// A copy of this policy has all settings of its first installation, but for two.
+/// The copy of this policy has all settings of the first installation, except two.
 #[test]
 fn a_validating_copy_has_the_settings_of_its_first_installation() {
     let examples = examples();

@@ -174,12 +174,12 @@ fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
             texts.extend(answer.warnings().into_iter().map(str::to_owned));
             texts
         };
-        // As a name, and as an image.
+        // The phrase is the name of a container, and the image of another one.
         let weak = json!({
             "initContainers": [container("imagecheck-0", "a:1", "Never")],
             "containers": [container(phrase, "a:1", "Always"), container("b", phrase, "Always")],
         });
-        // As values of a status, which a waiting container tells.
+        // The phrase is in values of a waiting container's status.
         let mut stuck =
             pod_create(&json!({"containers": [container(phrase, "a:1", "IfNotPresent")]}));
         stuck["object"]["status"] = json!({

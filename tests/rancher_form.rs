@@ -126,8 +126,8 @@ fn refusal(settings: &Value) -> Option<String> {
     (answer["valid"] != true).then(|| answer["message"].to_string())
 }
 
-/// All states of the form that clicks reach by way of states with few settings changed. Only the
-/// questions are answered that can become hidden, or that can hide another question.
+/// All states of the form that clicks reach, with few changed settings in each state on the way. A
+/// question is answered only if it can become hidden, or if it can hide another question.
 fn reachable_states(questions: &[Question]) -> BTreeSet<String> {
     let key = |answers: &Answers| serde_json::to_string(answers).expect("JSON");
     let is_changed = |question: &Question, answers: &Answers| {
@@ -198,7 +198,8 @@ fn no_hidden_value_is_the_reason_why_settings_are_refused() {
         }
         with_hidden_values += 1;
         let settings = submitted(&answers);
-        // Without the hidden values, the same message refuses the settings, or none does.
+        // The hidden values make no difference: the same message refuses the settings, or no
+        // message does.
         assert_eq!(
             refusal(&settings),
             refusal(&submitted(&visible)),
@@ -265,7 +266,7 @@ fn every_question_has_what_rancher_shows() {
         let is_free = kind == "boolean" || kind == "enum";
         assert!(is_free || show_if.is_empty(), "{variable}: {show_if}");
     }
-    // A variable with a section exists once something of the section was written.
+    // A section's variable exists as soon as any value of the section was written.
     assert!(
         questions
             .iter()

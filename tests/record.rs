@@ -84,8 +84,9 @@ fn an_annotation_that_is_no_record_is_replaced() {
     }
 }
 
-/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations:
-/// only if other annotations take the room, a person can do something about it.
+/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations,
+/// because a person can't change anything here. A note is written only if other annotations take
+/// the room.
 #[test]
 fn a_record_that_is_too_long_is_cut_without_a_note() {
     // The entry of the second container does not fit. The entry of the third would, but it is left

@@ -139,7 +139,7 @@ fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
             "Always",
             "Verify",
         ),
-        // `Pin` does, but not of an image that has a digest.
+        // `Pin` changes pull policies, but not the pull policy of an image with a digest.
         (two, "IfNotPresent", "Pin"),
     ] {
         let settings = json!({
@@ -234,8 +234,8 @@ fn an_image_of_a_pod_template_is_looked_up_and_never_pinned() {
     );
 }
 
-/// Each reference with a digest is parsed once: this test takes much longer if each is parsed for
-/// each other one.
+/// Each reference with a digest is parsed only once. If each reference were parsed again for every
+/// other one, this test would take much longer.
 #[test]
 fn a_pod_with_thousands_of_tags_of_one_digest_gets_no_lookup() {
     let containers: Vec<Value> = (0..9000)

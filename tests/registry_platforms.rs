@@ -103,7 +103,7 @@ fn an_image_that_lacks_the_platform_of_its_pod_is_found() {
             json!({"affinity": affinity(&[term(ARCH, "In", &["amd64"]), term(ARCH, "In", &["riscv64"])])}),
             lacks("riscv64", "spec.affinity"),
         ),
-        // The node selector and the affinity have to hold both, so s390x is not asked for.
+        // A node has to match both the node selector and the affinity, so s390x is not asked for.
         (
             json!({"nodeSelector": {ARCH: "amd64"}, "affinity": affinity(&[term(ARCH, "In", &["amd64", "s390x"])])}),
             String::new(),

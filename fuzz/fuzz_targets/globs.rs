@@ -1,5 +1,5 @@
-//! Globs: this policy and the specification agree whether a pattern matches a text. The input has
-//! one line for each of the two.
+//! Globs: this policy and the specification agree on whether a pattern matches a text. The first
+//! line of the input is the pattern, and the rest is the text.
 #![no_main]
 
 use consistent_pull_policy::pattern::ContainerPattern;

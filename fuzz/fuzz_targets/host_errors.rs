@@ -1,4 +1,5 @@
-//! Errors of a host: any text has a class, and no part of it is in the answer.
+//! The host returns an error with any text for a lookup. `validate` then gives an answer that
+//! doesn't repeat a secret from the error.
 #![no_main]
 
 use consistent_pull_policy::evaluate;
@@ -8,7 +9,7 @@ use oci_spec::image::Platform;
 
 const SECRET: &str = "s3cr3t-value";
 
-/// Registries for which each lookup fails with this text.
+/// Registries for which every lookup fails, with an error that contains this text.
 struct FailsWith<'t>(&'t str);
 
 impl Registries for FailsWith<'_> {

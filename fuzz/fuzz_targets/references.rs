@@ -1,5 +1,5 @@
-//! Image references: the parser of this policy and the regular expression of the specification
-//! agree about any text.
+//! Image references: the parser of this policy and the regular expression of the specification give
+//! the same result for any text.
 #![no_main]
 
 use consistent_pull_policy::image::Reference;

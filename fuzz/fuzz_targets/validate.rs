@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 use serde_json::Value;
 
-/// Registries that have the images whose name has an even length.
+/// Registries that have an image if its name has an even length. Other lookups fail.
 struct HasEvenNames;
 
 impl Registries for HasEvenNames {
@@ -28,7 +28,7 @@ fuzz_target!(|payload: &[u8]| {
     let answer = evaluate::validate(payload, &mut HasEvenNames).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     assert!(answer["accepted"].is_boolean());
-    // Without lookups, a second run on the changed object accepts it unchanged.
+    // If there are no lookups, a second run accepts the changed object without a change.
     let Ok(mut payload) = serde_json::from_slice::<Value>(payload) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! The operation `validate_settings`: any bytes are valid settings, or the answer has a message.
-//! Valid settings can be read by `validate`.
+//! For any input bytes, `validate_settings` either accepts them as settings or answers with a
+//! message. `validate` can read all accepted settings.
 #![no_main]
 
 use consistent_pull_policy::evaluate;

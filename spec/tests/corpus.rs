@@ -1,5 +1,6 @@
-//! Every Pod of the corpus, with the settings of every example and every event in the Pod's life, is
-//! held to the promises. This policy runs as a crate, compiled for this machine.
+//! Checks that this policy keeps its promises for every Pod of the corpus. Each Pod is tried with
+//! the settings of every example and with every event in its life. This policy runs as a crate,
+//! compiled for this machine.
 
 mod common;
 
@@ -17,8 +18,8 @@ use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-/// Every request of the corpus under the settings of every example that selects it, with the name of
-/// the example.
+/// Every request of the corpus, under the settings of every example that selects the request. Each
+/// case has the name of its example.
 fn cases() -> Vec<(String, Sample, Case)> {
     let samples = samples();
     let mut cases = Vec::new();
@@ -59,8 +60,8 @@ fn failures() -> Vec<(KnownFailure, String)> {
     failures
 }
 
-/// The specification and this policy give the same answer to every request of the corpus, also with
-/// the events that happen before this policy sees the Pod.
+/// The specification and this policy give the same answer to every request of the corpus. This
+/// includes events that happen before this policy sees the Pod.
 #[test]
 fn the_specification_agrees_with_this_policy_on_the_corpus() {
     let mut differences = Vec::new();
@@ -83,8 +84,8 @@ fn the_specification_agrees_with_this_policy_on_the_corpus() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// `UPDATE_KNOWN=1` writes what fails today into `test_data/pods/known.yaml`. Otherwise an unlisted
-/// case that fails is an error, and a listed case that passes is one too.
+/// With `UPDATE_KNOWN=1` this test writes the cases that fail into `test_data/pods/known.yaml`.
+/// Otherwise it fails if an unlisted case fails, or if a listed case passes.
 #[test]
 fn the_corpus_keeps_the_promises_apart_from_the_known_failures() {
     let failures = failures();
@@ -113,7 +114,7 @@ fn the_corpus_keeps_the_promises_apart_from_the_known_failures() {
 }
 
 #[test]
-fn known_failures_name_promises_and_events_that_there_are() {
+fn known_failures_name_existing_promises_and_events() {
     let known = Known::read();
     let events: Vec<&str> = Event::ALL.into_iter().map(Event::name).collect();
     for one in &known.corpus {
@@ -125,7 +126,7 @@ fn known_failures_name_promises_and_events_that_there_are() {
     }
 }
 
-/// The members of `value` that `typed` lost.
+/// The members of `value` that are missing in `typed`.
 fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
     match (value, typed) {
         (Value::Object(members), Value::Object(of_type)) => {
@@ -146,7 +147,7 @@ fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A mistyped field would be no field of Kubernetes at all.
+/// A misspelt field name would make a field that Kubernetes doesn't know.
 #[test]
 fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
     for (file, manifest) in manifests() {
@@ -177,7 +178,8 @@ fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
         for mesh in meshes {
             let mut pod = pod.clone();
             mesh.inject(&mut pod);
-            // The proxy needs more than such a Pod has as a whole.
+            // A Pod with `-small` in its name has pod-level resources that are too small for the
+            // proxy.
             if !sample.file.contains("-small") {
                 assert_eq!(faults(&pod), [], "{} with {mesh:?}", sample.file);
             }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use consistent_pull_policy_spec::generate::{bytes, case};
 use every_setting::every_setting;
 
-/// The rarest value comes about once in twenty cases.
+/// The rarest value is generated about once in twenty cases.
 const CASES: u64 = 2_000;
 
 /// Each value of a boolean or an enum is written, except for the default: it applies if the

@@ -1,6 +1,6 @@
-//! The policy's crate, compiled for this machine, against the specification: what `cargo xtask soak`
-//! does with the module, without a host and without WebAssembly. It is what coverage and mutants are
-//! measured with.
+//! Compares this policy with the specification. `cargo xtask soak` does the same with the module.
+//! These tests use the crate, compiled for this machine, without a host and without WebAssembly.
+//! Coverage and mutants are measured with these tests.
 
 mod common;
 
@@ -12,9 +12,9 @@ use consistent_pull_policy_spec::generate::{any_shape, bytes, case};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-/// A Pod that Kubernetes' own types can read stays such a Pod.
+/// A Pod that Kubernetes' own types can read is still such a Pod after this policy has changed it.
 #[test]
-fn kubernetes_reads_what_fix_returns() {
+fn kubernetes_reads_the_object_that_fix_returns() {
     let reads = |object: &Value| serde_json::from_value::<Pod>(object.clone());
     for number in 0..number("CASES", 6_000) {
         let case = case(&bytes(20, number));
@@ -50,8 +50,8 @@ fn any_shape_gets_an_answer() {
     }
 }
 
-/// Bytes of a request are changed, left out and put twice; there is an answer to each, and none has
-/// a secret of the Pod or a word of a registry in it.
+/// Bytes of a request are changed, removed and repeated. Each such request gets an answer, and no
+/// answer repeats a secret of the Pod or a text from a registry.
 #[test]
 fn any_bytes_get_an_answer() {
     let host: Arc<HostCall> = Arc::new(|_, _, _| Err("s3cr3t-value".to_owned()));
@@ -91,8 +91,8 @@ fn number(variable: &str, default: u64) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// `CASES`, `SEED` and `DIFFERENCES` say how many cases, of which seed, and after how many differences
-/// it gives up.
+/// Environment variables control this test. `CASES` is the number of cases, `SEED` is the seed, and
+/// `DIFFERENCES` is the number of differences after which the test stops.
 #[test]
 fn the_crate_does_what_is_specified() {
     let (seed, most) = (number("SEED", 7), number("DIFFERENCES", 1));

@@ -1,5 +1,5 @@
-//! What the design promises of the policy, held against the specification itself: a reading of the
-//! rules that breaks one of these is a wrong reading.
+//! Checks that the specification keeps the promises that the design makes. If it breaks a promise,
+//! it reads the rules wrongly.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ fn with(case: &Case, object: Value, changes: &[(&str, Value)]) -> Case {
     next
 }
 
-/// Runs a promise over random cases; what breaks it is made small and shown.
+/// Checks a promise for random cases. A case that breaks the promise is made small and shown.
 fn hold(seed: u64, promise: impl Fn(&Case) -> Result<(), String>) {
     let cases = std::env::var("CASES")
         .ok()
@@ -42,12 +42,12 @@ fn hold(seed: u64, promise: impl Fn(&Case) -> Result<(), String>) {
     }
 }
 
-/// "Both promises hold for equal answers of the registries and at most `registry.maxLookups` distinct
-/// images".
+/// Whether the promises about repeated runs apply: the registries give equal answers, and the
+/// images are at most `registry.maxLookups`.
 ///
 /// **Decided\***: the answers are equal only if all images were asked for. After a registry gave no
-/// answer, its other images are not asked for. Which images these are depends on their order, and a
-/// repair may change the order. In this case only the copy has to accept.
+/// answer, its other images are not asked for. The order of the images decides which images these
+/// are, and a repair may change the order. In this case only the copy has to accept.
 fn is_bounded(case: &Case) -> bool {
     let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
     (verdict.lookups.len() as u64) < Settings(&case.settings).max_lookups()
@@ -106,7 +106,7 @@ fn the_policy_run_on_its_own_output_changes_nothing_and_finds_nothing() {
 }
 
 #[test]
-fn reject_accepts_what_fix_returned() {
+fn reject_accepts_the_object_that_fix_returned() {
     hold(3, |case| {
         let Some(object) = stored(case).filter(|_| is_create_in_fix(case) && is_bounded(case))
         else {
@@ -130,7 +130,7 @@ fn reject_accepts_what_fix_returned() {
 }
 
 #[test]
-fn the_copy_accepts_what_fix_returned() {
+fn the_copy_accepts_the_object_that_fix_returned() {
     hold(4, |case| {
         let Some(object) = stored(case).filter(|_| is_create_in_fix(case)) else {
             return Ok(());
@@ -164,7 +164,8 @@ fn create_then_reapply_comes_out_as_stored() {
             return Ok(());
         };
         let first = validate(&case.request, &case.settings, &mut case.answers.clone());
-        // What was added, or replaced, is not in the manifest; kubectl keeps it.
+        // The manifest doesn't have the fields that this policy added or replaced, so kubectl keeps
+        // them.
         if first
             .changes
             .iter()
@@ -189,10 +190,10 @@ fn create_then_reapply_comes_out_as_stored() {
 }
 
 #[test]
-fn the_order_of_containers_does_not_change_what_is_found() {
+fn the_order_of_containers_does_not_change_the_findings() {
     hold(6, |case| {
-        // Any image without an answer of its own gets one by its name, so only the limit and a silent
-        // registry make the order of lookups count.
+        // An image without an answer of its own gets an answer that depends only on its name. So
+        // the order of lookups matters only for the limit, and for a registry that doesn't answer.
         if case.request["operation"] != "CREATE"
             || !case.answers.digests.is_empty()
             || !is_bounded(case)

@@ -1,8 +1,9 @@
-//! Random cases, with random events in the Pod's life, are held to the promises. This policy runs as a
-//! crate, compiled for this machine.
+//! Checks that this policy keeps its promises for random cases with random events in the Pod's
+//! life. This policy runs as a crate, compiled for this machine.
 //!
-//! `test_data/pods/known.yaml` lists the traits of Pods for which today's module breaks a promise. A
-//! case with such a trait is not held to this promise. `UPDATE_KNOWN=1` writes the list.
+//! Today's module breaks promises for some Pods. `test_data/pods/known.yaml` lists the traits of
+//! these Pods, each with the promise. A promise is not checked for a case with a trait that is
+//! listed for it. `UPDATE_KNOWN=1` writes the list.
 
 mod common;
 
@@ -16,7 +17,8 @@ use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};
 use consistent_pull_policy_spec::traits::{names, traits};
 use serde_json::{Value, json};
 
-/// The number of cases in `make test`. The list of known failures is made from as many.
+/// The number of cases in `make test`. The list of known failures is made from the same number of
+/// cases.
 const CASES: u64 = 20_000;
 const SEED: u64 = 30;
 
@@ -28,7 +30,7 @@ struct Failure {
     traits: BTreeSet<&'static str>,
 }
 
-/// The event of a case. One half of the Pods are only created.
+/// The event of a case. For half of the Pods the event is only their creation.
 fn event(number: u64) -> Event {
     let half = usize::try_from(number / 2).unwrap_or_default();
     if number.is_multiple_of(2) {
@@ -54,9 +56,10 @@ fn has_shape_of_pod(object: &Value) -> bool {
         })
 }
 
-/// Exempts the containers of meshes, as the settings beside a mesh have to (issue 20, item 2).
+/// Exempts the containers of meshes. Settings in a cluster with a mesh have to do the same (issue
+/// 20, item 2).
 fn exempt_meshes(settings: &mut Value) {
-    // `[]` is a way of writing "not set".
+    // `[]` means that the setting is not set.
     if !settings["exempt"].is_object() {
         settings["exempt"] = json!({});
     }
@@ -66,8 +69,8 @@ fn exempt_meshes(settings: &mut Value) {
     *images = patterns.into();
 }
 
-/// The promises that a case breaks. Events other than the creation happen to Pods without a broken
-/// shape that are not being deleted.
+/// The promises that a case breaks. An event other than the creation is tried only if the Pod's
+/// shape is not broken and the Pod is not being deleted.
 fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
     let object = &case.request["object"];
     let is_alive = object["metadata"]["deletionTimestamp"].is_null();
@@ -91,7 +94,7 @@ fn number(variable: &str, default: u64) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The smallest case that breaks the same promise and has no trait that this one doesn't have.
+/// The smallest case that breaks the same promise and has no trait beyond those of the given case.
 fn smallest(failure: &Failure, promise: &str) -> (Case, String) {
     let breaks = |case: &Case| {
         let has_other = !traits(case, failure.event).is_subset(&failure.traits);
@@ -177,7 +180,7 @@ fn random_cases_keep_the_promises_apart_from_the_known_failures() {
                     let tell = || told(failure, one.promise);
                     new.entry(one.promise).or_insert_with(tell);
                 }
-                // A case with two listed traits says nothing about either.
+                // A case with two listed traits doesn't show which of them matters.
                 [only] => {
                     unused.retain(|known| known.promise != one.promise || known.of_pod != **only)
                 }
@@ -194,9 +197,9 @@ fn random_cases_keep_the_promises_apart_from_the_known_failures() {
     );
 }
 
-/// The traits that explain the failures. For each promise: the first failure that no trait explains
-/// is made small. The trait of the small case whose cases fail most often is one that explains it, and
-/// all other failures with the trait.
+/// The traits that explain the failures. For each promise, the first unexplained failure is made
+/// small. Among the traits of this small case, the one whose cases fail most often is taken as an
+/// explanation. It then explains all other failures with this trait.
 fn explained(
     failures: &[Failure],
     with_trait: &BTreeMap<&str, usize>,
@@ -236,7 +239,7 @@ fn explained(
 }
 
 #[test]
-fn the_list_of_known_failures_names_traits_that_there_are() {
+fn the_list_of_known_failures_names_existing_traits() {
     for one in Known::read().random {
         assert!(names().any(|name| name == one.of_pod), "{one:?}");
     }

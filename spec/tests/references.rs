@@ -1,5 +1,5 @@
-//! The reference parser against `oci-spec`'s, on all strings up to a length over the characters that
-//! matter.
+//! Compares the specification's reference parser with that of `oci-spec`. The texts are all strings
+//! up to a length, made from the characters that matter in references.
 
 use consistent_pull_policy_spec::image::Reference;
 
@@ -17,14 +17,14 @@ fn each(length: usize, text: &mut String, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Why the two may differ; each is deliberate.
+/// The reason why both parsers may read this text differently. Each such difference is deliberate.
 fn deliberate(text: &str) -> Option<&'static str> {
     let first = text.split_once('/').map(|(first, _)| first);
     match first {
-        // `distribution/reference`, which nodes use, takes a first part with an upper-case letter for a
-        // host; `oci-spec` wants a dot, a colon or `localhost`.
+        // Nodes use `distribution/reference`, which reads a first part with an upper-case letter as
+        // a host. `oci-spec` reads a host only if it has a dot or a colon, or is `localhost`.
         Some(first) if first.chars().any(char::is_uppercase) => Some("upper-case host"),
-        // `oci-spec` knows no addresses of IPv6.
+        // `oci-spec` doesn't accept IPv6 addresses.
         Some(first) if first.starts_with('[') => Some("IPv6"),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! The reviews that were captured from a real API server.
+//! Tests with the admission reviews that were captured from a real API server.
 
 use consistent_pull_policy_spec::generate::Answers;
 use consistent_pull_policy_spec::validate;

@@ -1,5 +1,6 @@
-//! The oracle of Pod validation finds each kind of fault, and nothing else. So do the two admission
-//! plugins, the quality of service and the recognition of Windows Pods.
+//! The oracle of Pod validation finds each kind of fault, and reports no fault in a valid Pod. The
+//! same is tested for the two admission plugins, the quality of service and the recognition of
+//! Windows Pods.
 
 use consistent_pull_policy_spec::corpus::fill_in_defaults;
 use consistent_pull_policy_spec::validity::admission::{quota_faults, restricted_faults};
@@ -8,7 +9,7 @@ use consistent_pull_policy_spec::validity::service::{QualityOfService, quality_o
 use consistent_pull_policy_spec::validity::windows::is_windows;
 use serde_json::{Value, json};
 
-/// A Pod that no rule of the oracle refuses.
+/// A Pod in which the oracle finds no fault.
 fn valid_pod() -> Value {
     let mut pod = json!({
         "apiVersion": "v1",
@@ -154,7 +155,8 @@ fn resources_are_judged_also_those_of_the_pod() {
         resources("1.5", "2"),
         &["spec.resources.requests.cpu"],
     );
-    // App containers run beside each other, and a check runs alone before them.
+    // App containers run at the same time, so their requests are added. A check runs alone before
+    // them.
     let app = "/spec/containers/0/resources";
     assert_faults(app, json!({"requests": {"cpu": "1"}}), &[]);
     let too_much = json!({"requests": {"cpu": "1001m"}});
@@ -205,7 +207,7 @@ fn linux_fields_are_faults_in_a_windows_pod() {
 }
 
 #[test]
-fn a_windows_pod_is_recognised_by_the_first_field_that_says_something() {
+fn the_first_field_that_names_an_os_decides_whether_a_pod_is_for_windows() {
     let affinity = |terms: Value| {
         json!({"affinity": {"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},

@@ -133,7 +133,7 @@ fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>
         let with_comma = between(list, present.get(place.index)?, next)?;
         edits.push(TextEdit::replace(with_comma, String::new()));
     }
-    // After the last container that stays, everything goes, with the comma before it.
+    // Everything after the last container that stays is removed, with the comma before it.
     let (_, end_of_last) = end_of(present.get(last_staying)?);
     let (_, end) = end_of(present.last()?);
     let rest = between(list, end_of_last, end)?;
@@ -215,7 +215,7 @@ fn whole_list<'p>(
     })
 }
 
-/// Inserts a member as the first one of the object that begins there.
+/// Inserts a member as the first member of the object that begins at this position.
 fn first_member<'p>(object: &'p str, member: &str) -> Option<TextEdit<'p>> {
     let inner = object.strip_prefix('{')?;
     let comma = if inner.trim_start().starts_with('}') {

@@ -75,8 +75,8 @@ fn other_annotations(review: &ExaminedObject<'_>) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// The items that fit into so many bytes, as a JSON list. The others are counted. None if not even
-/// the list fits.
+/// The items that fit into this number of bytes, as a JSON list. The other items are counted. None
+/// if not even an empty list fits.
 fn list<'i>(
     items: impl Iterator<Item = Cow<'i, str>>,
     mut more: usize,
@@ -104,8 +104,9 @@ fn list<'i>(
     Some(format!("[{}]", kept.join(",")))
 }
 
-/// The entries of the record that the object came in with, and the count of the entries that did not
-/// fit there. None if this policy doesn't write such a record. Then it is replaced.
+/// The entries of the record that the object came in with, and the count of the entries that did
+/// not fit there. None if this policy doesn't write records of this form. Such a record is
+/// replaced.
 fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;

@@ -138,8 +138,9 @@ fn last_copyable_check<'p>(
         .find(|check| check.has_command())
 }
 
-/// The position of added init containers: straight after the Pod's last check. In a Pod without a
-/// check it is after the last init container that `imageChecks.after` names, else first.
+/// The position of added init containers: directly after the Pod's last check. In a Pod without a
+/// check it is after the last init container that `imageChecks.after` names. If there is none, the
+/// added init containers come first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckInsertPosition<'p> {
     /// The init container before them. None if they come first.

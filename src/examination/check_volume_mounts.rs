@@ -13,8 +13,8 @@ pub fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
-/// The carriers of added check volumes. Nothing starts before the first init container. Without
-/// init containers each app container has to wait for the volumes itself.
+/// The carriers of added check volumes. The first init container carries them, because nothing
+/// starts before it. Without init containers, each app container carries them.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckVolumeCarriers<'p> {
     /// This init container.

@@ -1,9 +1,10 @@
 //! The configured default of a place, and whether its author chose a pull policy.
 //!
 //! This policy sees its own output again: in the copy, in a Pod that a controller makes from a
-//! repaired pod template, in an audit. Then it can't tell apart the author's choice, the server
-//! default and its own repair. The record could tell, but anybody may write that annotation. So one
-//! principle holds in all rules: **a rule keeps a value that another rule may have written.**
+//! repaired pod template, and in an audit. It then can't distinguish the author's choice, the
+//! server default and its own repair. The record has this information, but anybody can write this
+//! annotation. So all rules follow one principle: **a rule keeps a value that another rule may have
+//! written.**
 
 use super::examined_place::{ExaminedPlace, server_default};
 use crate::image::Reference;

@@ -73,20 +73,20 @@ pub trait FindingReason: Debug {
     /// The sentence that says what is wrong, and the way out.
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s>;
 
-    /// The warning about the repair. None if nobody needs one: defaults and pins are what the
-    /// operator asked for everywhere, and are only recorded.
+    /// The warning about the repair. None if no warning is needed: the operator asked for defaults
+    /// and pins everywhere, so these are only recorded.
     fn repair_warning<'s>(&'s self, _subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
         None
     }
 
-    /// Whether the same request may be accepted a moment later: a registry gave an answer that
-    /// passes by itself.
+    /// Whether the same request may be accepted later. This is so if the reason is a temporary
+    /// answer of a registry.
     fn is_momentary(&self) -> bool {
         false
     }
 
-    /// Whether a field that changes for this reason was wrong. A saving is no finding. A change
-    /// that belongs to another change is no finding of its own.
+    /// Whether a field that changes for this reason was wrong. A change that only saves work is no
+    /// finding. A change that belongs to another finding is no finding of its own.
     fn is_finding(&self) -> bool {
         true
     }
@@ -159,7 +159,7 @@ impl<'f> FindingSubject<'f> {
 /// The field that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindingField {
-    /// The image can't stay, and nothing is known that could replace it.
+    /// The image is wrong, and no other image is known that could replace it.
     Image,
     /// The image gets a digest. The pull policy that goes with it belongs to this finding.
     ImageToPin {

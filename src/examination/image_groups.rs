@@ -140,8 +140,8 @@ pub struct PullsOfSpelling {
     pub checks: ChecksOfImage,
     /// The strongest pull policy of the other init containers.
     pub by_init_containers: Option<PullPolicy>,
-    /// Of the guarded places with the strongest pull policy, the first one's index, and this pull
-    /// policy.
+    /// The strongest pull policy of the guarded places, and the index of the first place that has
+    /// it.
     pub guarded: Option<(usize, PullPolicy)>,
 }
 
@@ -167,8 +167,8 @@ impl PullsOfSpelling {
         }
     }
 
-    /// Whether the image is covered. A check that is too weak covers it, too: *weak-check* deals
-    /// with that.
+    /// Whether the image is covered. A check that is too weak covers it too: *weak-check* raises
+    /// such a check.
     #[must_use]
     pub fn is_covered(&self) -> bool {
         let by_init = |needed| {

@@ -31,7 +31,7 @@ impl KnownDigest {
         }
     }
 
-    /// The digest that is written behind the tag.
+    /// The digest that is written into the image.
     #[must_use]
     pub fn pinned_digest(&self) -> Option<&Rc<str>> {
         match self {

@@ -88,8 +88,8 @@ impl<'e> PossibleLookupAnswers<'e> {
     }
 }
 
-/// In the copy: whether `UseCached` of the first installation may have written the place's
-/// `IfNotPresent`.
+/// Whether this is the copy, and `UseCached` of the first installation may have written the
+/// `IfNotPresent` of the place.
 #[must_use]
 pub fn may_be_left_by_use_cached(
     examined: &ExaminedPlace<'_>,

@@ -57,7 +57,7 @@ impl<'p> PullPolicyLimits<'p> {
         }
     }
 
-    /// The pull policy that is allowed and nearest to this one. `requireAlways` goes first.
+    /// The allowed pull policy that is nearest to this one. `requireAlways` has priority.
     #[must_use]
     pub fn clamp(&self, policy: PullPolicy) -> PullPolicy {
         let mut policy = policy;

@@ -75,21 +75,21 @@ impl<'p> PodRoles<'p> {
 }
 
 impl VolumeMounters<'_> {
-    /// Whether a volume that can't be pulled holds up every app container of its image: an init
-    /// container mounts it, or all these app containers do. Init containers don't matter in the
-    /// second case, because a mesh adds some later.
+    /// Whether every app container of the volume's image has to wait until the volume is pulled.
+    /// This is so if an init container mounts the volume, or if all these app containers mount it.
+    /// In the second case init containers don't matter, because a mesh may add some later.
     const fn are_held_up(&self) -> bool {
         self.has_init_container
             || (self.has_app_container && self.pulling_its_image == self.pulling_and_mounting)
     }
 }
 
-/// The containers that mount each image volume of a Pod. It takes one pass over the containers and
-/// one over their mounts.
+/// The containers that mount each image volume of a Pod. The function passes once over the
+/// containers and once over their mounts.
 ///
-/// All images of a repository that is looked up count as one image here. Otherwise an answer of a
-/// registry could decide whether a volume is a check, and other copies of this policy don't hear
-/// that answer.
+/// All images of a repository that is looked up count as one image here. Otherwise a registry's
+/// answer could decide whether a volume is a check, and other copies of this policy don't get that
+/// answer.
 fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
     places: &[ExaminedPlace<'p>],

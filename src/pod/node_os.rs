@@ -6,8 +6,8 @@ use serde_json::Value;
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 const WINDOWS: &str = "windows";
 
-/// Whether a Pod is for Windows nodes. The first of these that says something decides:
-/// `spec.os.name`, the `nodeSelector`, the required node affinity.
+/// Whether a Pod is for Windows nodes. `spec.os.name`, the `nodeSelector` and the required node
+/// affinity are tried in this order. The first of these that names an operating system decides.
 pub(super) fn is_windows(
     os_name: Option<&str>,
     node_selector: Option<&str>,

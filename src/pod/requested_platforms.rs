@@ -73,10 +73,10 @@ pub struct RequestedPlatforms {
 }
 
 impl RequestedPlatforms {
-    /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. Of an affinity only the
+    /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. In an affinity only the
     /// operator `In` counts. Its terms are alternatives, so the image has to exist for all of them.
     ///
-    /// A value that can't be read asks for nothing. The API server refuses such an object.
+    /// A value that can't be read is ignored, because the API server refuses such an object.
     #[must_use]
     pub fn read(
         node_selector: Option<&str>,

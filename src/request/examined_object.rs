@@ -74,8 +74,8 @@ impl<'a> ExaminedObject<'a> {
     /// The object as it came in.
     #[must_use]
     pub fn object(&self) -> Option<&'a str> {
-        // Hosts write another key after the object. With it nobody has to search for the object's
-        // end.
+        // Hosts write another key after the object. This key marks the object's end, so no code has
+        // to search for it.
         match self.key_after_object {
             Some(next) => value_before(self.payload, self.object_key, next),
             None => value_of(self.payload, self.object_key),

@@ -49,8 +49,9 @@ impl<'a> ValidatePayload<'a> {
                 scope: parts.request.scope(payload),
             });
         }
-        // The object is malformed. The rest of the request may still let it pass: nothing may hold
-        // up an object that is being deleted. So the request is read again without the object.
+        // The object is malformed. The request is read again without the object, because other
+        // parts of it may still let it pass. For example, nothing may block an object that is being
+        // deleted.
         let mut parts = PayloadReader {
             object_later: true,
             ..PayloadReader::default()
@@ -239,9 +240,9 @@ impl<'a> RequestReader<'a> {
             || (kind != ObjectKind::Pod && metadata.has_controller())
     }
 
-    /// Whether a kubelet made the Pod as the mirror of a static Pod. Anybody can write the
-    /// annotation, so it is not enough. In an audit, which names no user, the Pod's controller is
-    /// its node.
+    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
+    /// annotation, so the annotation alone is not enough. A kubelet must be the user of the
+    /// request. An audit names no user, so there the Pod's controller must be its node.
     fn is_mirror_pod(&self, metadata: &Metadata<'_>) -> bool {
         let is_owned_by_node = metadata.controller_kind.as_deref() == Some(NODE_KIND);
         metadata.is_mirror && (self.user.is_node() || (self.user.is_nobody() && is_owned_by_node))

@@ -105,7 +105,7 @@ impl RequestType {
         )
     }
 
-    /// Whether the object is created. Only then it gets the record of changes.
+    /// Whether the object is created. Only a created object gets the record of changes.
     #[must_use]
     pub const fn is_create(self) -> bool {
         matches!(self, Self::PodCreate | Self::TemplateCreate)

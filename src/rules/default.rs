@@ -1,4 +1,4 @@
-//! *default*: the pull policy of a container whose author chose none becomes the configured
+//! *default*: if the author of a container chose no pull policy, the container gets the configured
 //! default.
 //!
 //! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull
@@ -64,8 +64,8 @@ struct PullOncePair {
 
 /// For each place, whether it came in as *pull-once* leaves it.
 ///
-/// A default that weakened one of the two would undo the repair: no container would need the
-/// check's `Always` any more, both would use the cached image, and nobody would ask the registry.
+/// A default that weakened one of the two would undo the repair. No container would need the
+/// check's `Always` any more. Both would use the cached image, and no registry would be asked.
 fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let images = examination.image_groups();
     let request_type = examination.review.request_type;
@@ -109,7 +109,7 @@ fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bo
 }
 
 /// Whether a default will raise the place to `Always`. In a Pod with image checks, *pull-once*
-/// takes that back.
+/// lowers it again.
 fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
     !is_chosen(examined, settings)
         && configured_default(examined, false, settings)

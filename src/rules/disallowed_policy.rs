@@ -8,8 +8,8 @@ use crate::pattern::ImagePattern;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// Replaces the pull policies that the settings disallow. In an existing Pod they are immutable,
-/// so there each is a finding without a repair.
+/// Replaces the pull policies that the settings disallow. In an existing Pod they are immutable, so
+/// each disallowed pull policy there is a finding without a repair.
 pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     let is_repairable = examination.review.request_type.may_change_pull_policy();
     for examined in &mut examination.places {

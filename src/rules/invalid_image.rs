@@ -1,9 +1,9 @@
 //! *invalid-image*: an image that can't be parsed, or that is an image ID, is a finding without a
 //! repair.
 //!
-//! The kubelet would say `InvalidImageName` long after the Pod was accepted. An image ID is worse:
-//! containerd uses the image of that ID on the node. So no registry is asked, and no pattern of the
-//! settings can match.
+//! For an image that can't be parsed, the kubelet would report `InvalidImageName` long after the
+//! Pod was accepted. An image ID is worse: containerd uses the image of that ID on the node. So no
+//! registry is asked, and no pattern of the settings can match.
 
 use crate::examination::Examination;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
@@ -11,8 +11,8 @@ use crate::image::InvalidReference;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength};
 
-/// Reports the images that can't be pulled. An empty image in a pod template is left to the API
-/// server.
+/// Reports the images that can't be pulled. An empty image in a pod template is not reported,
+/// because the API server refuses it.
 pub fn report(examination: &mut Examination<'_>) {
     let is_template = examination.review.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {

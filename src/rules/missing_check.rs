@@ -1,7 +1,7 @@
 //! *missing-check*: every image of a Pod with image checks has to be covered.
 //!
 //! Controllers make the checks before they write users' patches and image overrides into the Pod.
-//! An image that comes in later has no check. Admission sees the final Pod.
+//! An image that is written later has no check. Admission sees the final Pod.
 
 mod free_names;
 
@@ -99,8 +99,8 @@ fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>
         .collect()
 }
 
-/// The checks of these images. None if they would make the Pod too large: the sizes are added up
-/// before anything is written.
+/// The checks of these images. None if the checks would make the Pod too large. The sizes are added
+/// up before anything is written.
 fn checks_to_add<'p>(
     examination: &Examination<'p>,
     uncovered: &[UncoveredImage<'p>],

@@ -1,8 +1,9 @@
-//! *pull-once*: once an init container has pulled an image with `Always`, the containers that it
-//! covers need not pull the image again.
+//! *pull-once*: if an init container has pulled an image with `Always`, the containers of this
+//! image don't have to pull it again.
 //!
-//! That pull proved the Pod's credentials, and a registry that fails a second later can't hang the
-//! job. It is a saving and not a finding, so no mode reports it.
+//! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
+//! second later can't block the containers. The change only saves a pull. It is no finding, so no
+//! mode reports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ pub fn spare_second_pulls(examination: &mut Examination<'_>) {
     }
 }
 
-/// Does the same again after checks were added.
+/// Lowers containers again after checks were added.
 pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
     if !examination.added_checks.is_empty() {
         lower(examination);
@@ -78,7 +79,8 @@ fn lower(examination: &mut Examination<'_>) {
             && (pulls.spare_all
                 || own_volumes(&examined.place.mounts, &volumes, spelling) < pulls.volumes)
         {
-            // A forbidden `Never` became a default of `Always`. It stays a finding for the forbid.
+            // A default of `Always` has replaced a forbidden `Never`. The change stays a finding
+            // about the forbidden pull policy.
             if examined.policy_before() == PullPolicy::Never {
                 examined.policy = PullPolicy::IfNotPresent;
             } else {
@@ -101,7 +103,7 @@ fn own_volumes(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: 
     names.len()
 }
 
-/// An init container has pulled the image before.
+/// An init container has pulled the image already.
 #[derive(Clone, Copy, Debug)]
 struct PulledBefore;
 

@@ -23,8 +23,8 @@ use crate::pod::PodList;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
-/// On the first run of the rules, chooses the images to look up. On the second run, does with the
-/// answers what the settings say.
+/// Chooses the images to look up when the rules run for the first time. When they run again with
+/// the answers, acts on the answers as the settings say.
 pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     match &examination.lookups {
         LookupStage::Planned(_) => {
@@ -56,7 +56,7 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
         let Some(first) = examined().next() else {
             continue;
         };
-        // An image that every place pulls with `Never` is never asked for by a node.
+        // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
         if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
             images.push(ImageToLookUp {
@@ -71,7 +71,7 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     images
 }
 
-/// Whether `Verify` asks for the digest of a place, to find a digest that has left its registry.
+/// Whether `Verify` asks for the digest of a place. A registry may no longer have this digest.
 fn verifies_digest(examined: &ExaminedPlace<'_>) -> bool {
     examined.has_digest() && examined.lookup.mode == LookupMode::Verify
 }
@@ -195,15 +195,17 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
         return;
     };
     let mut action = error.class.action(&first.lookup);
-    // An outage must not be written into a pod template. The pull policies of an existing Pod
-    // can't change. A digest names the same image everywhere, so a cached one needs no permission.
+    // An outage must not be written into a pod template. The pull policies of an existing Pod can't
+    // change. A digest names the same image everywhere, so a node needs no permission to use a
+    // cached image with a digest.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();
     if action == LookupFailureAction::UseCached && keeps_policy {
         action = LookupFailureAction::KeepTag;
     }
-    // `platform: Warn` never rejects, so neither does a lookup that is made for the platform alone.
+    // `platform: Warn` never rejects. So a failed lookup that was made only for the platform
+    // doesn't reject either.
     let places = || {
         image
             .places

@@ -1,8 +1,8 @@
 //! *replace-check*: image checks that a controller made as init containers become image volumes.
 //!
-//! An init container costs about a second of each start. An image volume on an init container that
-//! is there anyway costs nearly nothing. It is a saving and not a finding, so no mode reports it.
-//! It is the last rule, so that all other rules see the same checks on a second run.
+//! An init container adds about a second to each start. An image volume on an init container that
+//! exists anyway costs nearly nothing. The change only saves time. It is no finding, so no mode
+//! reports it. This is the last rule, so that all other rules see the same checks on a second run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ use crate::request::RequestType;
 /// `pkg/apis/core/validation/validation.go`.
 const VOLUME_NAME_MAX: usize = 63;
 
-/// Chooses the checks to replace. Only Pods that have a controller are changed: nobody applies
-/// those again. Applied again, the manifest would bring the init containers back, and these are
-/// immutable.
+/// Chooses the checks to replace. Only Pods that have a controller are changed, because nobody
+/// applies the manifest of such a Pod again. Such a manifest would bring back the init containers,
+/// and these are immutable.
 pub fn replace_init_containers(examination: &mut Examination<'_>) {
     let review = examination.review;
     if !examination.settings.image_checks.replace_existing
@@ -60,8 +60,8 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
             replaced.insert(place.index, index);
         }
     }
-    // A check stays if its volume can't be mounted on the carrier. Then it may become the carrier
-    // itself, so this is worked out until nothing changes.
+    // A check stays if its volume can't be mounted on the carrier. This check may then become the
+    // carrier. So the loop runs until nothing changes.
     while !replaced.is_empty() {
         let is_replaced = |place: &ContainerOrVolume<'_>| replaced.contains_key(&place.index);
         let mut init_containers = review.pod.list(PodList::InitContainers);
@@ -116,9 +116,9 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
     };
 }
 
-/// The replaced checks of an image of which another check stays. If one check of an image has to
-/// stay, all checks of that image stay. Otherwise their order would change, and *weak-check* raises
-/// the first one.
+/// The replaced checks of each image that also has a check that stays. If one check of an image has
+/// to stay, all checks of that image stay. Otherwise their order would change, and *weak-check*
+/// raises the first one.
 fn beside_a_check_that_stays(
     examination: &Examination<'_>,
     replaced: &BTreeMap<usize, usize>,
@@ -155,8 +155,8 @@ fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
     names.any(|name| name == check)
 }
 
-/// The first replaced check that asks for cpu or memory, if no container that stays does. Without
-/// it the Pod would become `BestEffort`. The resources of the Pod itself count, too.
+/// The first replaced check that asks for cpu or memory, if neither the Pod itself nor a container
+/// that stays asks for them. Without this check the Pod would become `BestEffort`.
 fn last_with_resources(
     examination: &Examination<'_>,
     replaced: &BTreeMap<usize, usize>,

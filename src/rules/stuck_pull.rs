@@ -1,8 +1,8 @@
-//! *stuck-pull*: tells which containers of an existing Pod wait for an image.
+//! *stuck-pull*: reports the containers of an existing Pod that wait for an image.
 //!
-//! Audits send existing Pods as if they were created, with their status. The API server removes the
-//! status of a Pod that is really created. A message of the kubelet may hold addresses and tokens,
-//! so only the reasons are read.
+//! Audits send existing Pods as if they were created, with their status. If a Pod is really
+//! created, the API server removes its status. A message of the kubelet may hold addresses and
+//! tokens, so this policy never repeats it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ pub fn report(examination: &mut Examination<'_>) {
     examination.findings.append(&mut findings);
 }
 
-/// Whether a message of the kubelet has an image between double quotes, as it is written or in full.
+/// Whether a message of the kubelet has an image in double quotes, as written or normalised.
 fn names_image(message: &str, image: &str) -> bool {
     let has = |image: &str| message.contains(&format!("\"{image}\""));
     let Ok(reference) = Reference::parse(image) else {
@@ -148,14 +148,28 @@ fn names_image(message: &str, image: &str) -> bool {
 /// `k8s-openapi` would parse it too, and make the module 190 KB larger.
 fn is_time(text: &str) -> bool {
     const SHAPE: &str = "0000-00-00T00:00:00Z";
-    text.len() == SHAPE.len()
+    let has_shape = text.len() == SHAPE.len()
         && text
             .bytes()
             .zip(SHAPE.bytes())
             .all(|(byte, shape)| match shape {
                 b'0' => byte.is_ascii_digit(),
                 separator => byte == separator,
-            })
+            });
+    // Month, day, hour, minute and second: the position, the least and the greatest number.
+    let parts = [
+        (5, 1, 12),
+        (8, 1, 31),
+        (11, 0, 23),
+        (14, 0, 59),
+        (17, 0, 59),
+    ];
+    has_shape
+        && parts.into_iter().all(|(start, least, greatest)| {
+            let digits = text.get(start..).and_then(|rest| rest.get(..2));
+            let number: Option<u8> = digits.and_then(|digits| digits.parse().ok());
+            number.is_some_and(|number| (least..=greatest).contains(&number))
+        })
 }
 
 fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodList, &'n str) {
@@ -187,7 +201,8 @@ fn passed_checks<'p>(
     };
     let places = &examination.review.pod.places;
     let mut first_carriers = Indexes::new();
-    // In reverse, so that the first carrier of a volume is inserted last and stays.
+    // The loop runs in reverse, so that the first carrier of a volume is inserted last and replaces
+    // the others.
     for (index, place) in places.iter().enumerate().rev() {
         for mount in &place.mounts {
             first_carriers.insert((PodList::Volumes, &mount.name), index);

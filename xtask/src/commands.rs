@@ -78,7 +78,8 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // One line without a backtrace, also where RUST_BACKTRACE is set: users read it.
+            // Users read this error. So it has one line and no backtrace, even if RUST_BACKTRACE is
+            // set.
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }

@@ -18,8 +18,8 @@ pub(crate) const NOTICE: Style = AnsiColor::Yellow.on_default();
 /// Rejected.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
-/// Prints to standard output, with colours only on a terminal and without `NO_COLOR`. A closed pipe, as
-/// `head` leaves it, is no error.
+/// Prints to standard output, with colours only on a terminal and without `NO_COLOR`. It is no
+/// error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout

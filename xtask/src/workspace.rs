@@ -1,4 +1,4 @@
-//! The places of the project's files.
+//! The paths of the project's files.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
-//! **default**: "the policy of a container whose author chose none becomes the configured default,
-//! in `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`. Every container,
-//! not some of them."
+//! **default**: if nobody chose a pull policy, the place gets the configured default. This applies
+//! to every entry of `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`.
 //!
 //! **Decided**: *disallowed-policy* reports a default that replaces a forbidden pull policy, and a
-//! default that is clamped. An image that `requireAlways` and `forbidAlways` both name is a conflict,
-//! and its default still applies. An image that can't be pulled gets no default.
+//! default that is clamped. If `requireAlways` and `forbidAlways` both name an image, that is a
+//! conflict, and the default of the image still applies. A place whose image reference can't be
+//! parsed gets no default.
 
 use crate::image::Reference;
 use crate::pod::{Event, Pod};
@@ -25,7 +25,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         })
         .collect();
     for (place, default) in wanted {
-        // "a default that is forbidden is clamped": by *disallowed-policy*.
+        // A forbidden default is clamped to `IfNotPresent`. *disallowed-policy* reports this.
         let written = pod.settings.default_policy(pod.is_check(place));
         let is_clamped = pod.reference(place).is_some_and(|image| {
             let written = written
@@ -42,8 +42,8 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// Where the default is not the reason for what comes out: an image that `requireAlways` names, or a
-/// policy that a forbid takes away.
+/// Whether *disallowed-policy* reports the change of a place: `requireAlways` names the image, or
+/// the pull policy of the place is forbidden.
 fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     pod.reference(place).is_some_and(|image| {
         let is_forbidden_as_well = pod.settings.forbids_always(&image);
@@ -54,7 +54,7 @@ fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: PullPolicy) ->
     })
 }
 
-/// Whether `images.forbidAlways` or `images.forbidNever` takes a policy away.
+/// Whether `images.forbidAlways` or `images.forbidNever` forbids this pull policy for this image.
 pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: PullPolicy) -> bool {
     policy == PullPolicy::Always && settings.forbids_always(image)
         || policy == PullPolicy::Never && settings.forbids_never(image)
@@ -65,24 +65,24 @@ fn has_no_repair(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_none()
 }
 
-/// Whether an author chose the policy, as far as anybody can tell.
+/// Whether the pull policy counts as chosen by an author.
 fn is_chosen(pod: &Pod, place: usize) -> bool {
     let policy = pod.places[place].policy;
-    // "a policy equal to the server default counts as not chosen"
+    // A pull policy equal to the server default counts as not chosen.
     let is_server_default = pod.settings.replace_server_defaults()
         && policy == server_default(&pod.places[place].image);
     pod.places[place].is_policy_written() && !is_server_default
 }
 
-/// The configured default of an image, after everything that bounds a default; `None` where there
-/// is none.
+/// The configured default of an image, after all settings that limit a default. `None` if the image
+/// has no default.
 pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<PullPolicy> {
     let reference = Reference::parse(image);
     let digest = reference
         .as_ref()
         .is_some_and(|image| image.digest.is_some());
     let default = match settings.default_policy(is_check)? {
-        // "Always for a tag, IfNotPresent for a digest"
+        // The default is `Always` for a tag, and `IfNotPresent` for a digest.
         "AlwaysUnlessDigest" if digest => PullPolicy::IfNotPresent,
         "AlwaysUnlessDigest" => PullPolicy::Always,
         name => PullPolicy::read(name)?,
@@ -91,12 +91,12 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         return Some(default);
     };
     let lookup = settings.lookup(&image);
-    // Of such an image only the contradiction is told.
+    // If both settings name the image, only this conflict is reported.
     let is_contradicted = settings.requires_always(&image) && settings.forbids_always(&image);
     match default {
-        // "A default `Never` doesn't reach looked-up images"
+        // A default `Never` doesn't apply to looked-up images.
         PullPolicy::Never if lookup != "Off" => None,
-        // "a default that is forbidden is clamped to `IfNotPresent`"
+        // A forbidden default is clamped to `IfNotPresent`.
         PullPolicy::Never if settings.forbids_never(&image) && !is_contradicted => {
             Some(PullPolicy::IfNotPresent)
         }
@@ -105,28 +105,30 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         {
             Some(PullPolicy::IfNotPresent)
         }
-        // "under `Pin` a default `Always` is `IfNotPresent` for digests"
+        // Under `Pin`, a default `Always` becomes `IfNotPresent` for digests.
         PullPolicy::Always if lookup == "Pin" && digest => Some(PullPolicy::IfNotPresent),
         default => Some(default),
     }
 }
 
-/// Whether a policy stays although the default is another one, since the policy may have written
-/// it itself.
+/// Whether a place keeps its pull policy although the default is a different one. This policy may
+/// have written the pull policy in an earlier run.
 pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     let policy = pod.places[place].policy;
-    // "a default weakens neither half of what *pull-once* leaves"
+    // A default doesn't lower a pull policy that *pull-once* relies on.
     default < policy && is_half_of_pull_once(pod, place)
-        // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for
-        // *default* and *weak-check*" in the copy
+        // If an effective `on…` setting is `UseCached`, the copy accepts `IfNotPresent` on a
+        // looked-up tag. *default* and *weak-check* then don't report it.
         || pod.may_be_cached(place)
-        // The checks may have taken it back, once an answer told what is the same image.
+        // A registry's answer may have shown that two references are the same image. In this case
+        // *pull-once* may have lowered this pull policy.
         || pod.is_lenient && pod.may_be_pulled_first(place)
 }
 
-/// "what *pull-once* leaves (check with `Always`, container with `IfNotPresent`)"
+/// Whether *pull-once* may have left this place so: a check with `Always`, or a container with
+/// `IfNotPresent` that has such a check.
 ///
-/// **Decided**: this is read from the pull policies that came in.
+/// **Decided**: the pull policies of the admission request decide this.
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
     let is_left = |container: usize, proof: usize| {
         let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {
@@ -135,12 +137,15 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
         pod.guarded().contains(&container)
             && pod.places[container].policy == PullPolicy::IfNotPresent
             && !pod.settings.requires_always(&pulled)
-            // A default is going to raise it, and without image checks nothing takes that back.
+            // A default will raise the container. Without image checks, *pull-once* will not lower
+            // it again.
             && (pod.has_checks() || !will_be_raised(pod, container))
             && pod.places[proof].policy == PullPolicy::Always
             && !pod.settings.forbids_always(&proved)
             && !will_be_pinned(pod, proof)
-            // Who mounts a volume itself isn't asked; but those that the app carries spare nobody a pull.
+            // The check volume must be mounted on an init container, because a volume that only app
+            // containers mount saves no pull. It doesn't matter whether the container mounts the
+            // volume too.
             && pod.serves(proof, container)
             && (pod.is_plain_init(proof)
                 || pod.is_check(proof) && pod.is_on_init_container(proof))
@@ -152,7 +157,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             .any(|other| is_left(place, other) || is_left(other, place))
 }
 
-/// Whether `Pin` is going to write the digest that a lookup gave, and `IfNotPresent` with it.
+/// Whether `Pin` will write the digest from a lookup, together with `IfNotPresent`.
 fn will_be_pinned(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_some_and(|image| {
         image.digest.is_none()

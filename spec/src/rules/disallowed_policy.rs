@@ -16,8 +16,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         let required = pod.settings.requires_always(&image);
         let forbidden = pod.settings.forbids_always(&image);
         let wanted = if required && forbidden {
-            // "An image that both match is a finding without a repair that names both patterns." And
-            // "what a forbid takes away counts as not chosen, so *default* comes first".
+            // If both settings match the image, the finding names both patterns and has no repair.
+            // A forbidden pull policy counts as not chosen, so the default replaces it first.
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|_| default::is_forbidden(pod.settings, &image, policy))
@@ -28,12 +28,12 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
             None
         } else if required && policy != PullPolicy::Always {
-            // "containers of these images pull with `Always`"
+            // Containers of these images must pull with `Always`.
             Some(PullPolicy::Always)
         } else if !required && default::is_forbidden(pod.settings, &image, policy) {
-            // "containers of these images never pull with `Always` (`Never`) …; `Fix` sets
-            // `IfNotPresent`"; "what a forbid takes away counts as not chosen, so *default* comes
-            // first"
+            // Containers of these images must not pull with `Always` (or `Never`). A forbidden pull
+            // policy counts as not chosen, so the default replaces it. If there is no default,
+            // `Fix` sets `IfNotPresent`.
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|&default| !default::stands(pod, place, default))
@@ -46,7 +46,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             Some(wanted) if pod.event != Event::PodUpdate => {
                 pod.set_policy("disallowed-policy", place, wanted, true);
             }
-            // "At UPDATE of a Pod a finding without repair."
+            // At UPDATE of a Pod, the finding has no repair.
             wanted => {
                 let path = pod.policy_path(place);
                 let expected = wanted.map_or(Value::Null, |policy| policy.name().into());

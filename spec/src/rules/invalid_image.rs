@@ -1,5 +1,5 @@
-//! **invalid-image**: "a reference that can't be parsed, or that is an image ID, in a container
-//! that is examined, is a finding without a repair".
+//! **invalid-image**: reports each examined place whose image reference can't be parsed or is an
+//! image ID. The finding has no repair.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use crate::verdict::{Repair, Weight};
 pub(crate) fn apply(pod: &mut Pod) {
     for place in pod.examined() {
         let image = &pod.places[place].image;
-        // "An empty image in a template is left to the API server." **Decided**: an image of white space
-        // alone is empty.
+        // The API server reports an empty image in a template, so this rule doesn't. **Decided**:
+        // an image of only white space counts as empty.
         if image.trim().is_empty() && pod.event == Event::Template {
             continue;
         }

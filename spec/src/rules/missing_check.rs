@@ -1,4 +1,5 @@
-//! **missing-check**: "what happens when an image of a Pod that has image checks is not covered".
+//! **missing-check**: acts on images that are not covered. It examines Pods that have image checks,
+//! or all Pods if `everyPod` is set.
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,8 @@ use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
 
-/// "*missing-check* inserts at most 1 MiB (containers, volumes, mounts)."
+/// The most bytes that *missing-check* inserts into an object: 1 MiB of containers, volumes and
+/// mounts.
 const MOST_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn apply(pod: &mut Pod) {
@@ -21,14 +23,15 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (container, need) in missing {
         let (repair, weight) = match (pod.settings.coverage(), &additions) {
             ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
-            // "`coverage: Reject` still rejects." **Decided**: it rejects a Windows Pod too. "Beyond
-            // 1 MiB nothing is added, and each image without a check is a finding without a repair."
+            // `coverage: Reject` still rejects. **Decided**: it rejects a Windows Pod too. If the
+            // additions are larger than 1 MiB, nothing is added, and each image without a check is
+            // a finding without a repair.
             ("Reject", _) | ("Fix", Additions::TooLarge | Additions::NearLimit) => {
                 (Repair::None, Weight::Rejects)
             }
-            // "`coverage: Fix` acts on a pod template as `coverage: Warn`"; "Windows Pods get nothing
-            // added or replaced. They get a warning, in every mode and in the copy"; "**No way to add**:
-            // … A warning says why, in every mode and in the copy."
+            // On a pod template, `coverage: Fix` acts as `coverage: Warn`. If the Pod is a Windows
+            // Pod, or if there is no way to add a check, there is a warning in every mode and in
+            // the copy.
             _ => (Repair::None, Weight::Warns),
         };
         let path = pod.image_path(container);
@@ -53,14 +56,16 @@ pub(crate) fn apply(pod: &mut Pod) {
 enum Additions {
     Fit,
     TooLarge,
-    /// The size is within 2 % of the limit. **Decided**: this specification has no text of the request,
-    /// so it doesn't know the exact size of a copied value. Such a case is not compared.
+    /// The size is within 2 % of the limit. **Decided**: this specification doesn't see the text of
+    /// the request, so it doesn't know the exact size of a copied value. Such a case is not
+    /// compared.
     NearLimit,
-    /// In templates and in Windows Pods, and where there is no way to add.
+    /// Nothing is added to templates and Windows Pods, and to Pods in which there is no way to add
+    /// a check.
     Impossible,
 }
 
-/// "The size is worked out before anything is written."
+/// Computes the size of the additions before anything is written.
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     let form = form(pod).filter(|_| pod.settings.coverage() == "Fix" && pod.can_get_checks());
     let Some(form) = form else {
@@ -82,21 +87,21 @@ fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     }
 }
 
-/// "**Form**: an image volume (`imageChecks.as`), or an init container."
+/// The form of an added check: an image volume (`imageChecks.as`) or an init container.
 enum Form {
     Volume,
     /// The init container, without name, image and pull policy.
     InitContainer(Value),
 }
 
-/// The form of added checks; none if there is no way to add one.
+/// The form of added checks. `None` if there is no way to add a check.
 fn form(pod: &Pod) -> Option<Form> {
     if pod.settings.as_image_volume() {
         return Some(Form::Volume);
     }
-    // "An added init container is a copy of the Pod's last image check that has a `command` and whose
-    // AppArmor profile is not an annotation. If there is no such check, it is made from the check
-    // template."
+    // An added init container is a copy of the Pod's last image check that has a `command` and
+    // whose AppArmor profile is not an annotation. If there is no such check, the container is made
+    // from the check template.
     let came_in = |list: List| -> Vec<usize> {
         let mut checks = pod.checks();
         checks.retain(|&check| {
@@ -115,18 +120,19 @@ fn form(pod: &Pod) -> Option<Form> {
         })
         .map(|check| copied_fields(entry(check)));
     match copied.or_else(|| pod.settings.template().cloned()) {
-        // "The same applies in a Pod with `spec.resources` where the added container asks for resources."
+        // If the Pod has `spec.resources`, a container that asks for resources can't be added.
         Some(container) if pod.has_resources() && asks_for_resources(&container) => None,
         Some(container) => Some(Form::InitContainer(container)),
-        // "Under `as: InitContainer` without a check template, a Pod gets a volume if it has a check
-        // volume and no check that can be copied."
+        // Under `as: InitContainer` without a check template, a Pod gets a check volume if it
+        // already has one and if no check can be copied.
         None => came_in(List::Volumes).first().map(|_| Form::Volume),
     }
 }
 
-/// "only the fields that a check needs. They are `command`, `args`, `workingDir`, `volumeMounts`,
-/// requests and limits, `securityContext`, `terminationMessagePath` and `terminationMessagePolicy`. `env`
-/// and `envFrom` are copied if a `$` is in `command`, `args` or a mount's `subPathExpr`."
+/// The fields that are copied from a check. These are `command`, `args`, `workingDir`,
+/// `volumeMounts`, requests and limits, `securityContext`, `terminationMessagePath` and
+/// `terminationMessagePolicy`. `env` and `envFrom` are copied if a `$` is in `command`, `args` or a
+/// mount's `subPathExpr`.
 fn copied_fields(check: &Value) -> Value {
     let mut copy = json!({});
     let mut fields = vec![
@@ -146,7 +152,7 @@ fn copied_fields(check: &Value) -> Value {
         fields.extend(["env", "envFrom"]);
     }
     for field in fields {
-        // **Decided**: a field that is null is not set.
+        // **Decided**: a null field counts as not set.
         if let Some(value) = check.get(field).filter(|value| !value.is_null()) {
             copy[field] = value.clone();
         }
@@ -160,7 +166,7 @@ fn copied_fields(check: &Value) -> Value {
     copy
 }
 
-/// "asks for resources (requests or limits)"
+/// Whether a container asks for resources, in its requests or its limits.
 fn asks_for_resources(container: &Value) -> bool {
     let resources = &container["resources"];
     ["requests", "limits"].iter().any(|key| {
@@ -174,8 +180,9 @@ fn is_asked_for(pod: &Pod) -> bool {
     pod.settings.coverage() != "Off" && (pod.has_checks() || pod.settings.every_pod())
 }
 
-/// The images, as they are written, that are not covered: the first container that needs most, and
-/// the strength that it needs.
+/// The images that are not covered. References that are not written alike count as different images
+/// here. Each image has an entry with the strength that it needs, and with the first container that
+/// has this pull policy.
 fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     let mut found: Vec<(usize, PullPolicy)> = Vec::new();
     for container in pod.guarded() {
@@ -183,7 +190,8 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
         };
         let is_known = found.iter().any(|(known, _)| of_its_image(known));
-        // The copy can't know what a lookup has shown to be covered.
+        // The copy makes no lookups. So it doesn't know whether a lookup showed that the image is
+        // covered.
         let need = need(pod, container);
         if !is_known && !is_covered(pod, container) && !pod.may_be_covered(container, need) {
             let neediest = pod
@@ -194,7 +202,8 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
             found.push((neediest.unwrap_or(container), need));
         }
     }
-    // **Decided**: several checks come in the order of their images, init containers first.
+    // **Decided**: the checks are added in the order in which the images first occur in the Pod,
+    // init containers first.
     found.sort_by_key(|&(container, _)| {
         let same = pod.examined().into_iter().filter(|&other| {
             pod.is_same_image(other, container) && pod.is_written_alike(other, container)
@@ -208,12 +217,13 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     found
 }
 
-/// Whether `coverage: Fix` is going to add a check for each image that has none.
+/// Whether `coverage: Fix` will add a check for each image that has none.
 pub(crate) fn will_add(pod: &Pod) -> bool {
     is_asked_for(pod) && additions(pod, &missing(pod)) == Additions::Fit
 }
 
-/// "the strength that its containers need"
+/// The strength that an image needs: the strongest pull policy of its guarded containers whose
+/// references are written alike.
 pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
     pod.guarded()
         .into_iter()
@@ -225,8 +235,9 @@ pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
         .unwrap_or(pod.places[container].policy)
 }
 
-/// "an image that an image check pulls, or that any other init container before the app (no sidecar)
-/// pulls with at least the strength that its containers need, under the same written repository"
+/// Whether an image is covered. An image check may pull it, or another init container that ends
+/// before the app starts. Such an init container must pull with at least the strength that the
+/// image needs. Both count only if the references are written alike.
 pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     let need = need(pod, container);
     pod.examined().into_iter().any(|other| {
@@ -235,8 +246,9 @@ pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     })
 }
 
-/// "add a check with the image, and with the strength that the image's containers need. Its name is
-/// `imagecheck-N` (the first name prefix, the first free N)." Returns the bytes that it inserts.
+/// Adds a check with the image, and with the strength that the image needs. Its name is the first
+/// name prefix with the first free number, such as `imagecheck-0`. Returns the number of bytes that
+/// the check adds.
 fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
@@ -263,9 +275,10 @@ fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize 
     }
 }
 
-/// "straight after the Pod's last check that is an init container, whether or not that check has a
-/// command. In a Pod without such a check: after the last init container that `imageChecks.after` names,
-/// else first. This holds for a copy and for the check template."
+/// The index of an added init container, both for a copy and for the check template. It comes
+/// directly after the Pod's last check that is an init container, with or without a command. If
+/// there is no such check, it comes after the last init container that `imageChecks.after` names.
+/// Otherwise it comes first.
 fn position(pod: &Pod) -> usize {
     let init = pod.list(List::InitContainers);
     let last_check = init.iter().rfind(|&&place| pod.is_check(place));
@@ -276,7 +289,7 @@ fn position(pod: &Pod) -> usize {
     before.map_or(0, |&place| pod.places[place].index + 1)
 }
 
-/// "Mount path `/.imagecheck/<volume name>`", "mounted read-only"
+/// The mount of a check volume. It is read-only, and its path is `/.imagecheck/<volume name>`.
 ///
 /// **Decided**: an added volume is the last of `volumes`, and an added mount is the last of
 /// `volumeMounts`.
@@ -284,7 +297,8 @@ pub(crate) fn mount_of(volume: &str) -> Value {
     json!({"name": volume, "mountPath": format!("/.imagecheck/{volume}"), "readOnly": true})
 }
 
-/// "the number is free among containers and volumes", "Names and mount paths never collide"
+/// The first name that no container and no volume has. The mount path of a volume with this name
+/// must be free too.
 fn free_name(pod: &Pod, as_volume: bool) -> String {
     let prefix = pod.settings.name_prefixes()[0];
     let (names, paths) = (pod.names(as_volume), pod.mount_paths());

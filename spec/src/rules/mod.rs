@@ -1,4 +1,4 @@
-//! The rules, in their order: "Each works on what the one before left."
+//! The rules, in the order in which they run. Each rule works on the result of the rule before it.
 
 mod default;
 mod disallowed_policy;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::Registry;
 use crate::pod::{Event, Pod};
 
-/// Runs the rules that an event has; without a registry where none is to be asked.
+/// Runs the rules that apply to the Pod's event. `registry` is `None` if no lookup may be made.
 pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Registry>) {
     invalid_image::apply(pod);
     if pod.event != Event::PodUpdate {
@@ -33,7 +33,8 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
     weak_check::apply(pod);
     pull_once::apply(pod);
     missing_check::apply(pod);
-    // "Then pull-once applies to it as well."
+    // *missing-check* may have added a check. *pull-once* runs again, because this check may prove
+    // the image of a container.
     pull_once::apply(pod);
     replace_check::apply(pod);
     stuck_pull::apply(pod, status);

@@ -1,8 +1,9 @@
-//! **registry**, `registry.platform`: "the platforms that the image's index has, against the
-//! architecture and OS that the Pod asks for".
+//! **registry**, `registry.platform`: compares the platforms in the image's index with the OS and
+//! architecture that the Pod asks for.
 //!
-//! **Decided**: demands that contradict each other ask for nothing. An index that names no platform is
-//! not compared. A manifest that can't be had is a failed lookup.
+//! **Decided**: if the Pod's demands contradict each other, the Pod counts as asking for no
+//! platform. If an index names no platform, it is not compared. If a manifest can't be fetched, the
+//! lookup has failed.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +16,12 @@ use crate::verdict::Weight;
 const ARCH: &str = "kubernetes.io/arch";
 const OS: &str = "kubernetes.io/os";
 
-/// OS and architecture; `None` where the Pod doesn't mind.
+/// OS and architecture. Each is `None` if the Pod asks for none.
 pub(crate) type Asked = (Option<String>, Option<String>);
 
-/// What the Pod asks for: "`nodeSelector` and required `nodeAffinity` …, `spec.os.name`". "Only `In`
-/// counts in affinities, terms are alternatives". Empty where it asks for nothing.
+/// The platforms that the Pod asks for in `nodeSelector`, in required `nodeAffinity` and in
+/// `spec.os.name`. In an affinity only the operator `In` counts, and the terms are alternatives.
+/// The list is empty if the Pod asks for no platform.
 pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
     let selected = |label: &str| {
         spec.get("nodeSelector")?
@@ -40,7 +42,7 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    // A term that contradicts itself lets no node have the Pod, and is no alternative.
+    // No node can match a term that contradicts itself, so the term is left out.
     let is_met = |term: &Value| {
         [OS, ARCH]
             .into_iter()
@@ -101,21 +103,21 @@ fn options(values: Option<BTreeSet<String>>) -> Vec<Option<String>> {
     }
 }
 
-/// Finds the places whose image lacks a platform. "No index, or a Pod that asks for nothing: nothing
-/// to say."
+/// Reports an image that lacks a platform. Nothing is reported if the image has no index, or if the
+/// Pod asks for no platform.
 pub(crate) fn compare(
     pod: &mut Pod,
     normalised: &str,
     asked: &[Asked],
     there: Option<&[(String, String)]>,
 ) {
-    // "`unknown/unknown` entries (attestations) don't count"
+    // Entries for `unknown/unknown` are attestations, and don't count.
     let there: Vec<_> = there
         .unwrap_or_default()
         .iter()
         .filter(|(os, arch)| (os.as_str(), arch.as_str()) != ("unknown", "unknown"))
         .collect();
-    // "of several platforms asked for, each must exist"
+    // If the Pod asks for several platforms, the image must have each of them.
     let is_there = |(os, arch): &Asked| {
         there.iter().any(|(has_os, has_arch)| {
             os.as_ref().is_none_or(|os| os == has_os)
@@ -125,7 +127,7 @@ pub(crate) fn compare(
     if there.is_empty() || asked.iter().all(is_there) {
         return;
     }
-    // "`Warn` never rejects."
+    // `platform: Warn` never rejects.
     let weight = if pod.settings.platform() == "Reject" {
         Weight::Rejects
     } else {

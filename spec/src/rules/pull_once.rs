@@ -1,17 +1,17 @@
-//! **pull-once**: "once an init container has pulled an image with `Always`, the containers that it
-//! covers need not pull it again, so their `Always` becomes `IfNotPresent`". "Never reported as a
-//! finding."
+//! **pull-once**: if an init container has pulled an image with `Always`, the app containers of
+//! this image don't have to pull it again. So their `Always` becomes `IfNotPresent`. This change is
+//! never a finding.
 
 use crate::pod::{List, Pod};
 use crate::policy::PullPolicy;
 
 pub(crate) fn apply(pod: &mut Pod) {
-    // "in a Pod with image checks"
+    // The rule acts only in a Pod with image checks.
     if !pod.settings.pull_once() || !pod.has_checks() {
         return;
     }
     for container in pod.examined() {
-        // "*pull-once* leaves [a guarded image volume] alone"
+        // *pull-once* doesn't change image volumes.
         if pod.places[container].list != List::Containers
             || pod.places[container].policy != PullPolicy::Always
         {
@@ -20,7 +20,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         let Some(image) = pod.reference(container) else {
             continue;
         };
-        // "Never for images that `images.requireAlways` names."
+        // *pull-once* never changes images that `images.requireAlways` names.
         if pod.settings.requires_always(&image) {
             continue;
         }
@@ -28,8 +28,9 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.places[proof].policy == PullPolicy::Always && pod.proves(proof, container)
         });
         if is_proved {
-            // "pull-once is computed in all modes and written in `Fix`". **Decided**: a forbidden
-            // `Never` stays a finding if *pull-once* lowers the default that replaced it.
+            // *pull-once* is computed in all modes and written in `Fix`. **Decided**: if a
+            // forbidden `Never` was replaced with `Always`, and *pull-once* lowers this `Always`,
+            // the change is still the finding about `Never`.
             let rule = if pod.places[container].policy_before() == PullPolicy::Never {
                 pod.places[container].policy_rule
             } else {

@@ -1,6 +1,6 @@
-//! **registry**: "`registry.*` with its overrides and the platform verdict, for every place an image
-//! stands: containers, init containers, new ephemeral containers, image volumes. One lookup per
-//! distinct image."
+//! **registry**: the settings `registry.*`, with their overrides and the comparison of platforms.
+//! The rule examines every container, init container, new ephemeral container and image volume. It
+//! makes one lookup for each distinct image.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::rules::platform;
 use crate::verdict::{FailedLookup, Failure, Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
-    // "**0** asks nothing and says nothing"
+    // With `maxLookups: 0` no registry is asked and nothing is reported.
     if pod.settings.max_lookups() == 0 {
         return;
     }
@@ -31,8 +31,8 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
         let key = image.normalised();
         match host.digest(pod, &image) {
             Ok(digest) => {
-                // "`manifest_digest` first, then `oci_manifest` of `repo@digest`: two host calls, one
-                // lookup"
+                // The host calls are `manifest_digest` and then `oci_manifest` of `repo@digest`.
+                // Both together are one lookup.
                 if !asked_for.is_empty() && pod.settings.platform() != "Off" {
                     let at_digest = format!(
                         "{}@{}",
@@ -59,14 +59,15 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
     }
 }
 
-/// At UPDATE of a Pod: "a tag whose stored image is that tag with a digest keeps the digest, recorded
-/// or not".
+/// At UPDATE of a Pod, the stored image may be the requested tag with a digest. In this case the
+/// request's image gets this digest, with or without a record.
 ///
-/// **Decided**: the digest is kept under `lookup: Pin`, in every mode, and is reported as any other pin.
-/// With `maxLookups: 0` nothing is reported. `app` and `app:latest` are the tag of a stored
-/// `app@sha256:…`. If the object is rejected for the digest, no registry is asked.
+/// **Decided**: this happens under `lookup: Pin`, in every mode, and is reported like any other
+/// pin. With `maxLookups: 0` nothing is reported. If the stored image is `app@sha256:…`, its tag
+/// counts as `latest`, so a requested `app` or `app:latest` gets the digest. If the object is
+/// rejected for its missing digest, no registry is asked.
 pub(crate) fn keep_digests(pod: &mut Pod) {
-    // "**0** … says nothing": "No finding of … an unpinned tag".
+    // With `maxLookups: 0` an unpinned tag is no finding.
     if pod.event != Event::PodUpdate || pod.settings.max_lookups() == 0 {
         return;
     }
@@ -76,8 +77,7 @@ pub(crate) fn keep_digests(pod: &mut Pod) {
         else {
             continue;
         };
-        // "with neither tag nor digest the tag is `latest`": `app` and `app:latest` are the tag of a
-        // stored `app@sha256:…`.
+        // A stored `app@sha256:…` has no tag, and counts as `app:latest` here.
         let is_that_tag = brought.tag.as_deref() == Some(stored.tag.as_deref().unwrap_or("latest"));
         let digest = stored.digest.clone().filter(|_| is_that_tag);
         if let Some(digest) = digest.filter(|_| brought.name() == stored.name()) {
@@ -86,12 +86,12 @@ pub(crate) fn keep_digests(pod: &mut Pod) {
     }
 }
 
-/// The distinct images that are looked up: "images of containers first, then init, ephemeral,
-/// volumes".
+/// The distinct images that are looked up: first those of containers, then those of init
+/// containers, ephemeral containers and image volumes.
 ///
 /// **Decided**: the registry is asked for the normalised name. The first place of an image whose
-/// effective `lookup` is on decides the order, also if another place of the image is the reason for the
-/// lookup: places with `Never`, and digests under `Pin`, ask for nothing.
+/// effective `lookup` is on decides the order. This is so even if that place needs no lookup
+/// itself, because it has `Never` or a digest under `Pin`.
 fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     let mut images: Vec<Reference> = Vec::new();
     let mut known = BTreeSet::new();
@@ -102,11 +102,11 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
             continue;
         };
         if pod.settings.lookup(&image) == "Off"
-            // "References that carry a digest are never looked up for pinning." "A digest is asked for
-            // where the effective `lookup` is `Verify`. Under `Pin` it is asked for only for `platform`."
+            // A reference with a digest is never looked up for pinning. It is looked up if the
+            // effective `lookup` is `Verify`. Under `Pin` it is looked up only for `platform`.
             || image.digest.is_some()
                 && !(is_verified(pod, &image) || pod.settings.platform() != "Off" && asks_for_platform)
-            // "Images that every place pulls with `Never` are not looked up"
+            // An image is not looked up if every place pulls it with `Never`.
             || pullers(pod, &image.normalised()).is_empty()
         {
             continue;
@@ -120,7 +120,8 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
 
 /// Whether an image is looked up under `Verify` in one of its places.
 ///
-/// **Decided**: a pattern with a tag can name one place of a digest and not another one.
+/// **Decided**: several places can have the same digest, and a pattern with a tag may match only
+/// some of these places.
 fn is_verified(pod: &Pod, image: &Reference) -> bool {
     places_of(pod, &image.normalised())
         .into_iter()
@@ -128,7 +129,7 @@ fn is_verified(pod: &Pod, image: &Reference) -> bool {
         .any(|image| pod.settings.lookup(&image) == "Verify")
 }
 
-/// The places that pull an image, and ask somebody for it.
+/// The places of an image whose pull policy is not `Never`.
 fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     let places = places_of(pod, normalised).into_iter();
     places
@@ -136,11 +137,10 @@ fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The places that had an image before the lookups, and whose effective `lookup` is on: "the
-/// effective `lookup` counts image by image".
+/// The places that had an image before the lookups, and whose effective `lookup` is on.
 ///
-/// **Decided**: several tags can have the same digest. Only the places whose effective `lookup` is on
-/// count.
+/// **Decided**: several tags can have the same digest. The effective `lookup` of each place decides
+/// whether this place counts.
 pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     let is_it = |place: &usize| {
         let image = pod.lookups.images.get(*place).and_then(Option::as_deref);
@@ -150,12 +150,12 @@ pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     pod.examined().into_iter().filter(is_it).collect()
 }
 
-/// What a failed lookup was decided by.
+/// The reason why a lookup failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DecidedBy {
     /// The registry was asked.
     Registry,
-    /// The registry gave no answer before, or the host refuses lookups.
+    /// The registry didn't answer an earlier lookup, or the host refuses lookups.
     EarlierLookup,
     /// There are more images than `maxLookups`.
     Limit,
@@ -168,24 +168,24 @@ struct Host<'r> {
 }
 
 impl Host<'_> {
-    /// The digest, or why there is none.
+    /// The digest, or the reason why there is none.
     fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, DecidedBy)> {
-        // "If the host refuses a lookup, the class is `notGranted` …. Such a host is asked once."
+        // If the host refuses a lookup, the class is `notGranted`. Such a host is asked only once.
         if self.is_refused {
             return Err((Failure::NotGranted, DecidedBy::EarlierLookup));
         }
-        // "After the first unreachable answer from a registry, its other images are not asked for in
-        // this request."
+        // After the first unreachable answer from a registry, no other image of this registry is
+        // looked up in this request.
         if self.silent.contains(&image.registry) {
             return Err((Failure::Unreachable, DecidedBy::EarlierLookup));
         }
-        // "images beyond this number count as unreachable"; "Only lookups that are made count."
+        // Images beyond `maxLookups` count as unreachable. Only lookups that were made are counted.
         if pod.lookups.asked.len() as u64 >= pod.settings.max_lookups() {
             return Err((Failure::Unreachable, DecidedBy::Limit));
         }
         pod.lookups.asked.push(image.normalised());
         let answer = self.registry.manifest_digest(&image.normalised());
-        // An answer that is no digest is "any other answer".
+        // An answer that is not a digest has the class `unknown`.
         let is_digest = |digest: &str| Reference::parse(&format!("a@{digest}")).is_some();
         let answer = match answer {
             Ok(digest) if !is_digest(&digest) => Err(Failure::Unknown),
@@ -220,20 +220,19 @@ impl Host<'_> {
     }
 }
 
-/// "`Pin` also rewrites `repo:tag` to `repo:tag@sha256:…` with `IfNotPresent` (`Always` where
-/// `images.requireAlways` says so)".
+/// Pins an image in all its places. `Pin` rewrites `repo:tag` to `repo:tag@sha256:…` and sets
+/// `IfNotPresent`, or `Always` if `images.requireAlways` names the image.
 fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
     for place in places_of(pod, normalised) {
         pin_place(pod, place, digest);
     }
 }
 
-/// Pins one place, if its effective lookup is `Pin`; "every rule but *registry*'s `Pin`, on the pod
-/// template".
+/// Pins one place, if its effective lookup is `Pin`. Images in a pod template are not pinned.
 ///
-/// **Decided**: "`Pin` leaves `Never`" speaks of the pull policy. The image of such a place is pinned
-/// with the others. Otherwise the tag and the digest would be two images in the next run. `nginx`
-/// becomes `nginx:latest@sha256:…`, so that patterns with a tag still match.
+/// **Decided**: `Pin` doesn't change the pull policy `Never`, but it pins the image of such a place
+/// too. Otherwise the tag and the digest would be two images in the next run. `nginx` becomes
+/// `nginx:latest@sha256:…`, so that patterns with a tag still match.
 fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let Some(image) = pod.reference(place) else {
         return;
@@ -249,7 +248,7 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let to = format!("{}:{tag}@{digest}", image.spelling);
     pod.places[place].image.clone_from(&to);
     pod.places[place].image_rule = "registry";
-    // "never a change of `imagePullPolicy`" at UPDATE of a Pod; "`Pin` leaves `Never`"
+    // At UPDATE of a Pod, `imagePullPolicy` never changes. `Pin` also keeps `Never`.
     if pod.event != Event::PodUpdate && pod.places[place].policy != PullPolicy::Never {
         let is_required = pod
             .reference(place)
@@ -260,15 +259,14 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
             PullPolicy::IfNotPresent
         };
         if pod.places[place].policy != policy {
-            // **Decided**: `Pin` changes the image and the pull policy. That is one finding, on the
-            // image.
+            // **Decided**: `Pin` changes the image and the pull policy. Both changes are one
+            // finding, about the image.
             pod.findings
                 .retain(|finding| finding.repair != Repair::PullPolicy(place));
         }
         pod.set_policy("registry", place, policy, false);
     }
-    // "In `Reject` and `Warn` an unpinned tag under `lookup: Pin` is a finding too"; in `Fix` one that
-    // is repaired.
+    // An unpinned tag under `lookup: Pin` is a finding in every mode. `Fix` repairs it.
     let path = pod.image_path(place);
     pod.find(
         "registry",
@@ -281,31 +279,31 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     );
 }
 
-/// Does `Reject`, `KeepTag` or `UseCached` after a lookup that failed.
+/// Carries out the action `Reject`, `KeepTag` or `UseCached` after a failed lookup.
 ///
-/// **Decided**: `UseCached` keeps `Always` for an image of `requireAlways`. A failure that rejects is one
-/// finding, at the first place of the image.
+/// **Decided**: `UseCached` keeps `Always` for an image that `requireAlways` names. If a failed
+/// lookup rejects the object, there is one finding, at the first place of the image.
 fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedBy) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),
         Failure::Denied => ("onDenied", "KeepTag"),
         Failure::RateLimited => ("onRateLimited", "KeepTag"),
         Failure::Unreachable => ("onUnreachable", "KeepTag"),
-        // "class `notGranted`, action `onUnknown`"
+        // The class `notGranted` has the action of `onUnknown`.
         Failure::Unknown | Failure::NotGranted => ("onUnknown", "KeepTag"),
     };
     let normalised = image.normalised();
     let is_digest = image.digest.is_some();
-    // "only momentary answers (denied, rate limited, unreachable, unknown, not granted)"; "`maxLookups`
-    // reached" is none of them.
+    // These classes are momentary: denied, rate limited, unreachable, unknown, not granted. A
+    // lookup beyond `maxLookups` is not momentary.
     let is_momentary = failure != Failure::NotFound && decided_by != DecidedBy::Limit;
     let action = match pod.settings.registry(image, key, default) {
-        // "`UseCached` acts as `KeepTag` on a template"; "at UPDATE of a Pod it acts as `KeepTag`"
+        // On a template, and at UPDATE of a Pod, `UseCached` acts as `KeepTag`.
         "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
-        // "`UseCached` acts as `KeepTag` on a digest."
+        // On a digest, `UseCached` acts as `KeepTag`.
         "UseCached" if is_digest => "KeepTag",
-        // "`platform: Warn` lowers the action `Reject` of an `on…` setting to a warning only for
-        // digests that are looked up for the platform alone."
+        // Some digests are looked up only for the platform. For these digests, `platform: Warn`
+        // lowers the action `Reject` of an `on…` setting to a warning.
         "Reject" if is_digest && !is_verified(pod, image) && pod.settings.platform() == "Warn" => {
             "KeepTag"
         }
@@ -319,8 +317,8 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
                     finding.is_momentary = is_momentary;
                 }
             }
-            // "leave the tag and set `IfNotPresent` on the containers and their checks"; "lowers
-            // `Always` only"
+            // `UseCached` keeps the tag, and lowers `Always` to `IfNotPresent` on the containers
+            // and their checks. It changes no other pull policy.
             "UseCached"
                 if pod.places[place].policy == PullPolicy::Always
                     && !pod.settings.requires_always(image) =>
@@ -341,7 +339,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     });
 }
 
-/// A finding about an image that its registry hasn't, or not for the platform.
+/// Reports an image that its registry doesn't have, or doesn't have for the Pod's platform.
 pub(super) fn find(pod: &mut Pod, place: usize, weight: Weight) {
     let path = pod.image_path(place);
     let found = Value::from(pod.places[place].image.as_str());

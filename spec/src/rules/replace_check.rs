@@ -1,5 +1,5 @@
-//! **replace-check**: "the checks that are init containers become image volumes too, last of all
-//! rules … A saving, never a finding".
+//! **replace-check**: image checks that are init containers are replaced with image volumes. This
+//! rule runs last. It makes a Pod start with fewer containers, and is never a finding.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::rules::missing_check::mount_of;
 use crate::validity::quantity::billionths;
 
 pub(crate) fn apply(pod: &mut Pod) {
-    // "with `as: ImageVolume`, in mode `Fix`, at CREATE of a Pod that has a controller"; "Windows
-    // Pods get nothing added or replaced"
+    // The rule needs `as: ImageVolume`, mode `Fix` and the CREATE of a Pod that has a controller.
+    // In a Windows Pod nothing is added or replaced.
     if !pod.settings.replace_existing()
         || pod.settings.mode() != "Fix"
         || pod.event != Event::PodCreate
@@ -26,11 +26,12 @@ pub(crate) fn apply(pod: &mut Pod) {
         .filter(|&place| pod.is_check(place))
         .filter(|&place| {
             let name = &pod.places[place].name;
-            // **Decided**: a check stays if a volume has its name already, or if its name is no name
-            // for a volume (63 characters). It stays too if the carrier uses its mount path.
+            // **Decided**: a check stays an init container if a volume already has the same name.
+            // It also stays if its name is longer than the 63 characters that a volume name may
+            // have.
             !names.contains(name)
                 && name.len() <= 63
-                // docs/rules.md: nor "one that mounts an image volume which is no check itself".
+                // A check also stays if it mounts an image volume that is not an image check.
                 && !mounts_other_images(pod, place)
                 && !is_named_elsewhere(pod, name)
         })
@@ -42,7 +43,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         .map(|place| (place, take_out(pod, place)))
         .collect();
     let mut moved: Vec<String> = Vec::new();
-    // What *missing-check* has just mounted on one that goes is mounted before the others.
+    // *missing-check* may have mounted new volumes on a check that is now removed. These volumes
+    // are mounted on the carrier first, before the volumes that replace checks.
     for (_, container) in &removed {
         for mount in added_mounts(pod, container) {
             for carrier in pod.carriers() {
@@ -74,8 +76,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.mount(carrier, mount_of(&name));
         }
     }
-    // "Mounts of a removed check that carried volumes move to the carrier." **Decided**: they move in
-    // the order of their names.
+    // If a removed check mounted check volumes, these mounts move to the carrier. **Decided**: the
+    // mounts are in the order of the volume names.
     moved.sort();
     for volume in moved {
         for carrier in pod.carriers() {
@@ -86,10 +88,11 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// Those of the checks that nothing keeps from going.
+/// Returns the checks that can be removed.
 fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
-    // "Where no init container would remain, the first check stays and carries the volumes." One of
-    // whose mounts the carrier has the path stays as well, and may be the carrier itself then.
+    // If no init container would remain, the first check stays and carries the volumes. A check
+    // also stays if the carrier already uses a mount path that the check's volumes need. The check
+    // that stays may then become the carrier, so the loop starts again.
     loop {
         if going.len() == init.len() && !going.is_empty() {
             going.remove(0);
@@ -111,7 +114,7 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
             going = moves.into_iter().filter(fits).collect();
         }
         if going.len() == before {
-            // docs/rules.md: those of one image together, or none of them.
+            // The checks of one image are all replaced, or none of them is.
             let stays = |place: &usize| {
                 let mut checks = pod.checks().into_iter();
                 checks.any(|check| {
@@ -127,8 +130,8 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
                 .collect();
         }
         if going.len() == before && would_be_best_effort(pod, &going) {
-            // "If the Pod would become `BestEffort`, the first check with a cpu or memory request or limit
-            // above zero stays." Those that stay already have none.
+            // The Pod would become `BestEffort` without these checks. So the first check with a cpu
+            // or memory request or limit above zero stays.
             let first = going
                 .iter()
                 .position(|&place| has_cpu_or_memory(entry(pod, place)));
@@ -146,9 +149,9 @@ fn entry<'p>(pod: &'p Pod<'_>, place: usize) -> &'p Value {
     &pod.spec[place.list.key()][place.index]
 }
 
-/// "A check stays if an annotation `container.apparmor.security.beta.kubernetes.io/<name>` or a
-/// `resourceFieldRef.containerName` names it. Otherwise the API server or the kubelet would refuse the
-/// Pod."
+/// Whether an annotation `container.apparmor.security.beta.kubernetes.io/<name>` or a
+/// `resourceFieldRef.containerName` names the check. Such a check stays. Otherwise the API server
+/// or the kubelet would refuse the Pod.
 fn is_named_elsewhere(pod: &Pod, name: &str) -> bool {
     fn refers(value: &Value, name: &str) -> bool {
         match value {
@@ -162,8 +165,8 @@ fn is_named_elsewhere(pod: &Pod, name: &str) -> bool {
     pod.has_apparmor_annotation(name) || refers(&pod.spec, name)
 }
 
-/// Whether the removal of checks takes the last request and the last limit. "With cpu or memory in
-/// `spec.resources`, no check needs to stay for this."
+/// Whether the Pod has a cpu or memory request or limit above zero now, and would have none without
+/// these checks. If `spec.resources` has one, the result is false.
 fn would_be_best_effort(pod: &Pod, going: &[usize]) -> bool {
     let containers = [List::InitContainers, List::Containers]
         .into_iter()
@@ -176,7 +179,7 @@ fn would_be_best_effort(pod: &Pod, going: &[usize]) -> bool {
             .any(|&place| has_cpu_or_memory(entry(pod, place)))
 }
 
-/// Whether `resources` has "a cpu or memory request or limit above zero".
+/// Whether `resources` has a cpu or memory request or limit above zero.
 fn has_cpu_or_memory(of: &Value) -> bool {
     ["requests", "limits"].iter().any(|kind| {
         ["cpu", "memory"].iter().any(|resource| {
@@ -189,7 +192,7 @@ fn has_cpu_or_memory(of: &Value) -> bool {
     })
 }
 
-/// Whether a place mounts an image volume that is no check.
+/// Whether a place mounts an image volume that is no image check.
 fn mounts_other_images(pod: &Pod, place: usize) -> bool {
     pod.examined().into_iter().any(|volume| {
         let mounts = &pod.places[place].mounts;
@@ -200,12 +203,12 @@ fn mounts_other_images(pod: &Pod, place: usize) -> bool {
     })
 }
 
-/// The paths at which a container had a mount or a device as it came in.
+/// The paths of the mounts and devices that a container had in the admission request.
 fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
     let place = &pod.places[place];
     let mut container = pod.spec[place.list.key()][place.index].clone();
     if let Some(mounts) = container["volumeMounts"].as_array_mut() {
-        // The volumes that *missing-check* has just added have names of their own.
+        // *missing-check* chose free names for its volumes, so their paths can't be in conflict.
         mounts.retain(|mount| {
             let name = mount.get("name").and_then(Value::as_str);
             !pod.places.iter().any(|place| {
@@ -216,7 +219,7 @@ fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
     paths(&container)
 }
 
-/// The check volumes that came in, that a place mounts and the carrier doesn't.
+/// The check volumes of the admission request that this place mounts and the carrier doesn't.
 fn mounts_to_move(pod: &Pod, place: usize, carrier: usize) -> Vec<String> {
     let is_check = |name: &&String| {
         pod.checks().into_iter().any(|check| {
@@ -232,7 +235,7 @@ fn mounts_to_move(pod: &Pod, place: usize, carrier: usize) -> Vec<String> {
         .collect()
 }
 
-/// The mounts of a container whose volumes *missing-check* added.
+/// The container's mounts of volumes that *missing-check* added.
 fn added_mounts(pod: &Pod, container: &Value) -> Vec<Value> {
     let is_added = |mount: &&Value| {
         pod.places.iter().any(|place| {

@@ -1,8 +1,9 @@
-//! **stuck-pull** tells which containers wait for an image. "It acts only in `Reject` and `Warn`, at
-//! CREATE of a Pod with a `status`, if the request names no user." "`Fix` ignores this rule".
+//! **stuck-pull** reports containers that wait for an image. It acts only in `Reject` and `Warn`,
+//! at CREATE of a Pod with a `status`, if the request names no user. `Fix` ignores this rule.
 //!
-//! **Decided**: a status without a container is no finding. An image that can't be read is told by
-//! *invalid-image*, so a container that waits for its own such image is no finding here.
+//! **Decided**: a container status is skipped if the Pod spec has no container of that name.
+//! *invalid-image* reports references that can't be parsed. So this rule doesn't report a container
+//! whose own reference can't be parsed.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
         (List::InitContainers, "initContainerStatuses"),
         (List::Containers, "containerStatuses"),
     ];
-    // "There is one finding per place."
+    // There is one finding per place.
     let mut told = BTreeSet::new();
     for (list, key) in lists {
         let statuses = status.get(key).and_then(Value::as_array);
@@ -62,16 +63,18 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
     }
 }
 
-/// The places whose image a container may wait for: its own, or image volumes that it mounts. Empty if
-/// there is nothing to tell.
+/// The places whose image a container may wait for: the container itself, or image volumes that it
+/// mounts. The list is empty if there is nothing to report.
 ///
-/// "The finding then tells the image whose reference is in the waiting message between double quotes, as
-/// written or in full. The container's own image is tried first." "If the message has no such reference,
-/// one finding lists the container's image and the images of the volumes that it mounts."
+/// If the waiting message has an image reference in double quotes, the finding names that image.
+/// The reference may be as written or normalised. The container's own image is tried first. If the
+/// message has no such reference, one finding lists the container's image and the images of the
+/// volumes that it mounts.
 ///
-/// **Decided**: only image volumes that are not exempt, and whose image can be read, count. They are
-/// tried in the order of the mounts. The finding is about the volume, so two containers that wait for the
-/// same volume are one finding. A container that is exempt is not told when it waits for its own image.
+/// **Decided**: an image volume counts only if it is not exempt and its image can be parsed. The
+/// volumes are tried in the order of the mounts. The finding is about the volume, so two containers
+/// that wait for the same volume are one finding. An exempt container that waits for its own image
+/// is not reported.
 fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     let mut volumes: Vec<usize> = Vec::new();
     for mount in &pod.places[container].mounts {
@@ -82,8 +85,8 @@ fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
         });
         volumes.extend(mounted.filter(|volume| !volumes.contains(volume)));
     }
-    // "An exempt container or init container that mounts image volumes is still looked at here, because
-    // of these volumes."
+    // An exempt container may mount image volumes that are not exempt. These volumes are still
+    // examined.
     let is_own_told = pod.places[container].is_examined && pod.reference(container).is_some();
     let is_own_named = is_quoted(message, &written(pod, container));
     if is_own_told && is_own_named {
@@ -102,7 +105,7 @@ fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     }
 }
 
-/// The image of a place, as it came in.
+/// The image of a place in the admission request.
 fn written(pod: &Pod, place: usize) -> String {
     let place = &pod.places[place];
     let came_in = place.came_in.as_ref();
@@ -110,7 +113,7 @@ fn written(pod: &Pod, place: usize) -> String {
     image.unwrap_or(&place.image).to_owned()
 }
 
-/// Whether a message has an image in double quotes, "as written or in full".
+/// Whether a message has an image in double quotes, as written or normalised.
 fn is_quoted(message: &str, image: &str) -> bool {
     let mut spellings = vec![image.to_owned()];
     if let Some(reference) = Reference::parse(image) {

@@ -1,5 +1,5 @@
-//! **weak-check**: "The strongest of [a container's checks] is at least as strong as the container.
-//! Repair: raise the first of them, init containers in their order, then volumes."
+//! **weak-check**: the strongest of a container's checks must be at least as strong as the
+//! container. The repair raises the first check: init containers in their order, then volumes.
 
 use crate::image::Reference;
 use crate::pod::Pod;
@@ -10,8 +10,8 @@ use crate::verdict::{Repair, Weight};
 pub(crate) fn apply(pod: &mut Pod) {
     let came_with: Vec<PullPolicy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
-    // **Decided**: the containers whose checks are written alike come first. A check that is raised for
-    // them may be strong enough for the others.
+    // **Decided**: containers with checks that are written alike come first. A check that is raised
+    // for them may be strong enough for the other containers.
     let will_add = missing_check::will_add(pod);
     let checks: Vec<_> = pod
         .guarded()
@@ -28,7 +28,7 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (check, &from) in came_with.iter().enumerate() {
         let to = pod.places[check].policy;
         let path = pod.policy_path(check);
-        // docs/rules.md, *weak-check*, "No repair"
+        // The section *weak-check* of docs/rules.md says when there is no repair.
         let (expected, repair) = if refused.contains(&check) {
             (PullPolicy::Always, Repair::None)
         } else if from != to {
@@ -45,12 +45,13 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// "The checks of a container are those of the same image whose repository is written the same way;
-/// where there are none, and none will be added for that spelling, those of the same image written
-/// otherwise." The first value says whether the checks are written alike.
+/// The checks of a container. These are the checks of the same image that are written alike. If
+/// there are none, and none will be added for that spelling, all checks of the same image count.
+/// The first value says whether the checks are written alike.
 ///
-/// **Decided**: checks that are written differently count only if nothing that is written alike covers
-/// the image. An init container that covers it is enough: a check in another spelling adds nothing.
+/// **Decided**: checks that are not written alike count only if nothing that is written alike
+/// covers the image. If an init container covers the image, a check in another spelling adds
+/// nothing.
 fn checks_of(pod: &Pod, container: usize, will_add: bool) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
@@ -80,8 +81,8 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if strongest >= need {
         return;
     }
-    // "where an effective `on…` is `UseCached`, `IfNotPresent` on a looked-up tag stands for … *weak-
-    // check*" in the copy; and what a lookup may have shown to be the same image counts there.
+    // If an effective `on…` setting is `UseCached`, the copy accepts `IfNotPresent` on a looked-up
+    // tag. The copy also accepts that a lookup may have shown a strong check of the same image.
     let came_with = checks
         .iter()
         .map(|&check| pod.places[check].policy_before());
@@ -90,7 +91,7 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if may_be_cached || pod.may_be_checked(container, need) {
         return;
     }
-    // **Decided**: a check that `forbidAlways` names is passed over if there is another one. Two tags
+    // **Decided**: a check that `forbidAlways` names is skipped if there is another check. Two tags
     // with the same digest are one image, and a pattern can name only one of them.
     let may_pull = |check: &usize| {
         let image = pod.reference(*check);
@@ -110,16 +111,16 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
 
 /// The pull policy that a check of an image keeps in the next run of this policy.
 ///
-/// **Decided**: a check that is raised or added gets the strength that its containers need, or the
-/// default that would reach it in the next run.
+/// **Decided**: a check that is raised or added gets the strength that its containers need. If a
+/// stronger default would apply to it in the next run, it gets this default.
 pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
-    // A default reaches what the API server could have written.
+    // A default replaces only a pull policy that the API server could have written.
     let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
     let mut policy = need.max(default.unwrap_or(need));
     if let Some(image) = Reference::parse(image) {
-        // What *disallowed-policy* would make of it; "set `IfNotPresent` on the containers and their
-        // checks".
+        // *disallowed-policy* would make these changes in the next run. After a failed lookup,
+        // `UseCached` sets `IfNotPresent` on the checks too.
         if pod.settings.requires_always(&image) {
             policy = PullPolicy::Always;
         } else if pod.settings.forbids_always(&image)

@@ -1,4 +1,4 @@
-//! Each clause of the design as one case: the request that goes in, the verdict that comes out.
+//! Tests each clause of the design with one case: a request and the expected verdict.
 
 mod real_pods;
 
@@ -55,7 +55,8 @@ fn asking(request: &Value, settings: &Value, answers: &[(&str, Result<&str, Fail
     validate(request, settings, &mut registry)
 }
 
-/// What came out, as lines like those that went in.
+/// The containers of the changed object, or of the request if nothing was changed. Each line has
+/// the format that `pod` reads.
 fn lines(request: &Value, verdict: &Verdict) -> Vec<String> {
     let object = verdict.object.as_ref().unwrap_or(&request["object"]);
     let mut lines = Vec::new();
@@ -98,7 +99,7 @@ fn rejects(settings: &Value, before: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn the_server_default_is_what_was_seen_on_an_api_server() {
+fn the_server_default_is_the_one_observed_on_an_api_server() {
     let hex = "1".repeat(64);
     let cases = [
         ("nginx", "Always"),
@@ -138,7 +139,7 @@ fn the_server_default_is_what_was_seen_on_an_api_server() {
 }
 
 #[test]
-fn a_weak_check_is_raised_and_its_container_spared() {
+fn a_weak_check_is_raised_and_its_container_is_lowered() {
     repairs(
         &json!({}),
         &["i imagecheck-0 app:v1 IfNotPresent", "c app app:v1 Always"],
@@ -157,7 +158,7 @@ fn a_weak_check_is_raised_and_its_container_spared() {
 }
 
 #[test]
-fn the_first_check_is_raised_where_none_is_strong_enough() {
+fn the_first_check_is_raised_if_none_is_strong_enough() {
     repairs(
         &json!({"pullOnce": false}),
         &[
@@ -187,12 +188,12 @@ fn the_first_check_is_raised_where_none_is_strong_enough() {
 }
 
 #[test]
-fn checks_written_otherwise_count_only_where_there_are_no_others() {
+fn checks_in_another_spelling_count_only_if_there_are_no_others() {
     let before = [
         "i imagecheck-0 docker.io/library/app:v1 IfNotPresent",
         "c app app:v1 Always",
     ];
-    // They tell a missing image early, and don't spare the container its pull.
+    // These checks find a missing image early, but the container still has to pull the image.
     repairs(
         &json!({}),
         &before,
@@ -239,7 +240,7 @@ fn a_sidecar_neither_covers_nor_proves() {
 }
 
 #[test]
-fn any_init_container_covers_what_it_pulls_strongly_enough() {
+fn an_init_container_covers_an_image_that_it_pulls_strongly_enough() {
     repairs(
         &json!({}),
         &[
@@ -291,7 +292,7 @@ fn a_missing_check_is_a_copy_of_the_last_one_straight_after_it() {
 }
 
 #[test]
-fn a_template_makes_checks_where_there_are_none() {
+fn the_check_template_is_used_in_pods_without_a_check() {
     let settings = json!({"imageChecks": {
         "coverage": "Fix", "everyPod": true, "after": ["copy-*"], "template": {"command": ["/t"]},
     }});
@@ -320,7 +321,7 @@ fn a_template_makes_checks_where_there_are_none() {
 }
 
 #[test]
-fn an_image_volume_checks_as_well() {
+fn an_image_volume_can_be_an_image_check() {
     let settings =
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}});
     let request = pod(&["i setup s:1 Always", "c app app:v1 Always"]);
@@ -337,7 +338,8 @@ fn an_image_volume_checks_as_well() {
         object["spec"]["containers"][0]["imagePullPolicy"],
         "IfNotPresent"
     );
-    // Without init containers the app containers carry it, and would pull again.
+    // Without init containers, the app containers mount the check volume. They would pull the image
+    // again, so *pull-once* doesn't act.
     let object = run(&pod(&["c app app:v1 Always"]), &settings)
         .object
         .expect("a changed object");
@@ -413,7 +415,7 @@ fn a_controllers_checks_become_image_volumes() {
 }
 
 #[test]
-fn where_no_init_container_would_remain_the_first_check_stays() {
+fn the_first_check_stays_if_no_init_container_would_remain() {
     let settings = json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true}});
     let mut request = pod(&[
         "i imagecheck-0 a:1 Always",
@@ -434,7 +436,7 @@ fn where_no_init_container_would_remain_the_first_check_stays() {
 }
 
 #[test]
-fn defaults_reach_what_nobody_chose() {
+fn defaults_replace_pull_policies_that_nobody_chose() {
     repairs(
         &json!({"defaults": {"imagePullPolicy": "Always"}}),
         &[
@@ -460,8 +462,8 @@ fn defaults_reach_what_nobody_chose() {
         &[&format!("c a a:latest@{D1} Always"), "c b b:1 IfNotPresent"],
         &[&format!("c a a:latest@{D1} IfNotPresent"), "c b b:1 Always"],
     );
-    // "a default that is forbidden is clamped to `IfNotPresent`", "what a forbid takes away counts as
-    // not chosen"
+    // A forbidden default is clamped to `IfNotPresent`. A forbidden pull policy counts as not
+    // chosen.
     repairs(
         &json!({"defaults": {"imagePullPolicy": "Always"}, "images": {"forbidAlways": ["a"], "forbidNever": ["*"]}}),
         &["c a a Always", "c b b:1 Never"],
@@ -488,7 +490,7 @@ fn a_default_that_pull_once_takes_back_is_no_finding() {
 }
 
 #[test]
-fn disallowed_policies_are_repaired_or_contradict() {
+fn disallowed_pull_policies_are_repaired_unless_the_settings_conflict() {
     repairs(
         &json!({"images": {"requireAlways": ["a"], "forbidAlways": ["b"], "forbidNever": ["c"]}}),
         &[
@@ -562,7 +564,7 @@ fn pin_writes_digests() {
 }
 
 #[test]
-fn a_failed_lookup_does_what_its_class_says() {
+fn the_class_of_a_failed_lookup_decides_the_action() {
     let cases = [
         (Failure::NotFound, json!({}), "Reject"),
         (Failure::Denied, json!({}), "KeepTag"),
@@ -605,7 +607,7 @@ fn a_failed_lookup_does_what_its_class_says() {
 }
 
 #[test]
-fn registries_are_asked_sparingly() {
+fn lookups_are_limited_and_stop_after_an_unreachable_answer() {
     let settings = json!({"registry": {"lookup": "Verify", "maxLookups": 2}});
     let request = pod(&[
         "i i r.io/a:1 Always",
@@ -620,7 +622,7 @@ fn registries_are_asked_sparingly() {
     );
     assert_eq!(verdict.lookups, ["r.io/b:1", "s.io/x:1"]);
     assert_eq!(verdict.failed.iter().filter(|one| one.asked).count(), 1);
-    // "only for objects that would otherwise be accepted"
+    // No registry is asked about an object that is rejected for another reason.
     let verdict = asking(
         &pod(&["c a NGINX Always", "c b b:1 Always"]),
         &settings,
@@ -630,7 +632,7 @@ fn registries_are_asked_sparingly() {
 }
 
 #[test]
-fn the_platforms_of_an_index_are_held_against_what_the_pod_asks_for() {
+fn the_platforms_of_an_index_are_compared_with_those_that_the_pod_asks_for() {
     let mut request = pod(&["c a r.io/a:1 Always"]);
     request["object"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "arm64"});
     let mut answers = Answers::default();
@@ -722,7 +724,7 @@ fn a_tag_keeps_the_digest_that_is_stored() {
 }
 
 #[test]
-fn what_passes_untouched() {
+fn requests_that_are_not_examined_pass_unchanged() {
     let weak = [
         "i imagecheck-0 a:1 IfNotPresent",
         "c a a:1 Always",
@@ -777,7 +779,7 @@ fn what_passes_untouched() {
 }
 
 #[test]
-fn templates_speak_for_every_mode() {
+fn the_setting_templates_works_in_every_mode() {
     let spec = pod(&[
         "i imagecheck-0 a:1 IfNotPresent",
         "c a a:1 Always",
@@ -800,7 +802,7 @@ fn templates_speak_for_every_mode() {
     }
     let fixed = run(&request, &settings("Enforce", "Fix"));
     let spec = &fixed.object.as_ref().expect("a changed object")["spec"]["template"]["spec"];
-    // A missing check is told, never added.
+    // A missing check is reported, but never added.
     assert_eq!(spec["initContainers"].as_array().map(Vec::len), Some(1));
     assert_eq!(spec["initContainers"][0]["imagePullPolicy"], "Always");
     assert!(!run(&request, &settings("Enforce", "Reject")).allowed);
@@ -854,7 +856,7 @@ fn stuck_pods_are_found_in_audits() {
 }
 
 #[test]
-fn the_copy_accepts_what_a_lookup_may_have_left() {
+fn the_copy_accepts_the_possible_results_of_a_lookup() {
     let copy = |registry: &Value| {
         let mut settings = json!({"mode": "Reject", "defaults": {"imagePullPolicy": "Always"}, "registry": registry});
         settings["registry"]["maxLookups"] = 0.into();

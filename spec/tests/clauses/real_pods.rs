@@ -1,5 +1,5 @@
-//! The clauses of issue 20: Pods as they really are, with meshes, Windows, many images, and the codes of
-//! rejections.
+//! Tests the clauses of issue 20. They are about meshes, Windows Pods, Pods with many images, and
+//! the codes of rejections.
 
 use super::{D1, asking, found, lines, pod, rejects, repairs, review, run};
 use consistent_pull_policy_spec::generate::Answers;
@@ -43,7 +43,7 @@ fn check_volume(request: &mut Value, name: &str, image: &str, containers: &[usiz
     }
 }
 
-/// A Pod with one check that has long arguments, and with so many images.
+/// A Pod with one check that has long arguments, and with a given number of images.
 fn large_pod(images: usize, argument: usize) -> Value {
     let mut request = pod(&["i imagecheck-x base:1 Always"]);
     let spec = &mut request["object"]["spec"];
@@ -55,7 +55,7 @@ fn large_pod(images: usize, argument: usize) -> Value {
 }
 
 #[test]
-fn additions_have_at_most_a_mebibyte() {
+fn additions_have_at_most_one_mebibyte() {
     // Each copy has 100,000 bytes: ten fit, eleven don't.
     let fits = large_pod(10, 100_000);
     let verdict = run(&fits, &covering(&json!({})));
@@ -65,7 +65,7 @@ fn additions_have_at_most_a_mebibyte() {
     assert!(!too_large.allowed && !too_large.is_undecided);
     assert_eq!(too_large.findings.len(), 11);
     assert_eq!(too_large.code, Some(422));
-    // The limit is for mounts too: 20 images on each of 320 app containers.
+    // The limit includes mounts. Here 20 images are mounted on each of 320 app containers.
     let mut many = large_pod(320, 1);
     let containers = many["object"]["spec"]["containers"].as_array_mut();
     for (index, container) in containers.into_iter().flatten().enumerate() {
@@ -73,14 +73,14 @@ fn additions_have_at_most_a_mebibyte() {
     }
     let mut settings = volumes();
     settings["imageChecks"]["namePrefixes"] = json!(["imagecheck-".repeat(5)]);
-    // One init container carries all of them.
+    // With an init container, only this container mounts the volumes.
     assert!(run(&many, &settings).allowed);
     many["object"]["spec"]["initContainers"] = json!([]);
     assert!(!run(&many, &settings).allowed);
 }
 
 #[test]
-fn a_size_near_the_limit_is_left_open() {
+fn a_size_near_the_limit_makes_the_verdict_undecided() {
     let verdict = run(&large_pod(10, 104_800), &covering(&json!({})));
     assert!(verdict.is_undecided);
 }
@@ -121,7 +121,7 @@ fn a_check_volume_is_on_every_app_container_that_pulls_its_image() {
     );
     check_volume(&mut request, "imagecheck-0", "app:v1", &[]);
     request["object"]["spec"]["containers"][1]["volumeMounts"] = json!([]);
-    // It is no check any more, and the Pod has none.
+    // The volume is no longer a check, so the Pod has no check.
     assert!(run(&request, &settings).findings.is_empty());
 }
 
@@ -134,7 +134,7 @@ fn a_volume_that_no_init_container_mounts_proves_nothing_for_pull_once() {
     ]);
     check_volume(&mut request, "imagecheck-0", "app:v1", &[0]);
     assert!(run(&request, &json!({})).object.is_none());
-    // On an init container it does.
+    // The volume proves the image if an init container mounts it.
     let mount = request["object"]["spec"]["containers"][0]["volumeMounts"].take();
     request["object"]["spec"]["initContainers"][0]["volumeMounts"] = mount;
     assert_eq!(
@@ -151,11 +151,11 @@ fn a_pod_with_check_volumes_gets_a_volume_if_no_check_can_be_copied() {
         .object
         .expect("a volume");
     assert_eq!(object["spec"]["volumes"][1]["image"]["reference"], "b:1");
-    // A check template makes init containers all the same.
+    // With a check template, init containers are added although the Pod has a check volume.
     let template = covering(&json!({"template": {"command": ["/t"]}}));
     let verdict = run(&request, &template);
     assert_eq!(lines(&request, &verdict)[0], "i imagecheck-0 b:1 Always");
-    // So does a check that can be copied.
+    // An init container is also added if a check can be copied.
     request["object"]["spec"]["initContainers"] = json!([
         {"name": "imagecheck-1", "image": "s:1", "imagePullPolicy": "Always", "command": ["/c"]},
     ]);
@@ -191,7 +191,7 @@ fn the_last_check_with_a_command_is_copied_behind_the_last_check() {
             assert_eq!(check["command"], json!(["/b"]));
         }
     }
-    // Nor is one whose AppArmor profile is an annotation.
+    // A check whose AppArmor profile is an annotation is not copied either.
     request["object"]["metadata"]["annotations"] =
         json!({"container.apparmor.security.beta.kubernetes.io/imagecheck-1": "runtime/default"});
     let verdict = run(&request, &covering(&json!({})));
@@ -203,7 +203,7 @@ fn spec_command(request: &mut Value, index: usize, command: Value) {
 }
 
 #[test]
-fn a_copied_check_has_only_what_it_needs() {
+fn a_copied_check_has_only_the_fields_that_it_needs() {
     let mut request = pod(&["i imagecheck-0 a:1 Always", "c b b:1 Always"]);
     let needed = json!({
         "command": ["/c"], "args": ["x"], "workingDir": "/w",
@@ -266,7 +266,7 @@ fn a_copied_check_has_only_what_it_needs() {
 }
 
 #[test]
-fn where_no_check_can_be_added_everybody_is_warned() {
+fn a_pod_that_can_get_no_check_gets_a_warning_in_every_mode() {
     let mut without_command = pod(&["i imagecheck-0 a:1 Always", "c b b:1 IfNotPresent"]);
     spec_command(&mut without_command, 0, Value::Null);
     let mut with_pod_resources = pod(&["i imagecheck-0 a:1 Always", "c b b:1 IfNotPresent"]);
@@ -300,7 +300,7 @@ fn spec_resources(request: &mut Value, resources: Value) {
 }
 
 #[test]
-fn checks_that_cannot_be_added_leave_the_work_to_those_written_differently() {
+fn checks_in_another_spelling_count_if_no_check_can_be_added() {
     let mut request = pod(&[
         "i imagecheck-0 docker.io/library/app:v1 IfNotPresent",
         "c app app:v1 Always",
@@ -367,11 +367,11 @@ fn a_rejection_at_create_is_final_unless_it_is_momentary() {
         ("docker.io/library/b:1", Err(Failure::NotFound)),
     ];
     assert_eq!(code(&a, &registry, &mixed), 422);
-    // `maxLookups` reached
+    // The limit `maxLookups` is reached.
     let mut one = registry.clone();
     one["registry"]["maxLookups"] = 1.into();
     assert_eq!(code(&a, &one, &[("docker.io/library/a:1", Ok(D1))]), 422);
-    // A finding that `Fix` repairs rejects nothing.
+    // A finding that `Fix` repairs doesn't reject the object.
     let mut request = pod(&weak);
     let answers = [("docker.io/library/a:1", Err(Failure::Denied))];
     assert_eq!(code(&request, &registry, &answers), 400);
@@ -380,7 +380,7 @@ fn a_rejection_at_create_is_final_unless_it_is_momentary() {
 }
 
 #[test]
-fn windows_is_what_speaks_first() {
+fn the_first_field_that_names_an_os_decides_about_windows() {
     let term = |key: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": "In", "values": values}]});
     let affinity = |terms: &[Value]| json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
     let windows = affinity(&[term("kubernetes.io/os", &["windows"])]);
@@ -496,7 +496,7 @@ fn replaced_checks_never_leave_a_pod_without_resources() {
         object["spec"]["resources"] = json!({"requests": {"cpu": "1"}});
     };
     assert!(after(&of_pod).is_empty());
-    // "ephemeral-storage" doesn't count.
+    // `ephemeral-storage` doesn't matter for the quality of service.
     let storage = |object: &mut Value| {
         let amounts = json!({"requests": {"ephemeral-storage": "1Gi"}});
         resources(object, "initContainers", 1, amounts);
@@ -537,8 +537,8 @@ fn a_device_path_is_a_path_in_use() {
     assert_eq!(object["spec"]["volumes"][0]["name"], "imagecheck-1");
 }
 
-/// An audit's request about a Pod whose container `a` waits with a message. The container mounts the
-/// image volumes `v` and `w`.
+/// An audit's request about a Pod whose container `a` waits with this message. The container mounts
+/// the image volumes `v` and `w`.
 fn waiting(message: &str) -> Value {
     let mut request = pod(&["c a app:v1 IfNotPresent"]);
     request["userInfo"] = json!({});
@@ -581,13 +581,13 @@ fn a_stuck_pull_names_the_image_that_is_missing() {
         (&format!("pulling \"r.io/x@{D1}\""), &w),
         // The container's own image is tried first.
         ("\"tools:v1\" or \"app:v1\"", "app:v1"),
-        // No reference between double quotes: all that it may be.
+        // The message has no reference in double quotes, so all possible images are listed.
         ("pulling tools:v1", &format!("app:v1, {w}, tools:v1")),
         ("pulling \"unused:v1\"", &format!("app:v1, {w}, tools:v1")),
     ] {
         assert_eq!(stuck(&waiting(message), &reject), [image], "{message}");
     }
-    // An exempt container is looked at because of its volumes.
+    // The volumes of an exempt container are examined.
     let exempt = json!({"mode": "Reject", "exempt": {"containers": ["a"]}});
     assert_eq!(stuck(&waiting("\"tools:v1\""), &exempt), ["tools:v1"]);
     assert!(stuck(&waiting("\"app:v1\""), &exempt).is_empty());
@@ -596,7 +596,7 @@ fn a_stuck_pull_names_the_image_that_is_missing() {
 }
 
 #[test]
-fn a_status_is_believed_in_audits_only() {
+fn a_status_is_read_only_in_audits() {
     let reject = json!({"mode": "Reject"});
     let mut request = waiting("\"app:v1\"");
     for user in [json!(null), json!({}), json!({"username": null})] {
@@ -725,12 +725,12 @@ fn verify_asks_for_digests_too() {
             .lookups
             .is_empty()
     );
-    // "`UseCached` acts as `KeepTag` on a digest."
+    // On a digest, `UseCached` acts as `KeepTag`.
     let cached = json!({"lookup": "Verify", "onDenied": "UseCached"});
     let verdict = ask(cached, Failure::Denied);
     assert!(verdict.object.is_none());
     assert_eq!(verdict.failed[0].action, "KeepTag");
-    // `platform: Warn` is about the digests that are looked up for it alone.
+    // `platform: Warn` matters only for digests that are looked up for the platform alone.
     let mut request = request.clone();
     request["object"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "arm64"});
     for (lookup, allowed) in [("Verify", false), ("Pin", true)] {
@@ -743,7 +743,7 @@ fn verify_asks_for_digests_too() {
 }
 
 #[test]
-fn an_audit_looks_up_the_images_of_what_it_rejects() {
+fn an_audit_looks_up_the_images_of_objects_that_it_rejects() {
     let mut request = pod(&["c a NGINX Always", "c b b:1 Always"]);
     let settings = json!({"mode": "Reject", "registry": {"lookup": "Verify"}});
     let answer = [("docker.io/library/b:1", Err(Failure::NotFound))];
@@ -763,7 +763,7 @@ fn an_audit_looks_up_the_images_of_what_it_rejects() {
 }
 
 #[test]
-fn a_template_gets_no_warning_for_what_the_operator_asked_for() {
+fn a_template_gets_no_warning_for_defaults_and_added_checks() {
     let template = |lines: &[&str]| {
         let spec = pod(lines)["object"]["spec"].clone();
         review(
@@ -791,7 +791,7 @@ fn a_template_gets_no_warning_for_what_the_operator_asked_for() {
     let weak = template(&["i imagecheck-0 a:1 IfNotPresent", "c a a:1 Always"]);
     let verdict = run(&weak, &volumes());
     assert!(verdict.warned && !verdict.is_silent);
-    // Without `everyPod` a missing check is worth a line.
+    // Without `everyPod`, a missing check in a template is worth a warning.
     let missing = template(&["i imagecheck-0 a:1 Always", "c b b:1 Always"]);
     assert!(run(&missing, &covering(&json!({}))).warned);
 }
@@ -849,7 +849,8 @@ fn a_registry_that_was_not_asked_for_lack_of_lookups_is_no_momentary_answer() {
     answers
         .digests
         .insert("r.io/a:1".to_owned(), Err(Failure::Unreachable));
-    // The registry is silent, so its second image isn't asked for. That is momentary.
+    // The first image shows that the registry doesn't answer, so its second image isn't asked for.
+    // This failure is momentary.
     let settings = json!({"registry": registry});
     let verdict = validate(&request, &settings, &mut answers);
     assert_eq!(verdict.code, Some(400));

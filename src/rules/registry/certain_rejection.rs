@@ -1,4 +1,4 @@
-//! Findings that a registry's answer may take back. They don't keep this policy from asking.
+//! Decides which findings a registry's answer may remove. Such findings don't prevent lookups.
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
@@ -9,14 +9,14 @@ use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::LookupMode;
 
-/// Whether the object is rejected whatever the registries answer. A pin or `UseCached` can take
-/// back the finding of a default. A digest that makes two images the same can take back the finding
+/// Whether the object is rejected with any answer of the registries. A pin or `UseCached` can
+/// remove the finding of a default. A digest that makes two images the same can remove the finding
 /// of a check.
 pub fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
     mode: EffectiveMode,
 ) -> bool {
-    // An audit looks up everything, so that it tells everything.
+    // An audit makes all lookups, so that it reports all findings.
     let is_audit = mode == EffectiveMode::Reject && examination.review.names_no_user;
     if mode == EffectiveMode::Warn || is_audit {
         return false;
@@ -48,7 +48,7 @@ pub fn is_rejected_whatever_registries_answer(
 /// The rule that repairs the pull policy of a place.
 fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
-    // A default of `Never` that is forbidden is told by *disallowed-policy*, but it is a default.
+    // *disallowed-policy* reports a forbidden default of `Never`, but it counts as a default here.
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {
@@ -57,7 +57,7 @@ fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
     })
 }
 
-/// Whether no answer can take back a finding of this rule about this image.
+/// Whether no registry's answer can remove a finding of this rule about this image.
 fn stays(
     examination: &Examination<'_>,
     possible_lookup_answers: &PossibleLookupAnswers<'_>,

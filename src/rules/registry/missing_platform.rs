@@ -10,12 +10,12 @@ pub(super) fn find(
     requested: &RequestedPlatforms,
     index: &[Platform],
 ) -> Option<(UntrustedTexts, String)> {
-    // An index holds attestations, too.
+    // An index also lists attestations, which are not platforms.
     let is_attestation = |platform: &&Platform| {
         platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
     };
     let has: Vec<&Platform> = index.iter().filter(|p| !is_attestation(p)).collect();
-    // An index that names no platform says nothing.
+    // If an index names no platform, nothing can be compared.
     if has.is_empty() {
         return None;
     }

@@ -6,7 +6,8 @@ use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText, UntrustedTexts};
 
-/// The pull policy that goes with a pinned tag. It belongs to the finding of the tag.
+/// The change of the pull policy of a pinned tag. It is no finding of its own: the finding is the
+/// tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyOfPinnedTag;
 
@@ -24,7 +25,7 @@ impl FindingReason for PolicyOfPinnedTag {
     }
 }
 
-/// The registry gave no digest, and `UseCached` lets the node's image be used.
+/// The registry gave no digest, and `UseCached` allows the image that the node already has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedImageAllowed;
 
@@ -43,7 +44,7 @@ impl FindingReason for CachedImageAllowed {
     }
 }
 
-/// The registry gave no digest, and the settings say to reject that.
+/// The registry gave no digest, and the setting for this failure is `Reject`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookupFailed(pub(super) LookupError);
 

@@ -83,8 +83,9 @@ impl Budgets {
     }
 }
 
-/// The instructions for an additional container, for each expected answer. The first number is between
-/// the smallest Pod and the next one, the second between that one and the largest.
+/// The instructions for an additional container, for each expected answer. The first number
+/// compares the smallest Pod with the next one. The second number compares this next Pod with the
+/// largest.
 pub(crate) fn growths(counted: &[(Scenario, RequestCost)]) -> BTreeMap<ExpectedAnswer, [u64; 2]> {
     let mut costs: BTreeMap<ExpectedAnswer, BTreeMap<u64, u64>> = BTreeMap::new();
     for (scenario, exact) in counted {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace;
 
 /// Each command that needs a feature, with Cargo's arguments for it. wasmtime gets all features, as
-/// the tests have them: for another set of features Cargo would compile wasmtime a second time.
+/// in the tests. With another set of features, Cargo would compile wasmtime a second time.
 const COMMANDS: [(&str, &str); 7] = [
     ("bench", "--all-features"),
     ("plan", "--features=policy"),

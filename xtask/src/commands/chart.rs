@@ -16,7 +16,7 @@ use crate::workspace;
 /// The package from which the chart is made.
 const PACKAGE: &str = "artifacthub-pkg.yml";
 
-/// The annotation that the chart has as a file, `questions.yaml`.
+/// The annotation that becomes the chart's file `questions.yaml`.
 const QUESTIONS: &str = "kubewarden/questions-ui";
 
 /// Writes Chart.yaml and values.yaml of the chart for Rancher
@@ -91,10 +91,11 @@ fn chart(package: &str) -> Result<(Value, Value)> {
             // Rancher's UI lists the charts of this type as policies.
             ("catalog.cattle.io/type", "kubewarden-policy"),
             ("catalog.cattle.io/ui-component", "kubewarden"),
-            // An installation of the chart makes nothing, so the list of apps leaves it out.
+            // An installation of the chart creates no objects, so the list of apps leaves it out.
             ("catalog.cattle.io/hidden", "true"),
             ("kubewarden/displayName", package.display_name.as_str()),
-            // Some versions of the UI take the module from these, others from the values.
+            // Some versions of the UI take the module from these annotations. Others take it from
+            // the values.
             ("kubewarden/registry", registry),
             ("kubewarden/repository", repository),
             ("kubewarden/tag", tag),

@@ -49,7 +49,7 @@ enum PlanFormat {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // Compiled, a module evaluates a long list sooner. Interpreted, it starts sooner.
+    // A compiled module evaluates a long list sooner. An interpreted module starts sooner.
     #[cfg(feature = "wasmtime")]
     const ENGINE: Engine = Engine::Compiler;
     #[cfg(not(feature = "wasmtime"))]

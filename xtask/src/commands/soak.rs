@@ -219,9 +219,10 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The requests after which no memory is needed for the first time.
+/// The number of requests before the first measurement. After them, all memory that is needed only
+/// once has been allocated.
 const WARM_UP_REQUESTS: u64 = 500;
-/// The largest growth of the memory, in KiB: the allocator may keep some.
+/// The largest growth of the memory, in KiB. The allocator may keep some memory.
 const MAX_GROWTH_KIB: u64 = 32 * 1024;
 
 /// The resident memory of this process in KiB. `None` on systems without `/proc`.

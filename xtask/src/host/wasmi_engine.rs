@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmi::{
-    Config, Engine, Error, Linker, Module, Store, TypedFunc, TypedResumableCall, WasmParams,
-    WasmResults,
+    CompilationMode, Config, Engine, Error, Linker, Module, Store, TypedFunc, TypedResumableCall,
+    WasmParams, WasmResults,
 };
 
 use super::engine::{AnyError, INTERRUPTED, InstanceSource};
@@ -28,6 +28,10 @@ impl InterpretedModule {
     pub(super) fn new(bytes: &[u8], time_limit: Option<Duration>) -> Result<Self, Error> {
         let mut config = Config::default();
         config.consume_fuel(time_limit.is_some());
+        if time_limit.is_some() {
+            // Compiling a function on its first call would take fuel, and could end the call.
+            config.compilation_mode(CompilationMode::Eager);
+        }
         let engine = Engine::new(&config);
         let module = Module::new(&engine, bytes)?;
         let mut linker = Linker::new(&engine);

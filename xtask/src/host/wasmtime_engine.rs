@@ -64,7 +64,7 @@ pub(crate) fn configuration() -> wasmtime::Config {
 /// Increments the engine's epoch until it is dropped.
 struct EpochClock {
     deadline: u64,
-    /// Is dropped with the clock, and then the thread ends.
+    /// The sender is dropped with the clock. The clock's thread then ends.
     _stop: mpsc::Sender<()>,
 }
 
