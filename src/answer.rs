@@ -59,10 +59,18 @@ struct ValidateAnswer {
 impl ValidateAnswer {
     /// Writes the answer, with the changed object if there is one.
     fn write(&self, object: Option<&str>) -> CallResult {
-        let mut answer = serde_json::to_vec(self)?;
+        // A text that grows while it is written takes three times its size for a moment.
+        let annotations = self
+            .audit_annotations
+            .values()
+            .map(String::len)
+            .sum::<usize>();
+        let object_size = object.map_or(0, str::len);
+        let size = annotations.saturating_mul(5) / 4;
+        let mut answer = Vec::with_capacity(size.saturating_add(object_size).saturating_add(1024));
+        serde_json::to_writer(&mut answer, self)?;
         if let Some(object) = object {
             answer.pop();
-            answer.reserve_exact(object.len().saturating_add(20));
             answer.extend_from_slice(b",\"mutated_object\":");
             answer.extend_from_slice(object.as_bytes());
             answer.push(b'}');
@@ -172,12 +180,12 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     };
     let mut audit_annotations = BTreeMap::new();
     if !changes.is_empty() {
-        audit_annotations.insert("changes", serde_json::to_string(&changes)?);
+        audit_annotations.insert("changes", json_list(&changes)?);
     }
     drop(changes);
     if !findings.is_empty() {
         let findings: Vec<_> = findings.iter().map(FindingWithPath::annotation).collect();
-        audit_annotations.insert("findings", serde_json::to_string(&findings)?);
+        audit_annotations.insert("findings", json_list(&findings)?);
     }
     if !outcome.failed_lookups.is_empty() {
         let lookups = outcome.failed_lookups.iter();
@@ -187,15 +195,27 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     if let Some(note) = record.and_then(|record| record.note) {
         audit_annotations.insert("record", note.to_owned());
     }
-    let findings = by_importance(&findings);
+    let important = by_importance(&findings);
     let answer = ValidateAnswer {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(outcome, mode).number()),
-        message: is_rejected.then(|| message(&findings, mode)),
-        warnings: warnings(outcome, &findings, mode, is_rejected),
+        message: is_rejected.then(|| message(&important, mode)),
+        warnings: warnings(outcome, &important, mode, is_rejected),
         audit_annotations,
     };
+    drop(important);
+    drop(findings);
     answer.write(object.as_deref())
+}
+
+/// A list as JSON. The text has its room from the start: a text that grows while it is written takes
+/// three times its size for a moment.
+fn json_list<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
+    /// The usual size of a finding or of a change, in bytes.
+    const ITEM: usize = 192;
+    let mut text = Vec::with_capacity(items.len().saturating_mul(ITEM));
+    serde_json::to_writer(&mut text, items)?;
+    String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
 /// The status code of a rejection for findings.

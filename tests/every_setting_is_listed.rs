@@ -158,20 +158,3 @@ fn the_form_has_a_question_for_every_setting() {
     }
     fail_if_any(&problems);
 }
-
-/// The generator of the specification has a test of its own, which runs it:
-/// `spec/tests/generated_settings.rs`.
-#[test]
-fn the_generator_of_the_property_tests_writes_every_setting() {
-    let file = "tests/properties/generate.rs";
-    let text = read(file);
-    let mut problems = Vec::new();
-    for setting in every_setting() {
-        // The generator nests the sections, so it has the last part of a path only.
-        let key = setting.path.rsplit('.').next().expect("a path has a part");
-        if !text.contains(&format!("\"{key}\"")) {
-            problems.push(format!("{} is not in {file}", setting.path));
-        }
-    }
-    fail_if_any(&problems);
-}

@@ -74,12 +74,7 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
     let review = outcome.review;
     let list = list_text(review, review.pod.init_containers_key);
     let present = list.map(elements).unwrap_or_default();
-    let texts = new
-        .containers
-        .iter()
-        .map(new_container)
-        .collect::<Vec<_>>()
-        .join(",");
+    let texts = new_containers(&new.containers);
     Some(vec![match (new.position.after, present.first()) {
         (Some(place), _) => TextEdit::after(present.get(place.index)?, format!(",{texts}")),
         (None, Some(first)) => TextEdit::before(first, format!("{texts},")),
@@ -87,31 +82,50 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
     }])
 }
 
-/// The text of an init container to add.
-fn new_container(container: &NewInitContainer<'_>) -> String {
-    let check = &container.check;
-    let own = [
-        ("name", quoted(&check.name)),
-        ("image", quoted(&check.image)),
-        ("imagePullPolicy", quoted(check.policy.as_str())),
-    ];
-    let own = own.map(|(key, value)| format!("\"{key}\":{value}"));
-    let others: Vec<String> = match container.fields {
+/// The texts of the init containers to add, with commas between them. All have the same fields apart
+/// from name, image and pull policy.
+fn new_containers(containers: &[NewInitContainer<'_>]) -> String {
+    let Some(first) = containers.first() else {
+        return String::new();
+    };
+    let fields = other_fields(first.fields);
+    let mut texts = String::new();
+    for container in containers {
+        let check = &container.check;
+        if !texts.is_empty() {
+            texts.push(',');
+        }
+        for (key, value) in [
+            ("{\"name\":", &*check.name),
+            (",\"image\":", &*check.image),
+            (",\"imagePullPolicy\":", check.policy.as_str()),
+        ] {
+            texts.push_str(key);
+            texts.push_str(&quoted(value));
+        }
+        texts.push_str(&fields);
+        texts.push('}');
+    }
+    texts
+}
+
+/// The fields apart from name, image and pull policy, each with a comma before it.
+fn other_fields(fields: NewContainerFields<'_>) -> String {
+    let fields: Vec<String> = match fields {
         NewContainerFields::CopyOf(copied) => {
             let fields = copied.copied_fields().into_iter();
             fields
-                .map(|(key, value)| format!("\"{key}\":{value}"))
+                .map(|(key, value)| format!(",\"{key}\":{value}"))
                 .collect()
         }
         NewContainerFields::Template(template) => {
             let fields = template.fields().iter();
             fields
-                .map(|(key, value)| format!("{}:{value}", quoted(key)))
+                .map(|(key, value)| format!(",{}:{value}", quoted(key)))
                 .collect()
         }
     };
-    let fields: Vec<String> = own.into_iter().chain(others).collect();
-    format!("{{{}}}", fields.join(","))
+    fields.concat()
 }
 
 fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {

@@ -17,7 +17,7 @@ use crate::validity::{Fault, faults, names, windows};
 /// An entry that this policy added: an init container or an image volume.
 pub(super) struct Added<'o> {
     list: &'static str,
-    fields: &'o Value,
+    pub(super) fields: &'o Value,
 }
 
 impl Added<'_> {

@@ -11,6 +11,7 @@ use crate::events::{
     CONTAINER_LISTS, Mesh, applied_again, audit, debugged, elements, named, raise_all,
     running_status, waiting_status,
 };
+use crate::image::Reference;
 use crate::settings::Settings;
 
 impl<P: Policy> Story<'_, P> {
@@ -90,7 +91,11 @@ impl<P: Policy> Story<'_, P> {
         if after.is_object() {
             let images = contents::images(&self.case.request["object"]["spec"]);
             let added = contents::added(&request["object"], after);
-            let again = added.iter().find(|check| images.contains(check.image()));
+            // A check that becomes a volume keeps its name, so it is the same check.
+            let inits = elements(&request["object"]["spec"], "initContainers");
+            let again = added.iter().find(|check| {
+                images.contains(check.image()) && named(inits, &check.fields["name"]).is_none()
+            });
             if let Some(check) = again {
                 let details = format!("a second check of {}", check.image());
                 self.breaks(NO_CHECK_TWICE, details);
@@ -211,6 +216,14 @@ impl<P: Policy> Story<'_, P> {
             let Some(image) = volume["image"]["reference"].as_str() else {
                 continue;
             };
+            let name = volume["name"].as_str().unwrap_or_default();
+            // An exempt volume is not examined, so no finding names it.
+            if self
+                .settings()
+                .is_exempt(name, Reference::parse(image).as_ref())
+            {
+                continue;
+            }
             let carriers = CONTAINER_LISTS.iter().flat_map(|list| {
                 let all = elements(&stored["spec"], list).iter();
                 all.filter(|one| named(elements(one, "volumeMounts"), &volume["name"]).is_some())

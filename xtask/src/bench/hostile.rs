@@ -65,8 +65,9 @@ impl HostileBudget {
             let matching = self.instructions_per_match * one.matches;
             for (cost, matching) in [(&one.small, matching / 4), (&one.large, matching)] {
                 let bytes = cost.request_bytes;
-                let instructions =
-                    self.instructions_per_byte * bytes + self.instructions + matching;
+                let instructions = self.instructions_per_byte * (bytes + cost.added_bytes)
+                    + self.instructions
+                    + matching;
                 let memory = self.memory_per_byte * bytes
                     + self.memory_per_added_byte * cost.added_bytes
                     + self.memory_bytes;
