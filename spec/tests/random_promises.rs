@@ -182,7 +182,7 @@ fn random_cases_keep_the_promises_apart_from_the_known_failures() {
                 }
                 // A case with two listed traits doesn't show which of them matters.
                 [only] => {
-                    unused.retain(|known| known.promise != one.promise || known.of_pod != **only)
+                    unused.retain(|known| known.promise != one.promise || known.of_pod != **only);
                 }
                 _ => {}
             }

@@ -206,8 +206,11 @@ fn images_and_a_large_check(images: usize, argument_bytes: usize) -> HostileRequ
     )
 }
 
+/// The name of a hostile request, the size of the large one, and the function that makes it.
+type NamedRequest = (&'static str, usize, fn(usize) -> HostileRequest);
+
 /// The name of each request, its size, and the function that makes it in a given size.
-const REQUESTS: &[(&str, usize, fn(usize) -> HostileRequest)] = &[
+const REQUESTS: &[NamedRequest] = &[
     (
         "lists in lists in a field that nobody knows",
         100_000,

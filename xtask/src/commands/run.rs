@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         recorded = Some((Arc::clone(&session), path));
         registries = session;
     }
-    let recorder = TranscriptRecorder::default();
-    let capabilities = recorder.record(granted(allowed, registries, args.registry.verbose));
+    let transcript = TranscriptRecorder::default();
+    let capabilities = transcript.record(granted(allowed, registries, args.registry.verbose));
 
     let limit = time_limit(args.timeout_eval_seconds);
     let in_registry = args.module.to_str();
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let transcript = Transcript {
             request: &text,
             settings: &settings,
-            calls: recorder.calls(),
+            calls: transcript.calls(),
             refused: refused.filter(|_| !validation.valid),
             response: evaluation.as_ref(),
         };
