@@ -78,11 +78,13 @@ unit-tests: setup-cargo ## The unit tests of this policy and of the host-side to
 	$(CARGO) test --package $(POLICY)
 	$(CARGO) test --package xtask --package faulty-registry --profile xtask --all-features
 
-# They include the steps of a release, so that each step has run before the first release.
+# They include the steps of a release, so that each step has run before the first release. GNU parallel
+# runs some files at the same time. PARALLEL has its options: it prints no request to cite it.
 .PHONY: e2e-tests
 e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
-	TRANSCRIPTS="$(TRANSCRIPTS)" bats e2e-tests
+	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite \
+		bats --jobs "$$(getconf _NPROCESSORS_ONLN)" --no-parallelize-within-files e2e-tests
 
 # The seed is fixed, so that only a change of the code can change the result.
 .PHONY: specification
@@ -115,12 +117,16 @@ fuzz: ## Fuzz requests, settings, images, patterns and hosts' errors
 	@hack/setup.sh cargo fuzz
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
-# A change that no test notices needs a test, or an entry in .cargo/mutants.toml.
+# A change that no test notices needs a test, or an entry in .cargo/mutants.toml. SHARD=0/8 makes the first
+# eighth of the changes.
 .PHONY: mutants
 mutants: ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
-	CASES=$(or $(CASES),6000) cargo mutants \
+	CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) \
 		--test-package $(POLICY) --test-package $(POLICY)-spec
+
+.PHONY: deep-tests
+deep-tests: soak load fuzz mutants ## What CI checks each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site

@@ -322,7 +322,7 @@ test("settings are completed while they are typed", async ({ playground }) => {
   await expect
     .poll(() => playground.text("settings"))
     .toBe('mode: Reject\nimageChecks:\n  coverage: "Off"');
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await expect(page.locator("#told")).toContainText("set imagecheck-0 to Always");
   await expect(page.locator("#drawings")).toContainText("It is rejected");
 });
@@ -369,13 +369,13 @@ test("the platforms of an image are compared with those that the Pod asks for", 
   await playground.type("settings", "registry:\n  lookup: Verify\n  platform: Reject\n");
   const image = page.getByRole("group", { name: "docker.io/library/a:1" });
   await image.getByLabel("platforms").fill("linux/amd64");
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await expect(page.locator("#told")).toContainText("arm64");
   await image.getByLabel("platforms").fill("linux/amd64, linux/arm64");
   await expect(playground.verdict).toHaveText("allowed, unchanged");
   // With an override the image is not looked up.
   await image.getByLabel("platforms").fill("linux/amd64");
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await playground.type(
     "settings",
     'registry:\n  lookup: Verify\n  platform: Reject\n  overrides:\n    - images: ["a"]\n      lookup: "Off"\n',
@@ -418,7 +418,7 @@ test("a Pod that waits for its image gives the same finding as in an audit", asy
   const { page } = playground;
   await playground.choose("object", "audit-pod-stuck-after-check");
   await playground.choose("settings", "audit");
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await expect(page.locator("#told")).toContainText("ImagePullBackOff");
   await expect(page.locator(".places")).toContainText("stuck-pull");
 });
@@ -596,7 +596,7 @@ test("a link restores all texts", async ({ playground, context }) => {
   );
   await playground.type("settings", "registry:\n  lookup: Verify\n");
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("notFound");
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await playground.image("a:1").click();
   await page.locator("#scenario").selectOption("lost");
   await page.getByRole("button", { name: "Copy a link" }).click();
@@ -608,7 +608,7 @@ test("a link restores all texts", async ({ playground, context }) => {
   await page.goto("about:blank");
   await page.goto(link);
   await playground.ready();
-  await expect(playground.verdict).toHaveText("rejected (400)");
+  await expect(playground.verdict).toHaveText("rejected (422)");
   await expect(playground.about).toContainText("Pod ünï");
   expect(await playground.text("settings")).toContain("lookup: Verify");
   await expect(page.getByRole("combobox", { name: "answer", exact: true })).toHaveValue("notFound");

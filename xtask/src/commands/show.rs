@@ -17,14 +17,22 @@ use crate::host::settings::read_settings;
 use crate::terminal::{self, BAD, BOLD, GOOD, NOTICE, paragraph};
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
-/// The captured reviews that are shown by default, each with settings that show a difference.
-const DEFAULT: [(&str, &[&str]); 4] = [
-    ("agent-stack-pod-create", &MODES),
-    ("pod-create-by-statefulset", &["{}", r#"{"mode":"Reject"}"#]),
+/// The captured reviews that are shown by default. Each has settings that show a difference: JSON, or
+/// the name of a file in `examples/settings`. The first three are what agent-stack-k8s 0.47 makes of
+/// three steps.
+const DEFAULT: [(&str, &[&str]); 5] = [
+    ("agent-stack-0.47-weak-checks-pod-create", &MODES),
+    (
+        "agent-stack-0.47-image-step-pod-create",
+        &["{}", "agent-stack-k8s.yaml"],
+    ),
+    (
+        "agent-stack-0.47-patched-pod-create",
+        &["{}", "agent-stack-k8s.yaml"],
+    ),
     (
         "deployment-create",
         &[
-            "{}",
             r#"{"images":{"forbidAlways":["nginx"]}}"#,
             r#"{"images":{"forbidAlways":["nginx"]},"mode":"Reject"}"#,
         ],
@@ -32,7 +40,6 @@ const DEFAULT: [(&str, &[&str]); 4] = [
     (
         "pod-create",
         &[
-            "{}",
             r#"{"defaults":{"imagePullPolicy":"IfNotPresent"}}"#,
             r#"{"images":{"requireAlways":["*"]}}"#,
         ],
@@ -89,12 +96,18 @@ fn page(
     module: &PolicyModule,
     request: &AdmissionRequest,
     review: &Path,
-    settings_json: &str,
+    settings: &str,
 ) -> Result<String> {
-    let settings = read_settings(None, Some(settings_json))?;
+    let file = Path::new("examples/settings").join(settings);
+    let (shown, settings) = if settings.ends_with(".yaml") {
+        let values = read_settings(Some(&workspace::root().join(&file)), None)?;
+        (file.display().to_string(), values)
+    } else {
+        (settings.to_owned(), read_settings(None, Some(settings))?)
+    };
     let mut page = format!("{BOLD}{}{BOLD:#}\n", title(request));
     writeln!(page, "  review    {}", review.display())?;
-    writeln!(page, "  settings  {settings_json}")?;
+    writeln!(page, "  settings  {shown}")?;
     let validation = module.judge_settings(&settings)?;
     if !validation.valid {
         writeln!(page, "  verdict   {BAD}settings refused{BAD:#}")?;
@@ -240,7 +253,7 @@ fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<[Str
             }
             Some(_) => new.pull_policy.clone(),
         };
-        let mut why = reasons(&entries, &new);
+        let mut why = reasons(&entries, old, &new);
         if old.is_some_and(|old| old.image != new.image) {
             why.insert(0, "image".to_owned());
         }
@@ -251,11 +264,22 @@ fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<[Str
 
 /// The rules that changed a container or volume, and those that found something there. A finding is
 /// left out if its rule also made a change.
-fn reasons([changes, findings]: &[Vec<AuditEntry>; 2], of: &ContainerOrVolume) -> Vec<String> {
-    let here = |entry: &&AuditEntry| concerns(entry, of);
-    let changes: Vec<&AuditEntry> = changes.iter().filter(here).collect();
+/// A path of a change is one of the object after the repair, and a path of a finding is one of the
+/// object before it. They differ where an init container was added or removed.
+fn reasons(
+    [changes, findings]: &[Vec<AuditEntry>; 2],
+    old: Option<&ContainerOrVolume>,
+    new: &ContainerOrVolume,
+) -> Vec<String> {
+    let changes: Vec<&AuditEntry> = changes
+        .iter()
+        .filter(|change| concerns(change, new))
+        .collect();
     let is_repaired = |finding: &AuditEntry| changes.iter().any(|one| one.rule == finding.rule);
-    let findings = findings.iter().filter(here).filter(|one| !is_repaired(one));
+    let findings = findings
+        .iter()
+        .filter(|finding| old.is_some_and(|old| concerns(finding, old)))
+        .filter(|finding| !is_repaired(finding));
     let mut reasons: Vec<String> = Vec::new();
     for entry in changes.iter().copied().chain(findings) {
         let reason = match entry.expected.as_str() {
@@ -357,6 +381,22 @@ mod tests {
         assert_eq!(rows[1][2..], ["IfNotPresent -> Always", "weak-check"]);
         assert_eq!(rows[2][2..], ["(new) -> Always", ""]);
         assert_eq!(rows[3][3], "image, default: should be Never, missing-check");
+    }
+
+    #[test]
+    fn a_finding_is_shown_at_the_container_that_it_was_found_in() {
+        let clone = json!({"name": "clone", "image": "git"});
+        let check = pod()["spec"]["initContainers"][0].clone();
+        let [mut before, mut after] = [pod(), pod()];
+        before["spec"]["initContainers"] = json!([check, clone]);
+        after["spec"]["initContainers"] = json!([clone]);
+        let findings = json!([
+            {"path": "spec.initContainers[0].imagePullPolicy", "rule": "weak-check"},
+            {"path": "spec.initContainers[1].image", "rule": "registry"},
+        ]);
+        let response = response(&json!({"findings": findings.to_string()}));
+        let rows = rows(&before, &after, &response);
+        assert_eq!([&rows[1][0], &rows[1][3]], ["init clone", "registry"]);
     }
 
     #[test]
