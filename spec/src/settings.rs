@@ -30,7 +30,9 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn flag(self, key: &str, default: bool) -> bool {
+    /// Returns the value of a boolean setting.
+    #[must_use]
+    pub fn flag(self, key: &str, default: bool) -> bool {
         self.get(key).and_then(Value::as_bool).unwrap_or(default)
     }
 

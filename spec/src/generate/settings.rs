@@ -1,5 +1,7 @@
 //! Random settings.
 
+use std::sync::LazyLock;
+
 use arbitrary::Result;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +17,26 @@ const ON: [&str; 5] = [
     "onUnreachable",
     "onUnknown",
 ];
+
+/// The boolean settings that contradict other settings. They are written together with these.
+const BOOLEANS_WITH_CONDITIONS: [&str; 2] = ["imageChecks.everyPod", "imageChecks.replaceExisting"];
+
+/// The other boolean settings. The form lists every setting with its type, so a new one is written
+/// without a change of this file.
+fn booleans() -> &'static [String] {
+    static BOOLEANS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let form = include_str!("../../../questions-ui.yml");
+        let form: Value = yaml_serde::from_str(form).expect("the form is YAML");
+        let questions = form["questions"].as_array().expect("a list of questions");
+        questions
+            .iter()
+            .filter(|question| question["type"] == "boolean" && question["hide_input"] != true)
+            .filter_map(|question| question["variable"].as_str().map(str::to_owned))
+            .filter(|path| !BOOLEANS_WITH_CONDITIONS.contains(&path.as_str()))
+            .collect()
+    });
+    &BOOLEANS
+}
 
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
@@ -33,9 +55,6 @@ impl Source<'_> {
         if !image_checks.is_empty() {
             put("imageChecks", image_checks.into());
         }
-        if self.chance(1, 4)? {
-            put("pullOnce", self.0.arbitrary::<bool>()?.into());
-        }
         for key in ["defaults.imagePullPolicy", "defaults.imageCheckPullPolicy"] {
             if self.chance(1, 3)? {
                 put(
@@ -45,11 +64,10 @@ impl Source<'_> {
                 );
             }
         }
-        if self.chance(1, 6)? {
-            put(
-                "defaults.replaceServerDefaults",
-                self.0.arbitrary::<bool>()?.into(),
-            );
+        for key in booleans() {
+            if self.chance(1, 6)? {
+                put(key, self.0.arbitrary::<bool>()?.into());
+            }
         }
         for key in [
             "images.requireAlways",
@@ -75,9 +93,6 @@ impl Source<'_> {
         }
         if self.chance(1, 6)? {
             put("exempt.images", json!(self.some(&IMAGE_PATTERNS[1..], 2)?));
-        }
-        if self.chance(1, 8)? {
-            put("recordChanges", false.into());
         }
         if self.chance(1, 20)? {
             // Forms in a user interface leave empty texts in lists.
