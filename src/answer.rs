@@ -21,7 +21,7 @@ use self::sort_by_field::sort_by_field;
 use crate::effective_mode::EffectiveMode;
 use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::examination::finding::{Repairability, RuleId};
-use crate::lookup::LookupAttempt;
+use crate::lookup::AskedOrSkipped;
 use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, RequestType};
 use crate::sentence::{Sentence, SentenceLength, line};
@@ -242,7 +242,7 @@ impl<'l> FailedLookupAnnotation<'l> {
         Self {
             image,
             failure: lookup.error.class.id(),
-            asked: lookup.error.attempt == LookupAttempt::Made,
+            asked: lookup.error.attempt == AskedOrSkipped::Made,
             action: lookup.action.as_str(),
         }
     }

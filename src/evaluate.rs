@@ -7,7 +7,7 @@ use wapc_guest::CallResult;
 use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
 use crate::json::ReadError;
-use crate::lookup::Registries;
+use crate::lookup::RegistryLookups;
 use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
 use crate::rules;
 use crate::settings::{
@@ -18,7 +18,7 @@ use crate::settings::{
 ///
 /// # Errors
 /// Never: a request that can't be examined is rejected.
-pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
+pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject(
             "the request is not UTF-8".to_owned(),
@@ -53,7 +53,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn Registries) -> CallResult {
 fn examine(
     mut review: ExaminedObject<'_>,
     settings: &Settings,
-    registries: &mut dyn Registries,
+    registries: &mut dyn RegistryLookups,
 ) -> CallResult {
     if settings.mode == Mode::Fix {
         review.restore_stored_values();

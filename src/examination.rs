@@ -5,7 +5,7 @@
 pub mod added_check;
 pub mod check_volume_mounts;
 pub mod configured_default;
-pub mod examined_place;
+pub mod examined_container_or_volume;
 pub mod failed_lookup;
 pub mod finding;
 pub mod image_groups;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use self::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
-use self::examined_place::{ExaminedPlace, Role};
+use self::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use self::failed_lookup::FailedLookup;
 use self::finding::Finding;
 use self::image_groups::ImageGroups;
@@ -45,7 +45,7 @@ pub struct Examination<'p> {
     pub settings: &'p Settings,
     /// The places that the rules examine, in the order of the Pod. Exempt places are not among
     /// them.
-    pub places: Vec<ExaminedPlace<'p>>,
+    pub places: Vec<ExaminedContainerOrVolume<'p>>,
     /// The places whose image could not be read, each with the mistake.
     pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
@@ -63,7 +63,7 @@ pub struct Examination<'p> {
     /// The image checks that become image volumes.
     pub replaced_checks: ReplacedChecks<'p>,
     /// The lookups to make, or those that were made.
-    pub lookups: LookupStage,
+    pub lookups: PlannedOrAnsweredLookups,
     /// The lookups that failed or were not made, by the normalised image.
     pub failed_lookups: BTreeMap<String, FailedLookup>,
     image_groups: OnceCell<Rc<ImageGroups>>,
@@ -72,7 +72,7 @@ pub struct Examination<'p> {
 /// The lookups of a request. The rules run first without answers. If registries are asked, the
 /// rules run again with the answers.
 #[derive(Clone, Debug)]
-pub enum LookupStage {
+pub enum PlannedOrAnsweredLookups {
     /// The images to look up. The rule *registry* chooses them.
     Planned(Vec<ImageToLookUp>),
     /// The images that were looked up, with the answers.
@@ -94,7 +94,7 @@ impl<'p> Examination<'p> {
     pub fn new(
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
-        lookups: LookupStage,
+        lookups: PlannedOrAnsweredLookups,
     ) -> Self {
         let mut places = Vec::with_capacity(review.pod.places.len());
         let mut invalid_images = Vec::new();
@@ -104,14 +104,16 @@ impl<'p> Examination<'p> {
                 continue;
             }
             match reference {
-                Ok(reference) => places.push(ExaminedPlace::new(place, reference, settings)),
+                Ok(reference) => {
+                    places.push(ExaminedContainerOrVolume::new(place, reference, settings))
+                }
                 Err(invalid) => invalid_images.push((place, invalid)),
             }
         }
         for examined in &mut places {
             examined.tag = known_resolution(examined, review.request_type, settings);
         }
-        if let LookupStage::Answered(images) = &lookups {
+        if let PlannedOrAnsweredLookups::Answered(images) = &lookups {
             resolve_tags(&mut places, images);
         }
         let roles = PodRoles::of(&review.pod, settings, &places);
@@ -181,7 +183,7 @@ impl<'p> Examination<'p> {
 /// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest. A manifest that is
 /// applied again must not restart containers because the tag has moved.
 fn known_resolution(
-    examined: &ExaminedPlace<'_>,
+    examined: &ExaminedContainerOrVolume<'_>,
     request_type: RequestType,
     settings: &Settings,
 ) -> KnownDigest {
@@ -203,7 +205,7 @@ fn known_resolution(
 }
 
 /// Gives the places the digests that lookups found behind their tags.
-fn resolve_tags(places: &mut [ExaminedPlace<'_>], images: &[LookedUpImage]) {
+fn resolve_tags(places: &mut [ExaminedContainerOrVolume<'_>], images: &[LookedUpImage]) {
     for image in images {
         let Ok(answer) = &image.answer else {
             continue;

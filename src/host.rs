@@ -6,13 +6,13 @@ use kubewarden_policy_sdk::host_capabilities::oci::{
 };
 use oci_spec::image::Platform;
 
-use crate::lookup::Registries;
+use crate::lookup::RegistryLookups;
 
 /// The host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`.
 #[derive(Clone, Copy, Debug)]
 pub struct Host;
 
-impl Registries for Host {
+impl RegistryLookups for Host {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         get_manifest_digest(image)
             .map(|response| response.digest)

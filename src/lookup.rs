@@ -9,7 +9,7 @@ use crate::image::is_digest;
 
 /// The registries, as the host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`
 /// show them.
-pub trait Registries {
+pub trait RegistryLookups {
     /// The digest of the manifest, or of the index, behind an image's tag.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ pub trait Registries {
 
 /// Whether a lookup was made, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookupAttempt {
+pub enum AskedOrSkipped {
     /// The registry was asked.
     Made,
     /// Another image of the same registry got no answer in this request.
@@ -62,7 +62,7 @@ pub struct LookupError {
     /// The class of the failure.
     pub class: FailureClass,
     /// Whether the registry was asked at all.
-    pub attempt: LookupAttempt,
+    pub attempt: AskedOrSkipped,
     /// The host capability that was used.
     pub capability: HostCapability,
 }
@@ -107,7 +107,7 @@ pub struct LookedUpImage {
 pub fn look_up(
     images: Vec<ImageToLookUp>,
     max: usize,
-    registries: &mut dyn Registries,
+    registries: &mut dyn RegistryLookups,
 ) -> Vec<LookedUpImage> {
     let mut session = LookupSession {
         registries,
@@ -125,7 +125,7 @@ pub fn look_up(
 
 /// The lookups of one request.
 struct LookupSession<'r> {
-    registries: &'r mut dyn Registries,
+    registries: &'r mut dyn RegistryLookups,
     /// How many lookups may still be made.
     left: usize,
     /// The registries that gave no answer, at most one for each lookup.
@@ -144,22 +144,22 @@ impl LookupSession<'_> {
             capability,
         };
         if let Some(capability) = self.refused {
-            let attempt = LookupAttempt::HostRefuses;
+            let attempt = AskedOrSkipped::HostRefuses;
             return Err(not_made(FailureClass::NotGranted, attempt, capability));
         }
         let first = HostCapability::ManifestDigest;
         if self.down.contains(&question.registry) {
-            let attempt = LookupAttempt::RegistryIsDown;
+            let attempt = AskedOrSkipped::RegistryIsDown;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         }
         let Some(left) = self.left.checked_sub(1) else {
-            let attempt = LookupAttempt::LimitReached;
+            let attempt = AskedOrSkipped::LimitReached;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         };
         self.left = left;
         let digest = match self.registries.manifest_digest(&question.image) {
             Ok(digest) if is_digest(&digest) => digest,
-            Ok(_) => return Err(not_made(FailureClass::Unknown, LookupAttempt::Made, first)),
+            Ok(_) => return Err(not_made(FailureClass::Unknown, AskedOrSkipped::Made, first)),
             Err(text) => return Err(self.failed(question, &text, first)),
         };
         let platforms = if question.with_platforms {
@@ -187,7 +187,7 @@ impl LookupSession<'_> {
         }
         LookupError {
             class,
-            attempt: LookupAttempt::Made,
+            attempt: AskedOrSkipped::Made,
             capability,
         }
     }

@@ -8,14 +8,14 @@ use std::rc::Rc;
 use crate::examination::Examination;
 use crate::examination::added_check::{AddedCheck, AddedCheckSource, CheckInsertPosition};
 use crate::examination::check_volume_mounts::CheckVolumeCarriers;
-use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::failed_lookup::FailedLookup;
 use crate::examination::finding::{
     Finding, FindingField, FindingReason, FoundAndExpectedPolicy, Repairability, RuleId,
 };
 use crate::examination::known_digest::PinnedTag;
 use crate::pod::copied_check_fields::CopiedCheckFields;
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, Settings};
@@ -30,7 +30,7 @@ pub struct Outcome<'p> {
     /// The findings, with and without a repair.
     pub findings: Vec<Finding<'p>>,
     /// The containers and image volumes that change.
-    pub changed_places: Vec<ChangedPlace<'p>>,
+    pub changed_places: Vec<ChangedContainerOrVolume<'p>>,
     /// The init containers to add.
     pub new_init_containers: NewInitContainers<'p>,
     /// The init containers to remove, in their order.
@@ -47,7 +47,7 @@ pub struct Outcome<'p> {
 
 /// A container or image volume that changes.
 #[derive(Clone, Debug)]
-pub struct ChangedPlace<'p> {
+pub struct ChangedContainerOrVolume<'p> {
     /// The container or image volume as it came in.
     pub place: &'p ContainerOrVolume<'p>,
     /// Its new image, if it changes.
@@ -159,7 +159,7 @@ impl<'p> Outcome<'p> {
         });
     }
 
-    fn replace(&mut self, examined: &ExaminedPlace<'p>) {
+    fn replace(&mut self, examined: &ExaminedContainerOrVolume<'p>) {
         self.removed_init_containers.push(examined.place);
         self.new_volumes.push(NewVolume {
             name: examined.place.name.value.to_string(),
@@ -174,7 +174,7 @@ impl<'p> Outcome<'p> {
             return;
         }
         let pod = &self.review.pod;
-        let staying = pod.list(PodList::InitContainers).filter(|place| {
+        let staying = pod.list(PodSpecList::InitContainers).filter(|place| {
             let removed = &self.removed_init_containers;
             removed
                 .binary_search_by_key(&place.index, |one| one.index)
@@ -213,13 +213,13 @@ impl<'p> Outcome<'p> {
 }
 
 /// The changes of a place that stays in the Pod.
-fn changed<'p>(examined: &ExaminedPlace<'p>) -> Option<ChangedPlace<'p>> {
+fn changed<'p>(examined: &ExaminedContainerOrVolume<'p>) -> Option<ChangedContainerOrVolume<'p>> {
     let image = examined.tag.pinned_digest().map(|_| examined.image_after());
     let policy = match &examined.policy_reason {
         Some(reason) if examined.has_new_policy() => Some((examined.policy, reason.rule())),
         _ => None,
     };
-    (image.is_some() || policy.is_some()).then_some(ChangedPlace {
+    (image.is_some() || policy.is_some()).then_some(ChangedContainerOrVolume {
         place: examined.place,
         image,
         policy,

@@ -3,7 +3,7 @@
 pub mod copied_check_fields;
 pub mod field_path;
 mod node_os;
-mod pod_list;
+mod pod_spec_list;
 pub mod requested_platforms;
 pub mod resources;
 
@@ -17,7 +17,7 @@ use crate::pull_policy::PullPolicy;
 
 use self::copied_check_fields::CopiedCheckFields;
 use self::field_path::FieldPath;
-pub use self::pod_list::PodList;
+pub use self::pod_spec_list::PodSpecList;
 use self::requested_platforms::RequestedPlatforms;
 use self::resources::ResourceFlags;
 
@@ -25,7 +25,7 @@ use self::resources::ResourceFlags;
 #[derive(Clone, Debug)]
 pub struct ContainerOrVolume<'a> {
     /// The list that holds it.
-    pub list: PodList,
+    pub list: PodSpecList,
     /// Its index in that list.
     pub index: usize,
     /// The name of the container or the volume.
@@ -58,7 +58,7 @@ pub struct ContainerOrVolume<'a> {
 }
 
 impl<'a> ContainerOrVolume<'a> {
-    fn new(list: PodList, index: usize) -> Self {
+    fn new(list: PodSpecList, index: usize) -> Self {
         Self {
             list,
             index,
@@ -124,7 +124,7 @@ impl<'a> Members<'a> for ContainerOrVolume<'a> {
             "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
             "image" => self.image = member.read()?,
             "imagePullPolicy" => self.set_policy(&member.read()?),
-            "restartPolicy" if self.list == PodList::InitContainers => {
+            "restartPolicy" if self.list == PodSpecList::InitContainers => {
                 let policy: Option<JsonString<'_>> = member.read()?;
                 self.is_native_sidecar = policy.is_some_and(|policy| policy.value == "Always");
             }
@@ -189,7 +189,7 @@ impl<'a> Members<'a> for VolumeReader<'a> {
             "name" => self.name = member.read::<Option<_>>()?.unwrap_or_default(),
             "image" => {
                 let mut source =
-                    ImageVolumeSource(ContainerOrVolume::new(PodList::Volumes, self.index));
+                    ImageVolumeSource(ContainerOrVolume::new(PodSpecList::Volumes, self.index));
                 let is_one = member.optional_object(&mut source)?;
                 self.source = is_one.then_some(source.0);
             }
@@ -248,14 +248,14 @@ impl<'a> Pod<'a> {
     #[must_use]
     pub fn list(
         &self,
-        list: PodList,
+        list: PodSpecList,
     ) -> impl DoubleEndedIterator<Item = &ContainerOrVolume<'a>> + Clone {
         self.places.iter().filter(move |place| place.list == list)
     }
 
     /// The container or image volume at an index of a list.
     #[must_use]
-    pub fn place(&self, list: PodList, index: usize) -> Option<&ContainerOrVolume<'a>> {
+    pub fn place(&self, list: PodSpecList, index: usize) -> Option<&ContainerOrVolume<'a>> {
         // The places are in the order of the lists, and in each list in that of their indexes.
         let found = self
             .places
@@ -268,13 +268,13 @@ impl<'a> Pod<'a> {
     pub fn has_image_volumes(&self) -> bool {
         // They come last.
         let last = self.places.last();
-        last.is_some_and(|place| place.list == PodList::Volumes)
+        last.is_some_and(|place| place.list == PodSpecList::Volumes)
     }
 
     /// Whether it has init containers.
     #[must_use]
     pub fn has_init_containers(&self) -> bool {
-        self.list(PodList::InitContainers).next().is_some()
+        self.list(PodSpecList::InitContainers).next().is_some()
     }
 
     /// Reads the volumes that the containers mount. Few Pods need it.
@@ -319,7 +319,7 @@ impl<'a> Pod<'a> {
         is_check: impl Fn(&str) -> bool,
     ) -> Result<(), ReadError> {
         for place in &mut self.places {
-            if place.list == PodList::InitContainers
+            if place.list == PodSpecList::InitContainers
                 && is_check(&place.name.value)
                 && let Some(text) = elements.get(place.index)
             {
@@ -390,14 +390,15 @@ impl<'a> Members<'a> for PodSpecReader<'a> {
         match member.name() {
             "initContainers" => {
                 self.pod.init_containers_key = Some(member.raw_key()?);
-                self.init_containers = member.object_list(container(PodList::InitContainers))?;
+                self.init_containers =
+                    member.object_list(container(PodSpecList::InitContainers))?;
             }
             "containers" => {
-                self.containers = member.object_list(container(PodList::Containers))?;
+                self.containers = member.object_list(container(PodSpecList::Containers))?;
             }
             "ephemeralContainers" => {
                 self.ephemeral_containers =
-                    member.object_list(container(PodList::EphemeralContainers))?;
+                    member.object_list(container(PodSpecList::EphemeralContainers))?;
             }
             "volumes" => {
                 self.pod.volumes_key = Some(member.raw_key()?);

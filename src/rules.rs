@@ -14,8 +14,8 @@ pub mod stuck_pull;
 pub mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
-use crate::examination::{Examination, LookupStage};
-use crate::lookup::{Registries, look_up};
+use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
 use crate::settings::Settings;
@@ -43,18 +43,25 @@ pub fn examine<'p>(
     review: &'p ExaminedObject<'p>,
     settings: &'p Settings,
     mode: EffectiveMode,
-    registries: &mut dyn Registries,
+    registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
-    let mut examination = Examination::new(review, settings, LookupStage::Planned(Vec::new()));
+    let mut examination = Examination::new(
+        review,
+        settings,
+        PlannedOrAnsweredLookups::Planned(Vec::new()),
+    );
     run(&mut examination);
-    if let LookupStage::Planned(images) = &mut examination.lookups
+    if let PlannedOrAnsweredLookups::Planned(images) = &mut examination.lookups
         && !images.is_empty()
     {
         let images = std::mem::take(images);
         if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
             let answered = look_up(images, settings.registry.max_lookups, registries);
-            examination =
-                Examination::new(review, settings, LookupStage::Answered(answered.into()));
+            examination = Examination::new(
+                review,
+                settings,
+                PlannedOrAnsweredLookups::Answered(answered.into()),
+            );
             run(&mut examination);
         }
     }

@@ -3,16 +3,16 @@
 #![no_main]
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::Registries;
+use consistent_pull_policy::lookup::RegistryLookups;
 use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 
 const SECRET: &str = "s3cr3t-value";
 
-/// Registries for which every lookup fails, with an error that contains this text.
+/// RegistryLookups for which every lookup fails, with an error that contains this text.
 struct FailsWith<'t>(&'t str);
 
-impl Registries for FailsWith<'_> {
+impl RegistryLookups for FailsWith<'_> {
     fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
         Err(format!("{SECRET}{}{SECRET}", self.0))
     }

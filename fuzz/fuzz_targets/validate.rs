@@ -2,7 +2,7 @@
 #![no_main]
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::Registries;
+use consistent_pull_policy::lookup::RegistryLookups;
 use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Registries that have an image if its name has an even length. Other lookups fail.
 struct HasEvenNames;
 
-impl Registries for HasEvenNames {
+impl RegistryLookups for HasEvenNames {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         if image.len().is_multiple_of(2) {
             Ok(format!("sha256:{}", "1".repeat(64)))

@@ -6,7 +6,7 @@ use super::field_changes::VolumeValue;
 use crate::examination::check_volume_mounts::mount_path;
 use crate::json::{elements, from_value_of, quoted};
 use crate::outcome::{NewContainerFields, NewInitContainer, Outcome};
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
 use crate::text_edit::{TextEdit, apply_edits, between};
@@ -54,7 +54,7 @@ fn set_pull_policy<'p>(place: &ContainerOrVolume<'p>, policy: PullPolicy) -> Opt
         return Some(TextEdit::replace(text, policy));
     }
     let key = match place.list {
-        PodList::Volumes => "pullPolicy",
+        PodSpecList::Volumes => "pullPolicy",
         _ => "imagePullPolicy",
     };
     let image = place.image.as_ref()?;
@@ -196,7 +196,7 @@ fn add_volumes<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdi
     let new = join(outcome.new_volumes.iter().map(VolumeValue::from));
     edits.push(match present.last() {
         Some(volume) => TextEdit::after(volume, format!(",{new}")),
-        None => whole_list(review, object, PodList::Volumes.name(), list, &new)?,
+        None => whole_list(review, object, PodSpecList::Volumes.name(), list, &new)?,
     });
     Some(edits)
 }

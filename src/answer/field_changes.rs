@@ -6,7 +6,7 @@ use super::sort_by_field::sort_by_field;
 use crate::examination::finding::RuleId;
 use crate::outcome::{NewVolume, Outcome};
 use crate::pod::field_path::{FieldPath, FieldSortKey};
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A changed field.
@@ -91,7 +91,11 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
             image: &check.image,
             image_pull_policy: Some(check.policy.as_str()),
         };
-        let at = ChangePosition(PodList::InitContainers, first.saturating_add(offset), "");
+        let at = ChangePosition(
+            PodSpecList::InitContainers,
+            first.saturating_add(offset),
+            "",
+        );
         let rule = RuleId::MissingCheck;
         changes.push(change(outcome, at, &check.name, None, Some(value), rule));
     }
@@ -116,7 +120,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
     let first = outcome.review.pod.volume_names.len();
     for (offset, volume) in outcome.new_volumes.iter().enumerate() {
         let value = FieldValue::Volume(volume.into());
-        let at = ChangePosition(PodList::Volumes, first.saturating_add(offset), "");
+        let at = ChangePosition(PodSpecList::Volumes, first.saturating_add(offset), "");
         changes.push(change(
             outcome,
             at,
@@ -130,7 +134,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
 }
 
 /// The list, the index and the field of a change. The field is empty for a whole element.
-struct ChangePosition(PodList, usize, &'static str);
+struct ChangePosition(PodSpecList, usize, &'static str);
 
 fn change<'o>(
     outcome: &Outcome<'_>,
@@ -159,7 +163,7 @@ fn change<'o>(
 /// The index of a place in the object that goes out. Added and removed init containers before it
 /// have moved it.
 fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
-    if place.list != PodList::InitContainers {
+    if place.list != PodSpecList::InitContainers {
         return place.index;
     }
     let new = &outcome.new_init_containers;

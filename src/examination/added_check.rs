@@ -1,10 +1,10 @@
 //! The source of an added image check, and its position among the init containers.
 
 use super::check_volume_mounts::{CheckVolumeCarriers, mount_path};
-use super::examined_place::{ExaminedPlace, Role};
+use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::pod::copied_check_fields::CopiedCheckFields;
 use crate::pod::resources::ResourceFlags;
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
@@ -38,14 +38,14 @@ impl<'p> AddedCheckSource<'p> {
     pub fn in_pod(
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
-        places: &[ExaminedPlace<'p>],
+        places: &[ExaminedContainerOrVolume<'p>],
     ) -> Result<Self, NoCheckSource> {
         let checks = &settings.image_checks;
         if checks.made_of == AddedCheckKind::ImageVolume {
             return Ok(Self::ImageVolume);
         }
-        let is_check_volume = |one: &ExaminedPlace<'_>| {
-            one.role == Role::ImageCheck && one.place.list == PodList::Volumes
+        let is_check_volume = |one: &ExaminedContainerOrVolume<'_>| {
+            one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
         };
         let (source, resources) = match (last_copyable_check(review, places), &checks.template) {
             (Some(check), _) => (Self::CopyOf(check), check.resources),
@@ -113,11 +113,11 @@ fn template_resources(template: &CheckTemplate) -> ResourceFlags {
 }
 
 fn init_container_checks<'c, 'p>(
-    places: &'c [ExaminedPlace<'p>],
+    places: &'c [ExaminedContainerOrVolume<'p>],
 ) -> impl DoubleEndedIterator<Item = &'p ContainerOrVolume<'p>> + use<'c, 'p> {
     places
         .iter()
-        .filter(|one| one.role == Role::ImageCheck && one.place.list == PodList::InitContainers)
+        .filter(|one| one.role == Role::ImageCheck && one.place.list == PodSpecList::InitContainers)
         .map(|one| one.place)
 }
 
@@ -125,7 +125,7 @@ fn init_container_checks<'c, 'p>(
 /// `AppArmor` profile. Such an annotation names its container, so a copy would have no profile.
 fn last_copyable_check<'p>(
     review: &ExaminedObject<'p>,
-    places: &[ExaminedPlace<'p>],
+    places: &[ExaminedContainerOrVolume<'p>],
 ) -> Option<&'p CopiedCheckFields<'p>> {
     let has_app_armor_annotation = |place: &ContainerOrVolume<'_>| {
         let annotated = &review.metadata.app_armor_containers;
@@ -153,13 +153,13 @@ impl<'p> CheckInsertPosition<'p> {
     pub fn in_pod(
         review: &'p ExaminedObject<'p>,
         settings: &Settings,
-        places: &[ExaminedPlace<'p>],
+        places: &[ExaminedContainerOrVolume<'p>],
     ) -> Self {
         let patterns = &settings.image_checks.after;
         let is_named = |place: &&ContainerOrVolume<'_>| {
             patterns.iter().any(|one| one.matches(&place.name.value))
         };
-        let mut init_containers = review.pod.list(PodList::InitContainers).rev();
+        let mut init_containers = review.pod.list(PodSpecList::InitContainers).rev();
         Self {
             after: init_container_checks(places)
                 .next_back()

@@ -1,7 +1,7 @@
 //! Check volumes: the containers that carry them, and the paths at which they are mounted.
 
 use crate::image::Reference;
-use crate::pod::{ContainerOrVolume, Pod, PodList};
+use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::settings::Settings;
 
 /// The folder in which check volumes are mounted.
@@ -27,7 +27,7 @@ impl<'p> CheckVolumeCarriers<'p> {
     /// The carriers in a Pod whose init containers all stay.
     #[must_use]
     pub fn in_pod(pod: &'p Pod<'p>, settings: &Settings) -> Self {
-        Self::among(pod.list(PodList::InitContainers), settings)
+        Self::among(pod.list(PodSpecList::InitContainers), settings)
     }
 
     /// The carrier among these init containers: the first that is neither a native sidecar nor
@@ -53,7 +53,7 @@ impl<'p> CheckVolumeCarriers<'p> {
     pub fn containers(self, pod: &'p Pod<'p>) -> impl Iterator<Item = &'p ContainerOrVolume<'p>> {
         let (one, all) = match self {
             Self::InitContainer(place) => (Some(place), None),
-            Self::AppContainers => (None, Some(pod.list(PodList::Containers))),
+            Self::AppContainers => (None, Some(pod.list(PodSpecList::Containers))),
         };
         one.into_iter().chain(all.into_iter().flatten())
     }

@@ -6,7 +6,7 @@
 //! annotation. So all rules follow one principle: **a rule keeps a value that another rule may have
 //! written.**
 
-use super::examined_place::{ExaminedPlace, server_default};
+use super::examined_container_or_volume::{ExaminedContainerOrVolume, server_default};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
@@ -25,7 +25,7 @@ pub enum DefaultSettingKey {
 /// as not chosen, so the default applies before the forbid. Otherwise the replacement would get
 /// the default on the next run.
 #[must_use]
-pub fn is_chosen(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
+pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     examined.place.policy.is_some_and(|policy| {
         let is_server_default = settings.defaults.replace_server_defaults
             && policy == server_default(&examined.reference);
@@ -36,7 +36,7 @@ pub fn is_chosen(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
 /// The configured default of a place. None if no default is set for it.
 #[must_use]
 pub fn configured_default(
-    examined: &ExaminedPlace<'_>,
+    examined: &ExaminedContainerOrVolume<'_>,
     is_check: bool,
     settings: &Settings,
 ) -> Option<(PullPolicy, DefaultSettingKey)> {
@@ -69,7 +69,7 @@ pub fn configured_default(
 /// It is the pull policy that a second run would not change.
 #[must_use]
 pub fn stable_check_policy(
-    examined: &ExaminedPlace<'_>,
+    examined: &ExaminedContainerOrVolume<'_>,
     needed: PullPolicy,
     settings: &Settings,
 ) -> PullPolicy {

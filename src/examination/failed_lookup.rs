@@ -1,6 +1,6 @@
 //! Failed lookups, and the warnings about them.
 
-use crate::lookup::{FailureClass, LookupAttempt, LookupError};
+use crate::lookup::{AskedOrSkipped, FailureClass, LookupError};
 use crate::sentence;
 use crate::sentence::{Sentence, UntrustedText};
 use crate::settings::LookupFailureAction;
@@ -79,10 +79,12 @@ pub fn why_no_answer(error: LookupError) -> Sentence<'static> {
                 " in hostCapabilities of its policy server"
             );
         }
-        (_, LookupAttempt::RegistryIsDown) => {
+        (_, AskedOrSkipped::RegistryIsDown) => {
             ("was not looked up", "its registry just gave no answer")
         }
-        (_, LookupAttempt::LimitReached) => ("was not looked up", "registry.maxLookups is reached"),
+        (_, AskedOrSkipped::LimitReached) => {
+            ("was not looked up", "registry.maxLookups is reached")
+        }
         (FailureClass::NotFound, _) => (
             "does not exist in its registry",
             "correct its tag or repository",

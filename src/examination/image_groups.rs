@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::examined_place::{ExaminedPlace, Role};
+use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
@@ -24,7 +24,7 @@ pub struct ImageGroups {
 impl ImageGroups {
     /// Compares the images of all places.
     #[must_use]
-    pub fn of(places: &[ExaminedPlace<'_>]) -> Self {
+    pub fn of(places: &[ExaminedContainerOrVolume<'_>]) -> Self {
         let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
@@ -74,7 +74,7 @@ impl ImageGroups {
 
     /// The pulls of each spelling.
     #[must_use]
-    pub fn pulls(&self, places: &[ExaminedPlace<'_>]) -> Vec<PullsOfSpelling> {
+    pub fn pulls(&self, places: &[ExaminedContainerOrVolume<'_>]) -> Vec<PullsOfSpelling> {
         let mut pulls: Vec<PullsOfSpelling> = self
             .images
             .iter()
@@ -146,7 +146,7 @@ pub struct PullsOfSpelling {
 }
 
 impl PullsOfSpelling {
-    fn add(&mut self, index: usize, examined: &ExaminedPlace<'_>) {
+    fn add(&mut self, index: usize, examined: &ExaminedContainerOrVolume<'_>) {
         match examined.role {
             Role::ImageCheck => self.checks.join(ChecksOfImage {
                 first: Some(index),

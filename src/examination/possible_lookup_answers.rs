@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::examined_place::{ExaminedPlace, Role};
+use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::image::{ImageIdentity, Reference};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
@@ -30,7 +30,7 @@ struct RepositoryPulls<'e> {
 impl<'e> PossibleLookupAnswers<'e> {
     /// The repositories of these places.
     #[must_use]
-    pub fn about(places: &[ExaminedPlace<'e>]) -> Self {
+    pub fn about(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
         let mut repositories: BTreeMap<ImageIdentity<'_>, RepositoryPulls<'_>> = BTreeMap::new();
         for examined in places {
             let image = examined.reference.identity();
@@ -92,7 +92,7 @@ impl<'e> PossibleLookupAnswers<'e> {
 /// `IfNotPresent` of the place.
 #[must_use]
 pub fn may_be_left_by_use_cached(
-    examined: &ExaminedPlace<'_>,
+    examined: &ExaminedContainerOrVolume<'_>,
     request_type: RequestType,
     settings: &Settings,
 ) -> bool {

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::examined_place::{ExaminedPlace, Role};
+use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::image::ImageIdentity;
-use crate::pod::{ContainerOrVolume, Pod, PodList};
+use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::settings::{AddedCheckKind, LookupMode, Settings};
 
 /// The roles in one Pod.
@@ -29,7 +29,11 @@ struct VolumeMounters<'p> {
 impl<'p> PodRoles<'p> {
     /// The roles in a Pod with these examined places.
     #[must_use]
-    pub fn of(pod: &'p Pod<'p>, settings: &'p Settings, places: &[ExaminedPlace<'p>]) -> Self {
+    pub fn of(
+        pod: &'p Pod<'p>,
+        settings: &'p Settings,
+        places: &[ExaminedContainerOrVolume<'p>],
+    ) -> Self {
         let volumes = if pod.has_image_volumes() {
             volume_mounters(pod, places)
         } else {
@@ -43,7 +47,7 @@ impl<'p> PodRoles<'p> {
     #[must_use]
     pub fn is_carried_by_init_container(&self, place: &ContainerOrVolume<'_>) -> bool {
         let mounters = self.volumes.get(&*place.name.value);
-        place.list == PodList::Volumes && mounters.is_some_and(|one| one.has_init_container)
+        place.list == PodSpecList::Volumes && mounters.is_some_and(|one| one.has_init_container)
     }
 
     /// The role of a place.
@@ -52,12 +56,12 @@ impl<'p> PodRoles<'p> {
         let checks = &self.settings.image_checks;
         let name = &*place.name.value;
         match place.list {
-            PodList::InitContainers if place.is_native_sidecar => Role::Unguarded,
-            PodList::InitContainers if checks.names(name) => Role::ImageCheck,
-            PodList::InitContainers => Role::InitContainer,
-            PodList::Containers => Role::Guarded,
-            PodList::EphemeralContainers => Role::Unguarded,
-            PodList::Volumes => {
+            PodSpecList::InitContainers if place.is_native_sidecar => Role::Unguarded,
+            PodSpecList::InitContainers if checks.names(name) => Role::ImageCheck,
+            PodSpecList::InitContainers => Role::InitContainer,
+            PodSpecList::Containers => Role::Guarded,
+            PodSpecList::EphemeralContainers => Role::Unguarded,
+            PodSpecList::Volumes => {
                 let mounters = self.volumes.get(name).copied().unwrap_or_default();
                 if checks.names(name) && mounters.are_held_up() {
                     Role::ImageCheck
@@ -92,7 +96,7 @@ impl VolumeMounters<'_> {
 /// answer.
 fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
-    places: &[ExaminedPlace<'p>],
+    places: &[ExaminedContainerOrVolume<'p>],
 ) -> BTreeMap<&'p str, VolumeMounters<'p>> {
     let mut looked_up: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     for examined in places {
@@ -113,14 +117,14 @@ fn volume_mounters<'p>(
         })
     };
     let mut app_containers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
-    for place in pod.list(PodList::Containers) {
+    for place in pod.list(PodSpecList::Containers) {
         if let Some(image) = identity(place) {
             let count = app_containers.entry(image).or_default();
             *count = count.saturating_add(1);
         }
     }
     let mut volumes: BTreeMap<&str, VolumeMounters<'_>> = BTreeMap::new();
-    for place in pod.list(PodList::Volumes) {
+    for place in pod.list(PodSpecList::Volumes) {
         let image = identity(place);
         let pulling_its_image = image.and_then(|image| app_containers.get(&image).copied());
         let mounters = VolumeMounters {
@@ -139,15 +143,15 @@ fn volume_mounters<'p>(
                 continue;
             };
             match place.list {
-                PodList::InitContainers => mounters.has_init_container = true,
-                PodList::Containers => {
+                PodSpecList::InitContainers => mounters.has_init_container = true,
+                PodSpecList::Containers => {
                     mounters.has_app_container = true;
                     if image.is_some() && image == mounters.image {
                         mounters.pulling_and_mounting =
                             mounters.pulling_and_mounting.saturating_add(1);
                     }
                 }
-                PodList::EphemeralContainers | PodList::Volumes => {}
+                PodSpecList::EphemeralContainers | PodSpecList::Volumes => {}
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::pod_list::PodList;
+use super::pod_spec_list::PodSpecList;
 
 /// The path of a field, or of a whole element of a list, in an object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum FieldPath {
         /// The keys that lead from the object to its Pod spec.
         pod_spec: &'static [&'static str],
         /// The list.
-        list: PodList,
+        list: PodSpecList,
         /// The index of the element in the list.
         index: usize,
         /// The field of the element. Empty for the whole element.
@@ -61,7 +61,7 @@ impl fmt::Display for FieldPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedField<'t> {
     /// The list of the Pod spec.
-    pub list: PodList,
+    pub list: PodSpecList,
     /// The index of the element in the list.
     pub index: usize,
     /// The field of the element.
@@ -76,7 +76,7 @@ impl<'t> RecordedField<'t> {
         let (index, field) = rest.split_once("].")?;
         let list = list.rsplit('.').next()?;
         Some(Self {
-            list: PodList::ALL
+            list: PodSpecList::ALL
                 .into_iter()
                 .find(|known| known.name() == list)?,
             index: index.parse().ok()?,
@@ -97,7 +97,7 @@ pub struct FieldSortKey {
 impl FieldSortKey {
     /// The position of a field in an element of a list of the Pod spec.
     #[must_use]
-    pub const fn in_spec(list: PodList, index: usize, field: &'static str) -> Self {
+    pub const fn in_spec(list: PodSpecList, index: usize, field: &'static str) -> Self {
         Self {
             is_in_status: false,
             list: list.name(),
@@ -109,7 +109,7 @@ impl FieldSortKey {
     /// The position of a finding in the status of a container, by the container's index in the
     /// Pod spec.
     #[must_use]
-    pub const fn in_status(list: PodList, index: usize, field: &'static str) -> Self {
+    pub const fn in_status(list: PodSpecList, index: usize, field: &'static str) -> Self {
         Self {
             is_in_status: true,
             ..Self::in_spec(list, index, field)
@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn a_path_is_read_back_as_it_was_written() {
         for (list, field) in [
-            (PodList::InitContainers, "imagePullPolicy"),
-            (PodList::Containers, "image"),
-            (PodList::Volumes, "image.pullPolicy"),
+            (PodSpecList::InitContainers, "imagePullPolicy"),
+            (PodSpecList::Containers, "image"),
+            (PodSpecList::Volumes, "image.pullPolicy"),
         ] {
             let path = FieldPath::Spec {
                 pod_spec: &["spec", "template", "spec"],
@@ -147,7 +147,7 @@ mod tests {
     fn an_element_has_a_path_without_a_field() {
         let path = FieldPath::Spec {
             pod_spec: &["spec"],
-            list: PodList::InitContainers,
+            list: PodSpecList::InitContainers,
             index: 1,
             field: "",
         };

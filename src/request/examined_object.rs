@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::object::Metadata;
+use super::object_reader::Metadata;
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::json::{ReadError, elements, value_before, value_of};
-use crate::pod::{Pod, PodList};
+use crate::pod::{Pod, PodSpecList};
 use crate::settings::ImageCheckSettings;
 
 /// The field by which an environment variable or a volume asks for the resources of a container.
@@ -139,9 +139,9 @@ impl<'a> ExaminedObject<'a> {
     /// new ephemeral containers. Of a Job nothing is kept, because its pod template is immutable.
     pub fn keep_new_images(&mut self) {
         let request_type = self.request_type;
-        let lists: &[PodList] = match request_type {
-            RequestType::PodUpdate => &[PodList::InitContainers, PodList::Containers],
-            RequestType::EphemeralContainersUpdate => &[PodList::EphemeralContainers],
+        let lists: &[PodSpecList] = match request_type {
+            RequestType::PodUpdate => &[PodSpecList::InitContainers, PodSpecList::Containers],
+            RequestType::EphemeralContainersUpdate => &[PodSpecList::EphemeralContainers],
             RequestType::JobUpdate => &[],
             RequestType::PodCreate | RequestType::TemplateCreate | RequestType::TemplateUpdate => {
                 return;

@@ -6,7 +6,7 @@ use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::examined_object::{ExaminedObject, StoredObject};
-use super::object::{KubernetesObjectReader, Metadata};
+use super::object_reader::{KubernetesObjectReader, Metadata};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::json::{self, JsonString, Member, Members, ReadError, value_of};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::object::Metadata;
+use super::object_reader::Metadata;
 use crate::pod::field_path::RecordedField;
 use crate::pod::{ContainerOrVolume, Pod};
 use crate::pull_policy::PullPolicy;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::pod::PodList;
+use crate::pod::PodSpecList;
 
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub struct PodStatus {
 #[derive(Clone, Debug)]
 pub struct ContainerStatus {
     /// The list of the Pod spec that has the container.
-    pub pod_list: PodList,
+    pub pod_spec_list: PodSpecList,
     /// The list of the status that has this entry.
     pub status_list: &'static str,
     /// The index in the list of the status.
@@ -54,15 +54,15 @@ impl PodStatus {
             items.map(Vec::as_slice).unwrap_or_default()
         };
         let mut containers = Vec::new();
-        for (pod_list, status_list) in [
-            (PodList::InitContainers, "initContainerStatuses"),
-            (PodList::Containers, "containerStatuses"),
+        for (pod_spec_list, status_list) in [
+            (PodSpecList::InitContainers, "initContainerStatuses"),
+            (PodSpecList::Containers, "containerStatuses"),
         ] {
             for (index, container) in items(status_list).iter().enumerate() {
                 let name = container.get("name").and_then(Value::as_str);
                 if let (Some(name), Some(state)) = (name, container.get("state")) {
                     containers.push(ContainerStatus {
-                        pod_list,
+                        pod_spec_list,
                         status_list,
                         index,
                         name: name.to_owned(),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::examination::Examination;
 use crate::examination::configured_default::{DefaultSettingKey, configured_default, is_chosen};
-use crate::examination::examined_place::{ExaminedPlace, Role};
+use crate::examination::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::examination::known_digest::KnownDigest;
 use crate::pull_policy::PullPolicy;
@@ -69,7 +69,7 @@ struct PullOncePair {
 fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let images = examination.image_groups();
     let request_type = examination.review.request_type;
-    let pair_of = |examined: &ExaminedPlace<'_>| {
+    let pair_of = |examined: &ExaminedContainerOrVolume<'_>| {
         let policy = examined.policy_before();
         PullOncePair {
             pulls_always: examined.is_pulled_first()
@@ -90,7 +90,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
         pair.pulls_always |= own.pulls_always;
         pair.is_spared |= own.is_spared;
     }
-    let is_left = |(examined, spelling): (&ExaminedPlace<'_>, usize)| {
+    let is_left = |(examined, spelling): (&ExaminedContainerOrVolume<'_>, usize)| {
         let own = pair_of(examined);
         let pair = pairs.get(&spelling).copied().unwrap_or_default();
         (own.pulls_always && pair.is_spared) || (own.is_spared && pair.pulls_always)
@@ -100,7 +100,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
 }
 
 /// Whether `Pin` will write a digest, and `IfNotPresent` with it.
-fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bool {
+fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: RequestType) -> bool {
     matches!(examined.tag, KnownDigest::Resolved(_))
         && !examined.has_digest()
         && examined.lookup.mode == LookupMode::Pin
@@ -110,7 +110,7 @@ fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bo
 
 /// Whether a default will raise the place to `Always`. In a Pod with image checks, *pull-once*
 /// lowers it again.
-fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
+fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     !is_chosen(examined, settings)
         && configured_default(examined, false, settings)
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)

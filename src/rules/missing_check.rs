@@ -11,7 +11,7 @@ use self::free_names::FreeNames;
 use crate::examination::Examination;
 use crate::examination::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
 use crate::examination::configured_default::stable_check_policy;
-use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::finding::{
     Finding, FindingField, FindingReason, FindingSubject, Repairability, RuleId,
 };
@@ -93,7 +93,7 @@ fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>
                 guarded,
                 place: examined.place,
                 policy,
-                written_differently: other_check.map(ExaminedPlace::image),
+                written_differently: other_check.map(ExaminedContainerOrVolume::image),
             })
         })
         .collect()

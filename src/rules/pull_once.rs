@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
-use crate::pod::{Mount, PodList};
+use crate::pod::{Mount, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence::{Sentence, SentenceLength};
 
@@ -49,7 +49,7 @@ fn lower(examination: &mut Examination<'_>) {
             continue;
         }
         let pulls = pulls.entry(spelling).or_default();
-        if examined.place.list == PodList::Volumes {
+        if examined.place.list == PodSpecList::Volumes {
             pulls.volumes = pulls.volumes.saturating_add(1);
             volumes.insert(&examined.place.name.value, spelling);
         } else {
@@ -72,7 +72,7 @@ fn lower(examination: &mut Examination<'_>) {
         return;
     }
     for (examined, spelling) in examination.places.iter_mut().zip(images.spellings()) {
-        if examined.place.list == PodList::Containers
+        if examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always
             && examined.limits.require_always.is_none()
             && let Some(pulls) = pulls.get(&spelling)

@@ -13,13 +13,13 @@ use std::rc::Rc;
 
 pub use self::certain_rejection::is_rejected_whatever_registries_answer;
 use self::reasons::{CachedImageAllowed, LookupFailed, MissingPlatform, PolicyOfPinnedTag};
-use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
 use crate::examination::finding::{Finding, FindingField, Repairability};
 use crate::examination::known_digest::KnownDigest;
-use crate::examination::{Examination, LookupStage};
+use crate::examination::{Examination, PlannedOrAnsweredLookups};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
-use crate::pod::PodList;
+use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
@@ -27,10 +27,10 @@ use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 /// the answers, acts on the answers as the settings say.
 pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     match &examination.lookups {
-        LookupStage::Planned(_) => {
-            examination.lookups = LookupStage::Planned(images_to_look_up(examination));
+        PlannedOrAnsweredLookups::Planned(_) => {
+            examination.lookups = PlannedOrAnsweredLookups::Planned(images_to_look_up(examination));
         }
-        LookupStage::Answered(images) => {
+        PlannedOrAnsweredLookups::Answered(images) => {
             for image in Rc::clone(images).iter() {
                 use_answer(examination, image);
             }
@@ -72,12 +72,12 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
 }
 
 /// Whether `Verify` asks for the digest of a place. A registry may no longer have this digest.
-fn verifies_digest(examined: &ExaminedPlace<'_>) -> bool {
+fn verifies_digest(examined: &ExaminedContainerOrVolume<'_>) -> bool {
     examined.has_digest() && examined.lookup.mode == LookupMode::Verify
 }
 
 /// The normalised image with its digest, or with its tag if it has no digest.
-fn normalised_image(examined: &ExaminedPlace<'_>) -> String {
+fn normalised_image(examined: &ExaminedContainerOrVolume<'_>) -> String {
     let reference = &examined.reference;
     let pinned = examined.tag.pinned_digest().map(|digest| &**digest);
     match pinned.or(reference.digest()) {
@@ -98,7 +98,7 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
         {
             // Several tags can share a digest, and a setting may name only one of these tags.
             let is_off = examined.lookup.mode == LookupMode::Off;
-            if is_off || (examined.place.list == PodList::Containers) != app_containers {
+            if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
                 continue;
             }
             let next = places_by_image.len();

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::check_volume_mounts::{CheckVolumeCarriers, mount_path};
-use crate::examination::examined_place::{ExaminedPlace, Role};
+use crate::examination::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::examination::{Examination, ReplacedChecks};
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::request::RequestType;
 
 /// The longest name of a volume, a DNS label. Source: `ValidateVolumes` in
@@ -35,8 +35,8 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
     let mut other_volumes: BTreeSet<&str> = BTreeSet::new();
     for examined in &examination.places {
         match (examined.place.list, examined.role) {
-            (PodList::Volumes, Role::ImageCheck) => &mut check_volumes,
-            (PodList::Volumes, _) => &mut other_volumes,
+            (PodSpecList::Volumes, Role::ImageCheck) => &mut check_volumes,
+            (PodSpecList::Volumes, _) => &mut other_volumes,
             _ => continue,
         }
         .insert(&*examined.place.name.value);
@@ -45,7 +45,8 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
     for (index, examined) in examination.places.iter().enumerate() {
         let place = examined.place;
         let name = &*place.name.value;
-        let is_check = examined.role == Role::ImageCheck && place.list == PodList::InitContainers;
+        let is_check =
+            examined.role == Role::ImageCheck && place.list == PodSpecList::InitContainers;
         // If only app containers still mounted an image volume, the volume would become guarded.
         let mounts_another = || {
             let mut mounts = place.mounts.iter();
@@ -64,7 +65,7 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
     // carrier. So the loop runs until nothing changes.
     while !replaced.is_empty() {
         let is_replaced = |place: &ContainerOrVolume<'_>| replaced.contains_key(&place.index);
-        let mut init_containers = review.pod.list(PodList::InitContainers);
+        let mut init_containers = review.pod.list(PodSpecList::InitContainers);
         let staying = init_containers.clone().filter(|place| !is_replaced(place));
         let carriers = CheckVolumeCarriers::among(staying, examination.settings);
         let CheckVolumeCarriers::InitContainer(carrier) = carriers else {
@@ -100,7 +101,7 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
         }
     }
     let mut moved_volumes = BTreeSet::new();
-    let staying = review.pod.list(PodList::InitContainers);
+    let staying = review.pod.list(PodSpecList::InitContainers);
     let staying = staying.filter(|place| !replaced.contains_key(&place.index));
     if let CheckVolumeCarriers::InitContainer(carrier) =
         CheckVolumeCarriers::among(staying, examination.settings)
@@ -125,8 +126,8 @@ fn beside_a_check_that_stays(
 ) -> Vec<usize> {
     let images = examination.image_groups();
     let mut stays = vec![false; images.image_count()];
-    let is_replaced = |examined: &ExaminedPlace<'_>| {
-        examined.place.list == PodList::InitContainers
+    let is_replaced = |examined: &ExaminedContainerOrVolume<'_>| {
+        examined.place.list == PodSpecList::InitContainers
             && replaced.contains_key(&examined.place.index)
     };
     let checks = || {
@@ -163,10 +164,10 @@ fn last_with_resources(
 ) -> Option<usize> {
     let pod = &examination.review.pod;
     let is_replaced = |place: &ContainerOrVolume<'_>| {
-        place.list == PodList::InitContainers && replaced.contains_key(&place.index)
+        place.list == PodSpecList::InitContainers && replaced.contains_key(&place.index)
     };
     let counts = |place: &&ContainerOrVolume<'_>| {
-        place.list != PodList::EphemeralContainers && place.resources.has_cpu_or_memory
+        place.list != PodSpecList::EphemeralContainers && place.resources.has_cpu_or_memory
     };
     if pod.resources.has_cpu_or_memory {
         return None;

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::examined_place::Role;
+use crate::examination::examined_container_or_volume::Role;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::ImageGroups;
 use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
@@ -46,7 +46,7 @@ pub fn report(examination: &mut Examination<'_>) {
     let images = examination.image_groups();
     let places: Vec<_> = examination.places.iter().zip(images.images()).collect();
     let examined_by_name = indexes(places.iter().map(|(one, _)| list_and_name(one.place)));
-    let examined = |named: (PodList, &str)| {
+    let examined = |named: (PodSpecList, &str)| {
         let index = examined_by_name.get(&named)?;
         places.get(*index).copied()
     };
@@ -56,7 +56,7 @@ pub fn report(examination: &mut Examination<'_>) {
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for container in &status.containers {
-        let (list, name) = (container.pod_list, &*container.name);
+        let (list, name) = (container.pod_spec_list, &*container.name);
         let reason = container.state.waiting_reason.as_deref();
         let Some((reason, way_out)) = REASONS.iter().find(|(known, _)| Some(*known) == reason)
         else {
@@ -78,7 +78,7 @@ pub fn report(examination: &mut Examination<'_>) {
         let volumes = place
             .mounts
             .iter()
-            .filter_map(|mount| examined((PodList::Volumes, &*mount.name)))
+            .filter_map(|mount| examined((PodSpecList::Volumes, &*mount.name)))
             .filter(|(volume, _)| seen.insert(volume.place.index));
         let candidates: Vec<_> = own.into_iter().chain(volumes).collect();
         let named = candidates
@@ -98,10 +98,10 @@ pub fn report(examination: &mut Examination<'_>) {
             continue;
         }
         let condition = match list {
-            PodList::InitContainers => "Initialized",
+            PodSpecList::InitContainers => "Initialized",
             _ => "ContainersReady",
         };
-        let is_volume = missing.place.list == PodList::Volumes;
+        let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(*image).copied().flatten();
         let waiting = WaitingContainer {
             container: is_volume.then_some(&*place.name.value),
@@ -112,7 +112,7 @@ pub fn report(examination: &mut Examination<'_>) {
                 .last_transition(condition)
                 .filter(|time| is_time(time)),
             passed_check: passed_check.filter(|check| {
-                list == PodList::Containers && check.name != missing.place.name.value
+                list == PodSpecList::Containers && check.name != missing.place.name.value
             }),
         };
         let field = FindingField::WaitingReason {
@@ -172,14 +172,14 @@ fn is_time(text: &str) -> bool {
         })
 }
 
-fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodList, &'n str) {
+fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodSpecList, &'n str) {
     (place.list, &place.name.value)
 }
 
 /// Indexes by list and name.
-type Indexes<'n> = BTreeMap<(PodList, &'n str), usize>;
+type Indexes<'n> = BTreeMap<(PodSpecList, &'n str), usize>;
 
-fn indexes<'n>(named: impl Iterator<Item = (PodList, &'n str)>) -> Indexes<'n> {
+fn indexes<'n>(named: impl Iterator<Item = (PodSpecList, &'n str)>) -> Indexes<'n> {
     let mut indexes = Indexes::new();
     for (index, named) in named.enumerate() {
         indexes.insert(named, index);
@@ -194,7 +194,7 @@ fn passed_checks<'p>(
     images: &ImageGroups,
 ) -> Vec<Option<PassedCheck<'p>>> {
     let statuses = &examination.review.status.containers;
-    let by_name = indexes(statuses.iter().map(|one| (one.pod_list, &*one.name)));
+    let by_name = indexes(statuses.iter().map(|one| (one.pod_spec_list, &*one.name)));
     let state = |place: &ContainerOrVolume<'_>| {
         let index = by_name.get(&list_and_name(place))?;
         statuses.get(*index).map(|status| &status.state)
@@ -205,7 +205,7 @@ fn passed_checks<'p>(
     // the others.
     for (index, place) in places.iter().enumerate().rev() {
         for mount in &place.mounts {
-            first_carriers.insert((PodList::Volumes, &mount.name), index);
+            first_carriers.insert((PodSpecList::Volumes, &mount.name), index);
         }
     }
     let mut passed = vec![None; images.image_count()];
@@ -214,7 +214,7 @@ fn passed_checks<'p>(
             continue;
         }
         let place = check.place;
-        let has_passed = if place.list == PodList::Volumes {
+        let has_passed = if place.list == PodSpecList::Volumes {
             let carrier = first_carriers.get(&list_and_name(place));
             let carrier = carrier.and_then(|index| places.get(*index));
             carrier

@@ -2,7 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::Value;
-use settings_reader::{ProblemKind, TreeKind, ValueProblem, is_unset};
+use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_unset};
 
 use super::{MAX_LOOKUPS, Settings, SettingsError, SettingsProblem};
 use crate::sentence::shorten;
@@ -33,10 +33,11 @@ pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<SettingsProblem>), 
     if is_unset(&tree) {
         return Ok((Settings::default(), Vec::new()));
     }
-    let (settings, problems) = settings_reader::read::<Settings>(&mut tree, "", TreeKind::Settings);
+    let (settings, problems) =
+        settings_reader::read::<Settings>(&mut tree, "", SettingsOrKubernetesObject::Settings);
     let problems = problems
         .into_iter()
-        .map(|problem| settings_problem(problem, TreeKind::Settings))
+        .map(|problem| settings_problem(problem, SettingsOrKubernetesObject::Settings))
         .collect();
     Ok((settings.unwrap_or_default(), problems))
 }
@@ -55,7 +56,10 @@ pub(super) fn max_lookups<'de, D: Deserializer<'de>>(source: D) -> Result<usize,
 }
 
 /// Adds the sentence to a problem.
-pub(super) fn settings_problem(problem: ValueProblem, tree: TreeKind) -> SettingsProblem {
+pub(super) fn settings_problem(
+    problem: ValueProblem,
+    tree: SettingsOrKubernetesObject,
+) -> SettingsProblem {
     SettingsProblem {
         message: sentence(&problem, tree),
         path: problem.path,
@@ -64,14 +68,16 @@ pub(super) fn settings_problem(problem: ValueProblem, tree: TreeKind) -> Setting
 
 /// A sentence with the path, the wrong value, and the values that are allowed. It shows no value of
 /// a Kubernetes object: the value may be a secret.
-fn sentence(problem: &ValueProblem, tree: TreeKind) -> String {
+fn sentence(problem: &ValueProblem, tree: SettingsOrKubernetesObject) -> String {
     let (path, found) = (&*problem.path, &problem.found);
     let place = match path {
         "" => "the settings".into(),
         path => shorten(path, PATH_MAX),
     };
     let shown = || match found {
-        Value::Bool(_) | Value::Number(_) | Value::String(_) if tree == TreeKind::Settings => {
+        Value::Bool(_) | Value::Number(_) | Value::String(_)
+            if tree == SettingsOrKubernetesObject::Settings =>
+        {
             shorten(&found.to_string(), QUOTED_MAX).into_owned()
         }
         _ => kind(found).to_owned(),

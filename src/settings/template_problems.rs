@@ -4,7 +4,7 @@
 //! gets a check. So the field is an error of the settings.
 
 use serde_json::Value;
-use settings_reader::{TreeKind, container_problems};
+use settings_reader::{SettingsOrKubernetesObject, container_problems};
 
 use super::read::settings_problem;
 use super::{CheckTemplate, SettingsProblem};
@@ -58,7 +58,7 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
     problems.extend(
         found
             .into_iter()
-            .map(|problem| settings_problem(problem, TreeKind::KubernetesObject)),
+            .map(|problem| settings_problem(problem, SettingsOrKubernetesObject::KubernetesObject)),
     );
     if no_command {
         let problem = "is missing: without it a check would run the image's own program";

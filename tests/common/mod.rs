@@ -8,7 +8,7 @@ pub mod image_volumes;
 use std::collections::BTreeMap;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::Registries;
+use consistent_pull_policy::lookup::RegistryLookups;
 use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub struct FakeRegistry {
     pub asked: Vec<String>,
 }
 
-impl Registries for FakeRegistry {
+impl RegistryLookups for FakeRegistry {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         self.asked.push(image.to_owned());
         self.answers

@@ -9,7 +9,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map};
 
-use crate::{ProblemKind, Step, TreeKind, is_empty_string, is_unset};
+use crate::{ProblemKind, SettingsOrKubernetesObject, Step, is_empty_string, is_unset};
 
 /// The problem of one value, and the path to this value.
 ///
@@ -87,11 +87,11 @@ impl serde::de::Error for DeserializeError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueDeserializer<'v> {
     value: &'v Value,
-    kind: TreeKind,
+    kind: SettingsOrKubernetesObject,
 }
 
 impl<'v> ValueDeserializer<'v> {
-    pub(crate) const fn new(value: &'v Value, kind: TreeKind) -> Self {
+    pub(crate) const fn new(value: &'v Value, kind: SettingsOrKubernetesObject) -> Self {
         Self { value, kind }
     }
 
@@ -165,8 +165,8 @@ struct ObjectMembers<'v> {
 impl<'v> ObjectMembers<'v> {
     fn next(&mut self) -> Option<&'v str> {
         let is_set = |key: &str, value| match self.map.kind {
-            TreeKind::Settings => !is_unset(value) || !self.fields.contains(&key),
-            TreeKind::KubernetesObject => true,
+            SettingsOrKubernetesObject::Settings => !is_unset(value) || !self.fields.contains(&key),
+            SettingsOrKubernetesObject::KubernetesObject => true,
         };
         let (key, value) = self.rest.find(|(key, value)| is_set(key, value))?;
         self.last = Some((key, value));
@@ -258,7 +258,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
             // A check template is read into a `Value`, which calls `deserialize_any`. So its
             // lists are kept as they are written.
             Value::Array(list) => visitor.visit_seq(ListElements {
-                skips_empty_strings: self.kind == TreeKind::Settings
+                skips_empty_strings: self.kind == SettingsOrKubernetesObject::Settings
                     && !list.iter().any(Value::is_object),
                 ..self.elements(list)
             }),

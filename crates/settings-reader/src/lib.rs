@@ -27,7 +27,7 @@ const PROBLEMS_MAX: usize = 100;
 
 /// The kind of tree that is read. It decides which values are taken as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeKind {
+pub enum SettingsOrKubernetesObject {
     /// Settings: `null`, `{}` and `[]` mean "not set", `""` in a list of strings counts as absent,
     /// and `false` may mean `Off`.
     Settings,
@@ -74,7 +74,7 @@ pub enum ProblemKind {
 pub fn read<T: DeserializeOwned>(
     tree: &mut Value,
     root: &str,
-    kind: TreeKind,
+    kind: SettingsOrKubernetesObject,
 ) -> (Option<T>, Vec<ValueProblem>) {
     let mut collector = ProblemCollector::new(root);
     loop {
@@ -94,7 +94,12 @@ pub fn read<T: DeserializeOwned>(
 /// `root` is the path of the container.
 #[must_use]
 pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValueProblem> {
-    read::<Container>(&mut Value::Object(fields), root, TreeKind::KubernetesObject).1
+    read::<Container>(
+        &mut Value::Object(fields),
+        root,
+        SettingsOrKubernetesObject::KubernetesObject,
+    )
+    .1
 }
 
 /// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such

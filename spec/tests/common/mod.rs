@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::Registries;
+use consistent_pull_policy::lookup::RegistryLookups;
 use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use oci_spec::image::{ImageIndex, Platform};
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl Host {
     }
 }
 
-impl Registries for Host {
+impl RegistryLookups for Host {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         let answer = self.ask("v1/manifest_digest", image)?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheckSource;
 use crate::examination::check_volume_mounts::MOUNT_FOLDER;
-use crate::pod::PodList;
+use crate::pod::PodSpecList;
 use crate::settings::CheckNamePrefix;
 
 /// The names that nothing in the Pod has yet.
@@ -25,7 +25,7 @@ impl<'p> FreeNames<'p> {
     pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {
         let prefixes = &examination.settings.image_checks.name_prefixes;
         let pod = &examination.review.pod;
-        let containers = pod.places.iter().filter(|p| p.list != PodList::Volumes);
+        let containers = pod.places.iter().filter(|p| p.list != PodSpecList::Volumes);
         let mut names: Vec<&str> = containers.map(|place| &*place.name.value).collect();
         if source.is_image_volume() {
             names.extend(pod.volume_names.iter().map(|name| &**name));

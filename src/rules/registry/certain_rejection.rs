@@ -2,7 +2,7 @@
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
-use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::finding::{Finding, Repairability, RuleId};
 use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
 use crate::image::Reference;
@@ -30,7 +30,7 @@ pub fn is_rejected_whatever_registries_answer(
             && Reference::parse(finding.place.image_text())
                 .map_or(true, |reference| stays(finding.reason.rule(), &reference))
     };
-    let repair_stays = |examined: &ExaminedPlace<'_>| {
+    let repair_stays = |examined: &ExaminedContainerOrVolume<'_>| {
         examined.tag.pinned_digest().is_some()
             || rule_of_repair(examined).is_some_and(|rule| stays(rule, &examined.reference))
     };
@@ -46,7 +46,7 @@ pub fn is_rejected_whatever_registries_answer(
 }
 
 /// The rule that repairs the pull policy of a place.
-fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
+fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
     // *disallowed-policy* reports a forbidden default of `Never`, but it counts as a default here.
     let is_default =

@@ -2,7 +2,7 @@
 
 use crate::examination::failed_lookup::why_no_answer;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
-use crate::lookup::{FailureClass, LookupAttempt, LookupError};
+use crate::lookup::{AskedOrSkipped, FailureClass, LookupError};
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText, UntrustedTexts};
 
@@ -54,7 +54,7 @@ impl FindingReason for LookupFailed {
     }
 
     fn is_momentary(&self) -> bool {
-        self.0.class != FailureClass::NotFound && self.0.attempt != LookupAttempt::LimitReached
+        self.0.class != FailureClass::NotFound && self.0.attempt != AskedOrSkipped::LimitReached
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {

@@ -2,7 +2,7 @@
 
 /// The lists of a Pod spec whose elements hold image references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PodList {
+pub enum PodSpecList {
     /// `spec.initContainers`
     InitContainers,
     /// `spec.containers`
@@ -13,7 +13,7 @@ pub enum PodList {
     Volumes,
 }
 
-impl PodList {
+impl PodSpecList {
     /// The list's name in the Pod spec.
     #[must_use]
     pub const fn name(self) -> &'static str {

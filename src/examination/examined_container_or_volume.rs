@@ -6,7 +6,7 @@ use super::finding::FindingReason;
 use super::known_digest::KnownDigest;
 use super::pull_policy_limits::PullPolicyLimits;
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{ContainerOrVolume, PodList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::settings::{EffectiveLookupSettings, LookupMode, Settings};
 
@@ -25,7 +25,7 @@ pub enum Role {
 
 /// A container or image volume that the rules examine. Its image could be read.
 #[derive(Clone, Debug)]
-pub struct ExaminedPlace<'p> {
+pub struct ExaminedContainerOrVolume<'p> {
     /// The container or image volume as it came in.
     pub place: &'p ContainerOrVolume<'p>,
     /// Its role in the Pod.
@@ -47,7 +47,7 @@ pub struct ExaminedPlace<'p> {
     pub tag: KnownDigest,
 }
 
-impl<'p> ExaminedPlace<'p> {
+impl<'p> ExaminedContainerOrVolume<'p> {
     /// A place as it came in. Its role is worked out later.
     #[must_use]
     pub fn new(
@@ -102,7 +102,7 @@ impl<'p> ExaminedPlace<'p> {
     #[must_use]
     pub fn is_pulled_first(&self) -> bool {
         matches!(self.role, Role::ImageCheck | Role::InitContainer)
-            && (self.place.list != PodList::Volumes || self.is_carried_by_init_container)
+            && (self.place.list != PodSpecList::Volumes || self.is_carried_by_init_container)
     }
 
     /// The image as it came in.
