@@ -196,3 +196,21 @@ fn renamed_things_have_their_new_name() {
     }
     assert_eq!(versions.len(), 1, "{versions:?}");
 }
+
+/// A page that explains the status of a policy names each of its values.
+/// Source: `PolicyStatusEnum` of kubewarden-controller, `api/policies/v1/policy.go`.
+#[test]
+fn all_four_statuses_of_a_policy_are_named_together() {
+    let pages = pages();
+    let explaining: Vec<_> = pages
+        .iter()
+        .filter(|(_, text)| text.contains("`unscheduled`"))
+        .collect();
+    assert!(!explaining.is_empty(), "no page names the statuses");
+    for (page, text) in explaining {
+        for status in ["scheduled", "pending", "active"] {
+            let status = format!("`{status}`");
+            assert!(text.contains(&status), "{}: {status}", page.display());
+        }
+    }
+}
