@@ -18,7 +18,7 @@ pub enum RuleId {
     /// `src/rules/stuck_pull.rs`
     StuckPull,
     /// `src/rules/disallowed_policy.rs`
-    DisallowingSetting,
+    DisallowedPolicy,
     /// `src/rules/registry.rs`
     Registry,
     /// `src/rules/weak_check.rs`
@@ -38,7 +38,7 @@ impl RuleId {
     pub const ALL: [Self; 9] = [
         Self::InvalidImage,
         Self::StuckPull,
-        Self::DisallowingSetting,
+        Self::DisallowedPolicy,
         Self::Registry,
         Self::WeakCheck,
         Self::MissingCheck,
@@ -53,7 +53,7 @@ impl RuleId {
         match self {
             Self::InvalidImage => "invalid-image",
             Self::StuckPull => "stuck-pull",
-            Self::DisallowingSetting => "disallowed-policy",
+            Self::DisallowedPolicy => "disallowed-policy",
             Self::Registry => "registry",
             Self::WeakCheck => "weak-check",
             Self::MissingCheck => "missing-check",

@@ -118,7 +118,7 @@ impl<'p> DisallowingSetting<'p> {
 
 impl FindingReason for DisallowingSetting<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowingSetting
+        RuleId::DisallowedPolicy
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {

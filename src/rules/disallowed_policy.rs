@@ -38,7 +38,7 @@ struct ImmutablePolicy<'p>(DisallowingSetting<'p>);
 
 impl FindingReason for ImmutablePolicy<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowingSetting
+        RuleId::DisallowedPolicy
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
@@ -59,7 +59,7 @@ struct AlwaysRequiredAndForbidden<'p> {
 
 impl FindingReason for AlwaysRequiredAndForbidden<'_> {
     fn rule(&self) -> RuleId {
-        RuleId::DisallowingSetting
+        RuleId::DisallowedPolicy
     }
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {

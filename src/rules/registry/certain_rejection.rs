@@ -52,7 +52,7 @@ fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {
-        RuleId::DisallowingSetting if is_default => RuleId::Default,
+        RuleId::DisallowedPolicy if is_default => RuleId::Default,
         rule => rule,
     })
 }
