@@ -49,12 +49,12 @@
     // A list or a text can be shorter than expected, and a cut can fall inside a character.
     clippy::indexing_slicing,
     clippy::string_slice,
-    // A release build wraps silently, and a wrong count leads to a wrong cut.
+    // Arithmetic wraps silently in a release build, and a wrong count leads to a wrong cut.
     clippy::arithmetic_side_effects,
     // Only the export below needs it.
     unsafe_code
 )]
-// A test stops where a value is missing.
+// A test may panic.
 #![cfg_attr(
     test,
     allow(

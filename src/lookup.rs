@@ -63,7 +63,7 @@ pub struct LookupError {
     pub class: FailureClass,
     /// Whether the registry was asked at all.
     pub attempt: AskedOrSkipped,
-    /// The host capability that was used.
+    /// The host capability that the lookup needs.
     pub capability: HostCapability,
 }
 

@@ -31,8 +31,7 @@ impl<'p> CheckVolumeCarriers<'p> {
     }
 
     /// The carrier among these init containers: the first that is neither a native sidecar nor
-    /// exempt. If there is none, a mount on a native sidecar or an exempt init container does no
-    /// harm either.
+    /// exempt. If there is none, it is the first of them all, because a mount does no harm there.
     #[must_use]
     pub fn among(
         init_containers: impl Iterator<Item = &'p ContainerOrVolume<'p>>,

@@ -1,4 +1,5 @@
-//! A container or image volume as the rules see it: what it is, and what it should become.
+//! A container or image volume as the rules see it, with the image and the pull policy that it
+//! should have.
 
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ pub enum Role {
     InitContainer,
     /// A guarded container. With `imageChecks.as: ImageVolume` also a guarded image volume.
     Guarded,
-    /// A native sidecar, an ephemeral container or another image volume. No check proves these.
+    /// A native sidecar, an ephemeral container or any other image volume. No check guards these.
     Unguarded,
 }
 
