@@ -340,7 +340,7 @@ impl TryFrom<String> for ImagePattern {
 
 /// The pattern with the registry and the namespace that it leaves out, and with its host in the
 /// form of [`comparable_host`]. `None` if the pattern begins with `*`, if its host has a wildcard,
-/// or if it names another registry than Docker Hub in this form.
+/// or if its host is not Docker Hub's and already has this form.
 fn normalise(written: &str) -> Option<String> {
     if written.starts_with('*') {
         return None;

@@ -196,8 +196,7 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     };
     let mut action = error.class.action(&first.lookup);
     // An outage must not be written into a pod template. The pull policies of an existing Pod can't
-    // change. A digest names the same image everywhere, so a node needs no permission to use a
-    // cached image with a digest.
+    // change. `UseCached` acts only on tags.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();
