@@ -195,7 +195,8 @@ fn fixing() -> Value {
     json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}})
 }
 
-/// A Pod with `images` images without a check, and a check with arguments of `argument_bytes` bytes.
+/// A Pod with `images` images without a check, and one check with `argument_bytes` bytes of
+/// arguments.
 fn images_and_a_large_check(images: usize, argument_bytes: usize) -> HostileRequest {
     let rest = format!(
         r#","initContainers":[{{"name":"imagecheck-0","image":"a:1","command":["/bin/true"],"args":["{}"]}}]"#,

@@ -14,7 +14,8 @@ use crate::host::policy_module::PolicyModule;
 use crate::host::wapc_imports::define_imports;
 use crate::host::wasmtime_engine::configuration;
 
-/// More fuel than any guest uses. `u64::MAX` is too much, because wasmtime counts with signed numbers.
+/// More fuel than any guest uses. It has to fit into `i64`, because wasmtime counts with signed
+/// numbers.
 const FUEL: u64 = 1 << 60;
 
 /// The figures that are the same in every run of a module.

@@ -117,10 +117,10 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
     let path = source.strip_prefix("https://github.com/").context(
         "in metadata.yml: io.kubewarden.policy.source is not on GitHub, where the release is",
     )?;
-    // The files have the tag of the release, so a later version doesn't change them.
+    // The addresses have the tag of the release, so a later version doesn't change the files.
     let file = |name: &str| format!("https://raw.githubusercontent.com/{path}/v{version}/{name}");
 
-    // The same files give the same package: its time changes only when the version changes.
+    // The same files give the same package: the time changes only when the version changes.
     let earlier: EarlierPackage = yaml_serde::from_str(earlier).unwrap_or_default();
     let created_at = earlier
         .created_at
@@ -209,7 +209,7 @@ fn screenshots(root: &Path, url: impl Fn(&str) -> String) -> Result<Vec<Value>> 
     SCREENSHOTS.into_iter().map(screenshot).collect()
 }
 
-/// How to install the policy. The text is kwctl's.
+/// How to install the policy. The text is the same as kwctl's.
 fn install(image: &str) -> String {
     format!(
         "The policy can be obtained using [kwctl](https://docs.kubewarden.io/howtos/install-kwctl):\n\
@@ -219,7 +219,7 @@ fn install(image: &str) -> String {
     )
 }
 
-/// The elements of a list with commas.
+/// The elements of a comma-separated list.
 fn list(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)

@@ -45,7 +45,7 @@ struct Package {
     annotations: Mapping,
 }
 
-/// The module, as Artifact Hub names it.
+/// The address of the module, as Artifact Hub writes it.
 #[derive(Deserialize)]
 struct ContainerImage {
     image: String,
@@ -115,7 +115,7 @@ fn chart(package: &str) -> Result<(Value, Value)> {
         ("maintainers", package.maintainers.into()),
         ("annotations", annotations.into()),
     ]);
-    // Rancher replaces this registry by its own setting system-default-registry.
+    // Rancher replaces this registry with the value of its setting system-default-registry.
     let cattle = mapping([("systemDefaultRegistry", registry.into())]);
     let values = mapping([
         ("global", mapping([("cattle", cattle)])),

@@ -44,7 +44,7 @@ fn describe(size: usize, outline: &ModuleOutline, metadata: Option<Metadata>) ->
     let mut text = String::new();
     match metadata {
         Some(mut metadata) => {
-            // The README is too long, and it is a file of the project.
+            // Annotations with several lines, such as the README, are too long to show.
             if let Some(annotations) = &mut metadata.annotations {
                 for value in annotations
                     .values_mut()

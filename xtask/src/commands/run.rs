@@ -1,5 +1,5 @@
-//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer, with
-//! `kwctl run`'s flags and output, so that the same tests run with either.
+//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The
+//! flags and the output are those of `kwctl run`, so that the same tests run with both programs.
 
 use std::fs;
 use std::io;

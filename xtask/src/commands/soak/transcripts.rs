@@ -1,4 +1,4 @@
-//! `cargo xtask soak --transcripts`: the evaluations of the end-to-end tests, compared with the
+//! `cargo xtask soak --transcripts`: compares the evaluations of the end-to-end tests with the
 //! specification.
 
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::host::request;
 
-/// The largest Pod that is compared, in entries of its lists. The specification is written to be read:
+/// The largest Pod that is compared, in entries of its lists. The specification is simple and slow:
 /// its time grows with the cube of this number.
 const ENTRIES_MAX: usize = 200;
 
@@ -63,8 +63,8 @@ pub(super) fn compare(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How many init containers, app containers and volumes a Pod has. A pod template counts as 0: the
-/// end-to-end tests have none that is large.
+/// How many init containers, app containers and volumes a Pod has. A pod template counts as 0,
+/// because the end-to-end tests have no large one.
 fn entry_count(request: &Value) -> usize {
     let spec = &request["object"]["spec"];
     let lists = ["initContainers", "containers", "volumes"];
