@@ -158,8 +158,8 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
         .collect();
     let findings = sort_by_field(findings, |finding| finding.finding.order());
     let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
-    // A change that only saves work is no reason to change a pod template, because such a change
-    // restarts the template's Pods.
+    // A change that only saves a pull is no reason to change a pod template, because a changed
+    // template restarts its Pods.
     let is_repaired = mode == EffectiveMode::Fix
         && !is_rejected
         && (!review.request_type.is_template() || outcome.has_repairs());

@@ -298,7 +298,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Splits a text at the first such character.
+/// Splits a text at the first character `at`, which is in neither part.
 fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
     match text.split_once(at) {
         Some((before, after)) => (before, Some(after)),

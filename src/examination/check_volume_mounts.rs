@@ -13,8 +13,8 @@ pub fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
-/// The carriers of added check volumes. The first init container carries them, because nothing
-/// starts before it. Without init containers, each app container carries them.
+/// The carriers of added check volumes. An init container carries them, so that no app container
+/// starts before the volumes are pulled. Without init containers, each app container carries them.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckVolumeCarriers<'p> {
     /// This init container.
@@ -48,7 +48,7 @@ impl<'p> CheckVolumeCarriers<'p> {
         first.map_or(Self::AppContainers, Self::InitContainer)
     }
 
-    /// The containers that are the carriers.
+    /// The carriers as a list of containers.
     pub fn containers(self, pod: &'p Pod<'p>) -> impl Iterator<Item = &'p ContainerOrVolume<'p>> {
         let (one, all) = match self {
             Self::InitContainer(place) => (Some(place), None),

@@ -52,13 +52,13 @@ pub fn configured_default(
     let has_digest = examined.has_digest();
     let lookup = examined.lookup.mode;
     let policy = match default {
-        // `Pin` writes `IfNotPresent` with each digest. The next run would replace this
-        // `IfNotPresent` with the default.
+        // `Pin` writes `IfNotPresent` with each digest. With `Always` here, the next run would
+        // replace this `IfNotPresent`.
         DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
             PullPolicy::IfNotPresent
         }
-        // An image that is looked up is meant to be pulled. Also, the next run would replace the
-        // `IfNotPresent` that `Pin` and `UseCached` write.
+        // An image that is looked up is meant to be pulled. With `Never` here, the next run would
+        // also replace the `IfNotPresent` that `Pin` and `UseCached` write.
         DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
         default => default.resolve(has_digest),
     };

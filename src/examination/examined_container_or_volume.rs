@@ -92,7 +92,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         self.policy != self.policy_before()
     }
 
-    /// The reason for which the pull policy that came in is wrong. None if it isn't wrong.
+    /// The reason why the pull policy that came in is wrong. None if it isn't wrong.
     #[must_use]
     pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
         let reason = self.policy_reason.as_ref()?;

@@ -10,8 +10,8 @@ const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label of a node's operating system, `kubernetes.io/os`.
 const OS_LABEL: &str = "kubernetes.io/os";
 
-/// The largest number of values of a label that are read, and of terms. Go has fewer architectures,
-/// so only a hostile Pod asks for more.
+/// The largest number of values of a label, and of terms, that this policy reads. Go has fewer
+/// architectures, so only a hostile Pod asks for more.
 const VALUES_MAX: usize = 32;
 
 /// A platform that a Pod asks for. A part that is not set can be any.

@@ -30,7 +30,7 @@ pub fn spare_second_pulls(examination: &mut Examination<'_>) {
     }
 }
 
-/// Does the same after checks were added.
+/// Does the same once more after checks were added.
 pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
     if !examination.added_checks.is_empty() {
         lower(examination);

@@ -96,7 +96,8 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     for app_containers in [true, false] {
         for (index, (examined, image)) in examination.places.iter().zip(images.images()).enumerate()
         {
-            // Several tags can share a digest, and a setting may name only one of these tags.
+            // Several tags can share a digest, and a setting may name only one of these tags. So
+            // the setting of each place counts.
             let is_off = examined.lookup.mode == LookupMode::Off;
             if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
                 continue;

@@ -92,7 +92,8 @@ pub(crate) fn all_costs(
 }
 
 impl ScenarioTemplate {
-    /// A scenario for each expected answer. An object is accepted if the policy repaired it before.
+    /// A scenario for each expected answer. For the answer *accepted*, the object is one that the
+    /// policy has repaired already.
     pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<Vec<Scenario>> {
         let path = root.join("test_data/reviews").join(&self.review);
         let path = path.with_extension("json");

@@ -224,7 +224,8 @@ fn describe_change(change: &AuditEntry) -> String {
     format!("{}: {from} -> {to}", change.path)
 }
 
-/// The rows that are not allowed unchanged, and the number of rows for each outcome and each rule.
+/// The rows of objects that are not allowed unchanged, and the number of rows for each outcome and
+/// each rule.
 fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
     let mut shown: Vec<&PlanRow> = rows
         .iter()

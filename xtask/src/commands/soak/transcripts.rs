@@ -16,7 +16,7 @@ use crate::host::request;
 /// its time grows with the cube of this number.
 const ENTRIES_MAX: usize = 200;
 
-/// Compares every evaluation of a directory, and shows the first difference of each file.
+/// Compares every evaluation of a directory, and shows the differences.
 pub(super) fn compare(directory: &Path) -> Result<()> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
