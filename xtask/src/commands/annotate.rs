@@ -27,7 +27,6 @@ pub(crate) struct Args {
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     annotate(
         &args.module,

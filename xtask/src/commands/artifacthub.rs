@@ -53,7 +53,6 @@ pub(crate) struct Args {
     output_path: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let committed = fs::read_to_string(root.join(PACKAGE)).unwrap_or_default();
@@ -275,7 +274,7 @@ fn changes(changelog: &str, version: &Version) -> Result<Vec<Value>> {
                 known.with_context(|| format!("'{heading}' is no heading of Keep a Changelog"))?,
             );
         } else if let Some(entry) = line.strip_prefix("- ") {
-            let kind = kind.context("an entry stands before the first heading")?;
+            let kind = kind.context("an entry comes before the first heading")?;
             changes.push((kind, plain(entry)));
         } else if let (true, Some((_, entry)), false) =
             (in_entry, changes.last_mut(), line.trim().is_empty())

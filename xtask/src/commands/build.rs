@@ -36,7 +36,6 @@ enum StandardLibrary {
     Compiled { linker: PathBuf },
 }
 
-/// Runs the command.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let library = find_standard_library()?;

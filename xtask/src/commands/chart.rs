@@ -51,7 +51,6 @@ struct ContainerImage {
     image: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = workspace::root().join(PACKAGE);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {PACKAGE}"))?;

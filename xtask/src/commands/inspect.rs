@@ -1,4 +1,4 @@
-//! `cargo xtask inspect`: the structure of a module, and the metadata in it.
+//! `cargo xtask inspect`: shows the structure of a module, and the metadata in it.
 //!
 //! The list of imports proves that this policy has no clock, no random numbers and no files.
 
@@ -21,7 +21,6 @@ pub(crate) struct Args {
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = args.module.display();
     let module =

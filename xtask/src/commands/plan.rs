@@ -47,7 +47,6 @@ enum PlanFormat {
     Json,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     // A compiled module evaluates a long list faster. An interpreted module starts faster.
     #[cfg(feature = "wasmtime")]

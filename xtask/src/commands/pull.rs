@@ -21,7 +21,6 @@ pub(crate) struct Args {
     uri: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let module = policy_artifact::pull(&args.registry.client(30)?, &args.uri)?;
     write_whole(&args.output_path, &module)?;

@@ -55,7 +55,6 @@ pub(crate) struct Args {
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let text = read_request(&args.request_path)?;

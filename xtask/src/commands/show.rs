@@ -62,7 +62,6 @@ pub(crate) struct Args {
     reviews: Vec<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let path = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;

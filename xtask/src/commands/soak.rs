@@ -80,7 +80,6 @@ impl Policy for ModuleUnderTest {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(directory) = &args.transcripts {
         return transcripts::compare(directory);
