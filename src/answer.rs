@@ -35,13 +35,13 @@ const WARNINGS_MAX: usize = 10;
 /// them.
 const SENTENCES_MAX: usize = 20;
 
-/// The message of a rejection if an edit has no place in the object. No input is known that leads
-/// to this.
+/// The message of a rejection if the text of the object can't be edited. No known input leads to
+/// this.
 const NOT_EDITABLE: &str =
     "the object can't be repaired in place: write it without escapes in its keys";
 
-/// The answer of waPC's `validate`. It is the SDK's `ValidationResponse`, except that the object
-/// goes out as text. The SDK's `Value` would have to be parsed, built and written once more, which
+/// The answer of waPC's `validate`. It has the fields of the SDK's `ValidationResponse`, but the
+/// changed object is written as text. To parse the object into a `Value` and to write this `Value`
 /// costs as much as everything else together.
 #[derive(Default, Serialize)]
 struct ValidateAnswer {
@@ -59,7 +59,8 @@ struct ValidateAnswer {
 impl ValidateAnswer {
     /// Writes the answer, with the changed object if there is one.
     fn write(&self, object: Option<&str>) -> CallResult {
-        // A text that grows while it is written takes three times its size for a moment.
+        // A buffer that grows takes three times its size for a moment. So this one has about its
+        // full size from the start.
         let annotations = self
             .audit_annotations
             .values()
@@ -123,7 +124,7 @@ fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
     reject(NOT_EDITABLE.to_owned(), code)
 }
 
-/// The answer if no rule found anything. *Re-apply* may have restored fields.
+/// The answer if the rules found nothing, or if no rule ran. *Re-apply* may have restored fields.
 ///
 /// # Errors
 /// Never: serde writes the answer.
@@ -157,8 +158,8 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
         .collect();
     let findings = sort_by_field(findings, |finding| finding.finding.order());
     let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
-    // A change that only saves work is no reason to change a pod template, because such a change
-    // restarts the template's Pods.
+    // A change that only saves a pull is no reason to change a pod template, because a changed
+    // template restarts its Pods.
     let is_repaired = mode == EffectiveMode::Fix
         && !is_rejected
         && (!review.request_type.is_template() || outcome.has_repairs());
@@ -208,8 +209,8 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     answer.write(object.as_deref())
 }
 
-/// A list as JSON. The text has its room from the start: a text that grows while it is written takes
-/// three times its size for a moment.
+/// A list as JSON. The buffer has about its full size from the start, because a buffer that grows
+/// takes three times its size for a moment.
 fn json_list<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
     /// The usual size of a finding or of a change, in bytes.
     const ITEM: usize = 192;
@@ -280,7 +281,7 @@ fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String
 }
 
 /// Whether a finding in a pod template needs no warning, because the operator asked for its repair
-/// everywhere, and Pods get that repair without a warning.
+/// in every Pod.
 fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
     let settings = outcome.settings;
     let checks = &settings.image_checks;
@@ -293,7 +294,7 @@ fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
         }
 }
 
-/// The warnings: a line for each finding or repair that is worth knowing.
+/// The warnings: a line for each finding, repair or failed lookup that is worth knowing.
 fn warnings(
     outcome: &Outcome<'_>,
     findings: &[&FindingWithPath<'_, '_>],

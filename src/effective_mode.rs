@@ -4,10 +4,11 @@ use crate::examination::finding::{Finding, Repairability};
 use crate::request::ExaminedObject;
 use crate::settings::{Mode, PodTemplateAction, Settings};
 
-/// The mode of one request. It decides what happens to the findings.
+/// The mode of one request. It decides what happens to the findings. A finding that is only advice
+/// is a warning in every mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveMode {
-    /// Each finding that has a repair is repaired. A finding without a repair rejects the request.
+    /// Findings are repaired. A finding without a repair rejects the request.
     Fix,
     /// Each finding rejects the request.
     Reject,

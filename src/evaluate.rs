@@ -1,4 +1,4 @@
-//! From payload to answer: the request is read, the rules run, the answer is written.
+//! Turns a payload into an answer: reads the request, runs the rules, writes the answer.
 
 use kubewarden_policy_sdk::accept_request;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;

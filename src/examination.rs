@@ -35,8 +35,8 @@ use crate::settings::{LookupMode, MissingCheckAction, Settings};
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
 /// The rules set the image and the pull policy that every place should have, and the reason. A
-/// value that differs from the one that came in is a finding. The mode decides later what happens
-/// to the findings, so all modes compute the same outcome.
+/// value that differs from the one that came in is a finding, unless the change only saves a pull.
+/// The mode decides later what happens to the findings, so all modes compute the same outcome.
 #[derive(Clone, Debug)]
 pub struct Examination<'p> {
     /// The object that came in.
@@ -52,9 +52,9 @@ pub struct Examination<'p> {
     pub has_image_checks: bool,
     /// The source of the checks that *missing-check* adds. None if it adds none in this object.
     ///
-    /// A pod template gets no checks, because nobody would ever remove an added check again. If its
-    /// image leaves the registry later, the workload couldn't start. A Windows Pod gets none,
-    /// because the API server refuses fields there that are usual on Linux.
+    /// A pod template gets no checks, because nobody would ever remove an added check again. If the
+    /// image of a stale check left the registry, the workload could not start. A Windows Pod gets
+    /// no checks, because the API server refuses Windows Pods with fields that are usual on Linux.
     pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
     /// The findings without a repair.
     pub findings: Vec<Finding<'p>>,
@@ -178,7 +178,7 @@ impl<'p> Examination<'p> {
     }
 }
 
-/// The digest of a tag that is known without a lookup of this request.
+/// The digest behind a tag, as far as it is known without a lookup.
 ///
 /// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest. A manifest that is
 /// applied again must not restart containers because the tag has moved.

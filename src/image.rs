@@ -126,8 +126,8 @@ impl InvalidReference {
         }
     }
 
-    /// The mistake that a person probably made. `self` is the part of the text at which the parser
-    /// stopped, which is often only a consequence of the mistake.
+    /// The mistake that a person probably made. `self` is the problem at which the parser stopped.
+    /// It is often only a consequence of the mistake.
     fn most_telling(self, text: &str) -> Self {
         if text.trim().is_empty() {
             Self::Empty
@@ -184,7 +184,7 @@ impl<'a> Reference<'a> {
             });
         }
         // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the
-        // path, and counts with its slash.
+        // path, so its length counts, with its slash.
         let path_start = match (is_host, official) {
             (true, true) => OFFICIAL_NAMESPACE.len(),
             (true, false) => 0,
@@ -298,7 +298,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Splits a text at the first such character.
+/// Splits a text at the first character `at`, which is in neither part.
 fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
     match text.split_once(at) {
         Some((before, after)) => (before, Some(after)),
@@ -321,8 +321,8 @@ pub(crate) fn split_registry(text: &str) -> (&str, &str) {
     }
 }
 
-/// The spelling of a registry host that image patterns are compared with: lower case, without the
-/// port 443, and `docker.io` for the names of Docker Hub. Other names of one registry are different
+/// The form of a registry host that is compared with image patterns: lower case, without the port
+/// 443, and `docker.io` for the names of Docker Hub. Other names of one registry are different
 /// hosts. A node uses the host as it is written.
 pub(crate) fn comparable_host(host: &str) -> Cow<'_, str> {
     if host == DEFAULT_REGISTRY {
@@ -392,7 +392,7 @@ fn is_registry(text: &str) -> bool {
     port_is_number && is_domain(host)
 }
 
-/// Whether a text is a domain name or an IPv4 address: parts with dots between them, each of
+/// Whether a text is a domain name or an IPv4 address: parts with dots between them. Each part has
 /// letters, digits and inner hyphens.
 fn is_domain(text: &str) -> bool {
     let mut last = b'.';
@@ -412,8 +412,8 @@ fn is_domain(text: &str) -> bool {
 
 /// Whether a text is a repository path: path components with `/` between them.
 fn is_path(text: &str) -> bool {
-    // The byte before, and how many of it in a row if it is a separator. `WORD` is any letter or
-    // digit. `START` is the beginning of a component.
+    // The last byte, and a number that distinguishes `_` from `__`. `WORD` is any letter or digit.
+    // `START` is the beginning of a component.
     const WORD: (u8, u8) = (b'a', 0);
     const START: (u8, u8) = (b'/', 0);
     let mut last = START;

@@ -453,8 +453,8 @@ pub fn kind_of(raw: &str) -> &'static str {
 
 /// The problem that an error of `serde_json` reports, in this policy's words.
 ///
-/// An error that this policy made is already in these words. The errors that `serde_json` makes
-/// itself repeat the wrong value, so only the type of the value is taken from them.
+/// An error that this policy made is already in these words. An error that `serde_json` made has
+/// the wrong value, so only the type of the value is taken from it.
 fn problem(error: &serde_json::Error) -> String {
     let error = error.to_string();
     let error = error

@@ -16,28 +16,25 @@
 //!
 //! The code uses these words in one meaning. docs/rules.md explains them to users.
 //!
-//! | word | meaning |
-//! | --- | --- |
-//! | this policy | the Kubewarden policy in this crate |
-//! | pull policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` |
-//! | strength | the order of pull policies: `Always` > `IfNotPresent` > `Never`. To *raise* a pull policy is to replace it with a stronger one. To *lower* it is to replace it with a weaker one |
-//! | place | an entry of the object that holds an image reference: a container, an init container, an ephemeral container or an image volume |
-//! | app container | an entry of `spec.containers` |
-//! | image check, check | an init container or an image volume that exists only to prove that its image can be pulled |
-//! | check volume | an image check that is an image volume |
-//! | carrier | a container that mounts a check volume |
-//! | guarded | an app container is guarded by the checks of its image |
-//! | covered | an image is covered if a check or another init container pulls it before the app starts |
-//! | written alike | two references of the same image are written alike if they have the same repository as text, without normalisation |
-//! | server default | the pull policy that the API server fills in if none is set |
-//! | lookup | one question to a registry, through the host, about one image |
-//! | pin | to write the digest behind a tag into the image |
-//! | finding | one thing that is wrong |
-//! | repair | the change that corrects a finding |
-//! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
-//! | re-apply | a manifest is applied again, and this policy puts the stored values back |
-//! | stored object | `oldObject` of an UPDATE |
-//! | the copy | the second, validating installation of this policy. It has the same settings, except `mode: Reject` and `registry.maxLookups: 0` |
+//! | word | meaning | | --- | --- | | this policy | the Kubewarden policy in this crate | | pull
+//! policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` | | strength | the
+//! order of pull policies: `Always` > `IfNotPresent` > `Never`. To *raise* a pull policy is to
+//! replace it with a stronger one. To *lower* it is to replace it with a weaker one | | place | an
+//! entry of the object that holds an image reference: a container, an init container, an ephemeral
+//! container or an image volume | | app container | an entry of `spec.containers` | | image check,
+//! check | an init container or an image volume that exists only to prove that its image can be
+//! pulled | | check volume | an image check that is an image volume | | carrier | a container that
+//! mounts a check volume | | guarded | an app container is guarded by the checks of its image | |
+//! covered | an image is covered if a check or another init container pulls it before the app
+//! starts | | written alike, spelling | two references of the same image are written alike, or have
+//! the same spelling, if they have the same repository as text, without normalisation | | server
+//! default | the pull policy that the API server fills in if none is set | | lookup | one question
+//! to a registry, through the host, about one image | | pin | to write the digest behind a tag into
+//! the image | | finding | one thing that is wrong | | repair | the change that corrects a finding
+//! | | record | the annotation `consistent-pull-policy/changes`, which lists the changes | |
+//! re-apply | a manifest is applied again, and this policy puts the stored values back | | stored
+//! object | `oldObject` of an UPDATE | | the copy | the second, validating installation of this
+//! policy. It has the same settings, except `mode: Reject` and `registry.maxLookups: 0` |
 
 // A panic is a trap. The user sees a backtrace, an audit sees a failure of this policy, and a
 // cluster with `failurePolicy: Fail` gets no Pods. So no input may lead to a panic.
@@ -49,12 +46,12 @@
     // A list or a text can be shorter than expected, and a cut can fall inside a character.
     clippy::indexing_slicing,
     clippy::string_slice,
-    // A release build wraps silently, and a wrong count leads to a wrong cut.
+    // Arithmetic wraps silently in a release build, and a wrong count leads to a wrong cut.
     clippy::arithmetic_side_effects,
     // Only the export below needs it.
     unsafe_code
 )]
-// A test stops where a value is missing.
+// A test may panic.
 #![cfg_attr(
     test,
     allow(

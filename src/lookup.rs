@@ -7,8 +7,8 @@ use oci_spec::image::Platform;
 pub use self::failure_class::FailureClass;
 use crate::image::is_digest;
 
-/// The registries, as the host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`
-/// show them.
+/// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
+/// `oci/v1/oci_manifest` offer.
 pub trait RegistryLookups {
     /// The digest of the manifest, or of the index, behind an image's tag.
     ///
@@ -63,7 +63,7 @@ pub struct LookupError {
     pub class: FailureClass,
     /// Whether the registry was asked at all.
     pub attempt: AskedOrSkipped,
-    /// The host capability that was used.
+    /// The host capability that the lookup needs.
     pub capability: HostCapability,
 }
 

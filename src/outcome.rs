@@ -77,9 +77,9 @@ pub struct NewInitContainer<'p> {
 /// The fields of an init container to add, apart from its name, image and pull policy.
 #[derive(Clone, Copy, Debug)]
 pub enum NewContainerFields<'p> {
-    /// Those of an image check in the Pod.
+    /// The fields of an image check in the Pod.
     CopyOf(&'p CopiedCheckFields<'p>),
-    /// Those of `imageChecks.template`.
+    /// The fields of `imageChecks.template`.
     Template(&'p CheckTemplate),
 }
 
@@ -204,7 +204,7 @@ impl<'p> Outcome<'p> {
             || !self.new_volumes.is_empty()
     }
 
-    /// Whether a finding has a repair. A saving is no finding.
+    /// Whether a finding has a repair. A change that only saves a pull is no finding.
     #[must_use]
     pub fn has_repairs(&self) -> bool {
         let mut findings = self.findings.iter();

@@ -24,7 +24,7 @@ use crate::image::{
 const LABEL_MAX: usize = 63;
 /// The placeholder for any digit in [`ContainerPattern::matches_numbered`].
 const ANY_DIGIT: u8 = b'#';
-/// The placeholder there for any digit but zero.
+/// The placeholder for any digit but zero, in the same method.
 const FIRST_DIGIT: u8 = b'$';
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
@@ -132,7 +132,7 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 pub struct ImagePattern {
     written: String,
     /// The pattern with a registry and a namespace. A registry host without wildcards is in the
-    /// spelling of [`comparable_host`]. `None` if the pattern is written like this.
+    /// form of [`comparable_host`]. `None` if the pattern is used as it is written.
     normalised: Option<String>,
     /// Whether the text before the first slash names registry hosts with a wildcard.
     has_host_glob: bool,
@@ -267,7 +267,7 @@ fn split_host(name: &str) -> Option<(&str, &str)> {
 struct HostGlob<'p>(&'p str);
 
 impl<'p> HostGlob<'p> {
-    /// The globs that this glob consists of. `host:*` also matches the host without a port.
+    /// This glob. For `host:*` also `host`, because `host:*` matches the host without a port too.
     fn alternatives(self) -> impl Iterator<Item = &'p str> {
         [Some(self.0), self.0.strip_suffix(":*")]
             .into_iter()
@@ -302,7 +302,7 @@ impl TryFrom<String> for ImagePattern {
     type Error = InvalidImagePattern;
 
     /// Reads a pattern, and refuses one that no image can match. A pattern that begins with `*` is
-    /// not completed: `*` matches every image, and `*/nginx` an nginx in any registry.
+    /// not completed: `*` matches every image, and `*/nginx` matches an nginx in any registry.
     fn try_from(written: String) -> Result<Self, Self::Error> {
         if written.is_empty() {
             return Err(InvalidImagePattern::Empty);
@@ -338,9 +338,9 @@ impl TryFrom<String> for ImagePattern {
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out, and with the spelling of its
-/// host that is compared. `None` if this is the pattern as it is written, or if the pattern begins
-/// with `*`.
+/// The pattern with the registry and the namespace that it leaves out, and with its host in the
+/// form of [`comparable_host`]. `None` if the pattern begins with `*`, if its host has a wildcard,
+/// or if its host is not Docker Hub's and already has this form.
 fn normalise(written: &str) -> Option<String> {
     if written.starts_with('*') {
         return None;
@@ -361,7 +361,7 @@ fn normalise(written: &str) -> Option<String> {
 }
 
 /// The normalised names of an image, which patterns are matched with. The registry host is in the
-/// spelling of [`comparable_host`].
+/// form of [`comparable_host`].
 #[derive(Clone, Debug)]
 pub struct ImageName {
     repository: String,

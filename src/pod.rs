@@ -53,7 +53,7 @@ pub struct ContainerOrVolume<'a> {
     resources_text: Option<&'a str>,
     /// The fields that a copy of it gets, once they were [read](Pod::read_checks).
     pub as_check: Option<Box<CopiedCheckFields<'a>>>,
-    /// At UPDATE, the image that the stored object has here.
+    /// At UPDATE, the image of the stored container of the same name.
     pub stored_image: Option<String>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Members<'a> for VolumeDevice<'a> {
 /// An element of the Pod's `volumes`.
 struct VolumeReader<'a> {
     name: JsonString<'a>,
-    /// `image`, if it is an image volume.
+    /// The value of `image`, if the volume is an image volume.
     source: Option<ContainerOrVolume<'a>>,
     index: usize,
 }
@@ -256,7 +256,7 @@ impl<'a> Pod<'a> {
     /// The container or image volume at an index of a list.
     #[must_use]
     pub fn place(&self, list: PodSpecList, index: usize) -> Option<&ContainerOrVolume<'a>> {
-        // The places are in the order of the lists, and in each list in that of their indexes.
+        // The places are sorted by list and index.
         let found = self
             .places
             .binary_search_by_key(&(list, index), |place| (place.list, place.index));
@@ -266,7 +266,7 @@ impl<'a> Pod<'a> {
     /// Whether it has image volumes.
     #[must_use]
     pub fn has_image_volumes(&self) -> bool {
-        // They come last.
+        // Image volumes are the last places.
         let last = self.places.last();
         last.is_some_and(|place| place.list == PodSpecList::Volumes)
     }
@@ -277,10 +277,10 @@ impl<'a> Pod<'a> {
         self.list(PodSpecList::InitContainers).next().is_some()
     }
 
-    /// Reads the volumes that the containers mount. Few Pods need it.
+    /// Reads the mounts and the devices of the containers. Few Pods need this.
     ///
     /// # Errors
-    /// A list of mounts has not the shape that Kubernetes gives it. The error has its path.
+    /// A list of mounts or devices has a wrong shape. The error has its path.
     pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), ReadError> {
         for place in &mut self.places {
             if let Some(text) = place.mounts_text {
@@ -308,11 +308,11 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// Reads the fields of the init containers that another image check may copy. `elements` has
-    /// the text of each init container, and `is_check` decides by its name.
+    /// Reads the fields that an added check may copy. It reads them from each init container whose
+    /// name is that of a check. `elements` has the text of each init container.
     ///
     /// # Errors
-    /// An init container has not the shape that Kubernetes gives it.
+    /// An init container has a wrong shape.
     pub fn read_checks(
         &mut self,
         elements: &[&'a str],
@@ -331,7 +331,7 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// Reads the requests and limits of the containers. Few settings need it.
+    /// Reads the requests and limits of the containers. Few settings need this.
     pub fn read_resources(&mut self) {
         for place in &mut self.places {
             place.resources = place
@@ -341,13 +341,13 @@ impl<'a> Pod<'a> {
         }
     }
 
-    /// Reads whether the Pod is for Windows nodes. Few settings need it.
+    /// Reads whether the Pod is for Windows nodes. Few settings need this.
     pub fn read_node_os(&mut self) {
         self.is_windows =
             node_os::is_windows(self.os_name.as_deref(), self.node_selector, self.affinity);
     }
 
-    /// Reads the platforms that the Pod asks for. Few settings need it.
+    /// Reads the platforms that the Pod asks for. Few settings need this.
     pub fn read_requested_platforms(&mut self) {
         self.requested_platforms =
             RequestedPlatforms::read(self.node_selector, self.affinity, self.os_name.as_deref());

@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
-//! Each rule is a function in a file of its own. It works on the [`Examination`] after the rule
-//! before it. No rule runs another rule, and no rule knows JSON.
+//! Each rule has a file of its own, and works on the [`Examination`] that the rule before it
+//! leaves. No rule runs another rule, and no rule knows JSON.
 
 pub mod default;
 pub mod disallowed_policy;

@@ -1,15 +1,14 @@
 //! Sentences for people, in messages and warnings.
 //!
 //! Names, images and other texts of an object may have line breaks, or be very long. A [`Sentence`]
-//! accepts such a text only as an [`UntrustedText`]. It cleans and cuts the text when it is
-//! written. All other words of a sentence are part of the program. So no rule can forget to clean a
-//! text.
+//! accepts such a text only as an [`UntrustedText`], and always cleans and cuts it. All other words
+//! of a sentence are part of the program. So no rule can forget to clean a text.
 
 use std::borrow::Cow;
 
 use crate::pull_policy::PullPolicy;
 
-/// Puts parts together to a [`Sentence`](crate::sentence::Sentence).
+/// Makes a [`Sentence`](crate::sentence::Sentence) of its parts.
 #[macro_export]
 macro_rules! sentence {
     ($($part:expr),+ $(,)?) => {{
@@ -19,9 +18,10 @@ macro_rules! sentence {
     }};
 }
 
-/// The marker of the part of a text that was left out.
+/// The text in place of a part that was left out.
 const ELLIPSIS: &str = "...";
-/// The longest text of an object in a rejection, in characters. A valid image is about as long.
+/// The longest text of an object in a rejection, in characters. The longest valid image has about
+/// this length.
 const TEXT_MAX: usize = 512;
 /// The lengths, in characters, to which texts of an object are cut until a line fits.
 const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
@@ -54,7 +54,7 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
-/// The text with `_` in place of some characters.
+/// The text with `_` in place of each refused character.
 fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.chars().any(&is_refused) {
         let clean = |c: char| if is_refused(c) { '_' } else { c };
@@ -113,13 +113,13 @@ impl<'t> Sentence<'t> {
         part.add_to(self);
     }
 
-    // One function that is called, and not inlined: there are two hundred calls.
+    // Two hundred calls would make the module larger if they were inlined.
     #[inline(never)]
     fn add(&mut self, part: SentencePart<'t>) {
         self.0.push(part);
     }
 
-    /// A digest that a registry gave and that was checked to be one. It is never cut.
+    /// A sentence that is only a digest, checked to be a digest. It is never cut.
     #[must_use]
     pub fn of_digest(digest: &'t str) -> Self {
         Self(vec![SentencePart::Digest(digest)])
@@ -131,7 +131,7 @@ impl<'t> Sentence<'t> {
         self.with_texts_of(TEXT_MAX)
     }
 
-    /// The sentence with each text of the object cut to so many characters.
+    /// The sentence with each text of the object cut to at most `max` characters.
     fn with_texts_of(&self, max: usize) -> String {
         let mut written = String::new();
         for part in &self.0 {
@@ -195,12 +195,12 @@ impl<'t> From<UntrustedText<'t>> for Sentence<'t> {
     }
 }
 
-/// How much room a sentence has. Some sentences say less where room is short.
+/// How much room a sentence has. Some sentences say less if there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentenceLength {
-    /// As much as it needs: the message of a rejection.
+    /// All the room that it needs, in the message of a rejection.
     Full,
-    /// One line that is too short for the full sentence: a warning.
+    /// A line that is too short for the full sentence, in a warning.
     Line,
 }
 

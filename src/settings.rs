@@ -566,8 +566,8 @@ pub struct Exemptions {
 }
 
 impl Exemptions {
-    /// Whether a container or image volume is exempt. The image is asked for only if
-    /// `exempt.images` has patterns. `None` is an image that can't be read.
+    /// Whether a container or image volume is exempt. `image` is called only if `exempt.images` has
+    /// patterns. It returns `None` if the image can't be read.
     #[must_use]
     pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
         self.containers.iter().any(|pattern| pattern.matches(name))

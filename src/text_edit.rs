@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_of_another_text_or_that_overlap_are_refused() {
+    fn overlapping_edits_and_edits_of_another_text_are_refused() {
         let text = "one two three";
         let other = "one two three".to_owned();
         let outside = [TextEdit::replace(part(&other, "two"), String::new())];

@@ -9,7 +9,7 @@ use oci_spec::image::Platform;
 
 const SECRET: &str = "s3cr3t-value";
 
-/// RegistryLookups for which every lookup fails, with an error that contains this text.
+/// Registries for which every lookup fails with an error that contains this text.
 struct FailsWith<'t>(&'t str);
 
 impl RegistryLookups for FailsWith<'_> {

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 use serde_json::Value;
 
-/// Registries that have an image if its name has an even length. Other lookups fail.
+/// Registries that have an image if its reference has an even length. Other lookups fail.
 struct HasEvenNames;
 
 impl RegistryLookups for HasEvenNames {

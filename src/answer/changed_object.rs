@@ -12,7 +12,7 @@ use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, Restored
 use crate::text_edit::{TextEdit, apply_edits, between};
 
 /// Writes the object with all changes, and with the record of changes if there is one. None if a
-/// text is not where it was read. No input is known that leads to this.
+/// text to edit isn't found in the object. No known input leads to this.
 pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
     let review = outcome.review;
     let object = review.object()?;
@@ -147,7 +147,7 @@ fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>
         let with_comma = between(list, present.get(place.index)?, next)?;
         edits.push(TextEdit::replace(with_comma, String::new()));
     }
-    // Everything after the last container that stays is removed, with the comma before it.
+    // The containers after the last one that stays are removed together.
     let (_, end_of_last) = end_of(present.get(last_staying)?);
     let (_, end) = end_of(present.last()?);
     let rest = between(list, end_of_last, end)?;

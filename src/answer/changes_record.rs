@@ -24,8 +24,8 @@ pub(super) struct ChangesRecord {
 }
 
 impl ChangesRecord {
-    /// The record of these changes. Entries that the object came in with are put after them, so
-    /// that a forged record can't push the true one out. Changes that do not fit are counted.
+    /// The record of these changes. The entries of the incoming record come after them, so that a
+    /// forged record can't push the true entries out. Changes that do not fit are counted.
     pub(super) fn of(changes: &[FieldChange<'_>], review: &ExaminedObject<'_>) -> Self {
         let incoming = review.metadata.record();
         let others = other_annotations(review);
@@ -75,8 +75,8 @@ fn other_annotations(review: &ExaminedObject<'_>) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// The items that fit into this number of bytes, as a JSON list. The other items are counted. None
-/// if not even an empty list fits.
+/// The first items that fit into this number of bytes, as a JSON list. The other items are
+/// counted. None if there is no room for brackets and a count.
 fn list<'i>(
     items: impl Iterator<Item = Cow<'i, str>>,
     mut more: usize,
@@ -104,9 +104,8 @@ fn list<'i>(
     Some(format!("[{}]", kept.join(",")))
 }
 
-/// The entries of the record that the object came in with, and the count of the entries that did
-/// not fit there. None if this policy doesn't write records of this form. Such a record is
-/// replaced.
+/// The entries of the incoming record, and the count of the entries that did not fit there. None if
+/// this policy doesn't write records of this form. Such a record is replaced.
 fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;

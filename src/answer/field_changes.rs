@@ -160,8 +160,8 @@ fn change<'o>(
     }
 }
 
-/// The index of a place in the object that goes out. Added and removed init containers before it
-/// have moved it.
+/// The index of a place in the object that goes out. Init containers that are added or removed
+/// before the place change its index.
 fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
     if place.list != PodSpecList::InitContainers {
         return place.index;

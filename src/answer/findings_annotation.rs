@@ -39,7 +39,7 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         self.finding.reason.sentence(&self.subject(), room)
     }
 
-    /// The warning about the repair, if somebody needs one.
+    /// The warning about the repair. None if no warning is needed.
     pub(super) fn repair_warning(&self) -> Option<Sentence<'_>> {
         self.finding.reason.repair_warning(&self.subject())
     }

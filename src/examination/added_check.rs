@@ -25,8 +25,8 @@ pub enum AddedCheckSource<'p> {
 pub enum NoCheckSource {
     /// The Pod has no check that can be copied and no check volume, and there is no template.
     NothingToCopy,
-    /// The check asks for resources, and the Pod has resources of its own. Its containers may not
-    /// ask for more than the Pod.
+    /// The check asks for resources, and the Pod has resources of its own. The containers of such
+    /// a Pod may not ask for more than the Pod.
     PodHasResources,
 }
 
@@ -138,9 +138,9 @@ fn last_copyable_check<'p>(
         .find(|check| check.has_command())
 }
 
-/// The position of added init containers: directly after the Pod's last check. In a Pod without a
-/// check it is after the last init container that `imageChecks.after` names. If there is none, the
-/// added init containers come first.
+/// The position of added init containers: directly after the Pod's last check that is an init
+/// container. In a Pod without such a check it is after the last init container that
+/// `imageChecks.after` names. If there is none, the added init containers come first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckInsertPosition<'p> {
     /// The init container before them. None if they come first.
@@ -179,7 +179,7 @@ impl<'p> CheckInsertPosition<'p> {
 pub struct AddedCheck<'p> {
     /// Its name. Nothing else in the Pod has it.
     pub name: String,
-    /// Its image: that of the container, written alike.
+    /// Its image, written like the image of the place that it guards.
     pub image: String,
     /// Its pull policy.
     pub policy: PullPolicy,
@@ -187,7 +187,7 @@ pub struct AddedCheck<'p> {
     pub source: AddedCheckSource<'p>,
     /// The index of the examined place that it guards.
     pub guarded: usize,
-    /// The container that it guards.
+    /// The container or image volume that it guards.
     pub place: &'p ContainerOrVolume<'p>,
     /// The image of a check that writes the same image differently, if there is one.
     pub written_differently: Option<&'p str>,

@@ -13,8 +13,8 @@ pub fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
-/// The carriers of added check volumes. The first init container carries them, because nothing
-/// starts before it. Without init containers, each app container carries them.
+/// The carriers of added check volumes. An init container carries them, so that no app container
+/// starts before the volumes are pulled. Without init containers, each app container carries them.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckVolumeCarriers<'p> {
     /// This init container.
@@ -31,8 +31,7 @@ impl<'p> CheckVolumeCarriers<'p> {
     }
 
     /// The carrier among these init containers: the first that is neither a native sidecar nor
-    /// exempt. If there is none, a mount on a native sidecar or an exempt init container does no
-    /// harm either.
+    /// exempt. If there is none, it is the first of them all, because a mount does no harm there.
     #[must_use]
     pub fn among(
         init_containers: impl Iterator<Item = &'p ContainerOrVolume<'p>>,
@@ -49,7 +48,7 @@ impl<'p> CheckVolumeCarriers<'p> {
         first.map_or(Self::AppContainers, Self::InitContainer)
     }
 
-    /// The containers that are the carriers.
+    /// The carriers as a list of containers.
     pub fn containers(self, pod: &'p Pod<'p>) -> impl Iterator<Item = &'p ContainerOrVolume<'p>> {
         let (one, all) = match self {
             Self::InitContainer(place) => (Some(place), None),

@@ -11,7 +11,7 @@ use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
-/// The setting of a default.
+/// The setting that a default comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultSettingKey {
     /// `defaults.imagePullPolicy`
@@ -22,8 +22,8 @@ pub enum DefaultSettingKey {
 
 /// Whether the author chose the pull policy. A pull policy that equals the server default counts
 /// as not chosen, unless `defaults.replaceServerDefaults` is off. A forbidden pull policy counts
-/// as not chosen, so the default applies before the forbid. Otherwise the replacement would get
-/// the default on the next run.
+/// as not chosen, so *default* replaces it before *disallowed-policy* can. Otherwise the
+/// replacement would get the default on the next run.
 #[must_use]
 pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     examined.place.policy.is_some_and(|policy| {
@@ -52,21 +52,21 @@ pub fn configured_default(
     let has_digest = examined.has_digest();
     let lookup = examined.lookup.mode;
     let policy = match default {
-        // `Pin` writes IfNotPresent with its digests. That equals the server default of a digest,
-        // so it counts as not chosen.
+        // `Pin` writes `IfNotPresent` with each digest. With `Always` here, the next run would
+        // replace this `IfNotPresent`.
         DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
             PullPolicy::IfNotPresent
         }
-        // `Pin` and `UseCached` write IfNotPresent, and an image that is looked up is meant to be
-        // pulled.
+        // An image that is looked up is meant to be pulled. With `Never` here, the next run would
+        // also replace the `IfNotPresent` that `Pin` and `UseCached` write.
         DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
         default => default.resolve(has_digest),
     };
     Some((policy, setting))
 }
 
-/// The pull policy of a check that is raised or added, by the strength that its containers need.
-/// It is the pull policy that a second run would not change.
+/// The pull policy of a check that is raised or added. Its containers need the strength `needed`.
+/// A second run would not change the result.
 #[must_use]
 pub fn stable_check_policy(
     examined: &ExaminedContainerOrVolume<'_>,

@@ -1,4 +1,5 @@
-//! A container or image volume as the rules see it: what it is, and what it should become.
+//! A container or image volume as the rules see it, with the image and the pull policy that it
+//! should have.
 
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ pub enum Role {
     InitContainer,
     /// A guarded container. With `imageChecks.as: ImageVolume` also a guarded image volume.
     Guarded,
-    /// A native sidecar, an ephemeral container or another image volume. No check proves these.
+    /// A native sidecar, an ephemeral container or any other image volume. No check guards these.
     Unguarded,
 }
 
@@ -91,7 +92,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         self.policy != self.policy_before()
     }
 
-    /// The reason for which the pull policy that came in is wrong. None if it isn't wrong.
+    /// The reason why the pull policy that came in is wrong. None if it isn't wrong.
     #[must_use]
     pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
         let reason = self.policy_reason.as_ref()?;

@@ -64,8 +64,8 @@ impl RuleId {
     }
 }
 
-/// The reason for which a field has to change, or can't stay. Each rule has its own reasons, with
-/// their sentences.
+/// The reason why a field has to change or is wrong. Each rule has its own reasons, with their
+/// sentences.
 pub trait FindingReason: Debug {
     /// The rule.
     fn rule(&self) -> RuleId;
@@ -73,8 +73,8 @@ pub trait FindingReason: Debug {
     /// The sentence that says what is wrong, and the way out.
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s>;
 
-    /// The warning about the repair. None if no warning is needed: the operator asked for defaults
-    /// and pins everywhere, so these are only recorded.
+    /// The warning about the repair. None if no warning is needed. Defaults and pins need none,
+    /// because the operator asked for them everywhere.
     fn repair_warning<'s>(&'s self, _subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
         None
     }
@@ -177,7 +177,7 @@ pub enum FindingField {
     WaitingReason {
         /// The path of the reason.
         path: FieldPath,
-        /// The reason, one that this policy knows.
+        /// The reason. It is one of those that *stuck-pull* reports.
         found: &'static str,
     },
 }

@@ -1,6 +1,6 @@
 //! The places of a Pod in groups: by the same image, and by the same image written alike.
 //!
-//! Two references are the same image if their normalised forms are equal. A node needs more: it
+//! Two references are the same image if their normalised forms are equal. A node is stricter: it
 //! keeps credentials by the repository as it is written (`KubeletEnsureSecretPulledImages`), and
 //! asks the registry again for another spelling.
 
@@ -110,7 +110,7 @@ pub struct ChecksOfImage {
     /// The index of the first check.
     pub first: Option<usize>,
     /// The index of the first check that `images.forbidAlways` doesn't name. Checks of one image
-    /// can differ in this: their digest makes them the same image, and a pattern can name a tag.
+    /// can have different tags of the same digest, and a pattern can name one of these tags.
     pub first_for_always: Option<usize>,
     /// The strongest pull policy of the checks.
     pub strongest: Option<PullPolicy>,

@@ -12,12 +12,12 @@ pub enum KnownDigest {
     /// No lookup gave a digest.
     #[default]
     Unknown,
-    /// A lookup gave this digest. The image keeps its tag alone.
+    /// A lookup gave this digest. It is not written into the image.
     Resolved(Rc<str>),
-    /// The digest is written behind the tag.
+    /// This digest is written into the image, after the tag.
     Pinned(Rc<str>),
-    /// The registry gave no digest. The image that the node has cached may be used
-    /// (`UseCached`).
+    /// The image that the node has cached may be used (`UseCached`), because the registry gave no
+    /// digest.
     UseCached,
 }
 
@@ -55,7 +55,7 @@ impl FindingReason for PinnedTag {
         RuleId::Registry
     }
 
-    /// Names the digest to write. A line that is short of room keeps the digest whole.
+    /// Names the digest to write. Even a short line has the whole digest.
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
         let (name, image) = (subject.name, subject.image);
         match room {

@@ -1,5 +1,5 @@
-//! The answers that registries may give in this request, or gave in the request of another copy of
-//! this policy. The copy makes no lookups, so it doesn't know these answers.
+//! The answers that registries may give in this request, or may have given to the first
+//! installation. The copy makes no lookups, so it doesn't know these answers.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::settings::Settings;
 
-/// The repositories of a Pod whose tags may be looked up, in any spelling. An answer can make
-/// several references of a repository one image, pin a tag, or let `UseCached` act.
+/// The repositories of a Pod, each with all its spellings. An answer about a tag can make several
+/// references of the repository one image, pin the tag, or let `UseCached` act.
 #[derive(Debug, Default)]
 pub struct PossibleLookupAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
 
@@ -51,13 +51,13 @@ impl<'e> PossibleLookupAnswers<'e> {
         Self(repositories)
     }
 
-    /// The repository of an image, if an answer can make the image the same as another one.
+    /// The repository of an image, if an answer can make it the same as another image of the Pod.
     fn joinable<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s RepositoryPulls<'s>> {
         let repository = self.0.get(&reference.repository_identity())?;
         (repository.is_looked_up && repository.has_other_images).then_some(repository)
     }
 
-    /// Whether an answer can be about the image.
+    /// Whether a tag of the image's repository may be looked up.
     #[must_use]
     pub fn concern(&self, reference: &Reference<'_>) -> bool {
         let repository = self.0.get(&reference.repository_identity());

@@ -1,5 +1,5 @@
 //! The pull policies that `images.requireAlways`, `images.forbidAlways` and `images.forbidNever`
-//! leave to an image.
+//! allow for an image.
 
 use super::finding::{FindingReason, FindingSubject, RuleId};
 use crate::image::Reference;

@@ -88,12 +88,10 @@ impl VolumeMounters<'_> {
     }
 }
 
-/// The containers that mount each image volume of a Pod. The function passes once over the
-/// containers and once over their mounts.
+/// The containers that mount each image volume of a Pod.
 ///
 /// All images of a repository that is looked up count as one image here. Otherwise a registry's
-/// answer could decide whether a volume is a check, and other copies of this policy don't get that
-/// answer.
+/// answer could decide whether a volume is a check, and the copy doesn't get that answer.
 fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
     places: &[ExaminedContainerOrVolume<'p>],

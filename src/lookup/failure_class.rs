@@ -33,8 +33,8 @@ impl FailureClass {
         }
     }
 
-    /// Classifies a host's error text by its stable parts. The first of these parts decides: text
-    /// that a registry wrote comes after it, and can hold anything.
+    /// Classifies a host's error text by its stable parts. The part that comes first in the text
+    /// decides, because the text of a registry comes later and can hold anything.
     ///
     /// Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
     #[must_use]
@@ -72,9 +72,9 @@ impl FailureClass {
         }
     }
 
-    /// Classifies by the message of a registry. The client doesn't print the error's code, so this
-    /// looks for the words of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and
-    /// Artifact Registry.
+    /// Classifies by the message of a registry. The client doesn't print the error's code, so the
+    /// words of the message decide. They come from distribution, Docker Hub, ghcr.io, Quay, Harbor,
+    /// ECR, ACR and Artifact Registry.
     fn of_message(text: &str) -> Self {
         const WORDS: [(&str, FailureClass); 16] = [
             ("rate limit", FailureClass::RateLimited),

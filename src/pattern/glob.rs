@@ -18,8 +18,8 @@ pub(super) fn glob_matches(glob: &str, text: &str) -> bool {
     })
 }
 
-/// Whether a glob matches the whole of a text, if `fits(wanted, byte)` says which byte of the text
-/// a byte of the glob can match. Each `*` matches any run of bytes.
+/// Whether a glob matches the whole of a text. Each `*` matches any run of bytes. For any other
+/// byte `wanted` of the glob, `fits(wanted, byte)` says whether it matches a byte of the text.
 ///
 /// Only the last `*` needs backtracking. It is never worse to match the part before a `*` as far
 /// left as possible: the rest of the glob then has the longest text to choose from. This holds for

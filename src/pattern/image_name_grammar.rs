@@ -1,10 +1,10 @@
 //! The grammar of normalised image names, and whether a glob can match any name of this grammar.
 //!
 //! The names are those of [`crate::image::Reference`]: `registry/repository`, with or without
-//! `:tag`. The grammar is a finite automaton over bytes with a few states. A glob with wildcards is
-//! run through it with a set of states: all states that the automaton can be in. The grammar
-//! ignores lengths, and it does not know that normalised hosts never have the port 443. So a glob
-//! may be accepted although it matches only names that are too long, or only hosts with this port.
+//! `:tag`. The grammar is a finite automaton over bytes. A glob with wildcards is run through it
+//! with the set of all states that the automaton can be in. The grammar ignores lengths, and it
+//! does not know that normalised hosts never have the port 443. So a glob may be accepted although
+//! it matches only names that are too long, or only hosts with this port.
 //!
 //! The grammar has no repository of Docker Hub with a single component. Such a name comes only from
 //! `registry-1.docker.io/nginx`, and Docker Hub has no such repository.
@@ -56,7 +56,7 @@ enum GrammarState {
     TagWord,
 }
 
-/// The states of a path component: its start, after a letter or digit, and after each separator.
+/// The states in a path component: at its start, after a letter or digit, after each separator.
 const REGISTRY: [GrammarState; 6] = [
     RegistryStart,
     RegistryWord,

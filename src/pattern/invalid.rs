@@ -139,9 +139,8 @@ pub(super) fn instead_of_registry(written: &str) -> Option<String> {
     })
 }
 
-/// The host to write instead of a host with a wildcard that no image can have: in lower case, and
-/// without the port 443. A host without a wildcard is normalised when the pattern is read, so it
-/// stays as it is written.
+/// The host to propose for a host that no image can have: in lower case, and without the port 443.
+/// A host without a wildcard is normalised when the pattern is read, so it stays as it is written.
 fn possible_host(host: &str) -> String {
     if !has_wildcard(host) {
         return host.to_owned();
@@ -152,13 +151,13 @@ fn possible_host(host: &str) -> String {
     if looks_like_host(&possible) || possible.starts_with('*') {
         return possible;
     }
-    // The text would be read as a namespace of Docker Hub. This also matches it without a port.
+    // Without a `.` or `:`, the text would be read as a namespace of Docker Hub. With `:*`, the
+    // pattern also matches the host without a port.
     [&possible, ":*"].concat()
 }
 
 /// Why no image name matches a pattern. `completed` is the pattern with the parts that it left out.
-/// `is_valid` says whether an image can match another pattern, so that only such a pattern is
-/// proposed.
+/// `is_valid` says whether an image can match a proposal. No other proposal is made.
 pub(super) fn why_no_image(
     written: &str,
     completed: &str,

@@ -1,4 +1,4 @@
-//! The fields of an image check that another image check copies.
+//! The fields that an added check copies from an image check.
 
 use serde::de::MapAccess;
 use serde_json::Value;
@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 use super::resources::ResourceFlags;
 use crate::json::{Member, Members};
 
-/// The fields of an init container that a copy of it needs. A copy has no ports, probes, claims or
-/// devices, and no environment that its command doesn't use.
+/// The fields that an added check copies from an image check. A copy has no ports, probes, claims
+/// or devices. It has an environment only if its command, its arguments or its mounts may use a
+/// variable.
 #[derive(Clone, Debug, Default)]
 pub struct CopiedCheckFields<'a> {
     command: Option<&'a str>,
@@ -27,8 +28,8 @@ pub struct CopiedCheckFields<'a> {
 }
 
 impl CopiedCheckFields<'_> {
-    /// Whether it has a command. Without one a copy would run the program of another image, which
-    /// may never end.
+    /// Whether it has a command. Without a command, a copy would run the program of another image,
+    /// which may never end.
     #[must_use]
     pub fn has_command(&self) -> bool {
         let command: Option<Vec<Value>> = self
@@ -37,8 +38,8 @@ impl CopiedCheckFields<'_> {
         command.is_some_and(|command| !command.is_empty())
     }
 
-    /// The fields of a copy, each with its value as it is in the payload. `resources` has the
-    /// requests and the limits alone.
+    /// The fields of a copy, each with its value as it is in the payload. Of `resources`, only the
+    /// requests and the limits are copied.
     #[must_use]
     pub fn copied_fields(&self) -> Vec<(&'static str, String)> {
         let resources: Vec<String> = [("requests", self.requests), ("limits", self.limits)]

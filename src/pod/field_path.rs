@@ -57,7 +57,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// The end of a path of the record of changes, read back: list, index and field.
+/// The end of a path in the record of changes: list, index and field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedField<'t> {
     /// The list of the Pod spec.
@@ -85,7 +85,8 @@ impl<'t> RecordedField<'t> {
     }
 }
 
-/// The order of findings and changes: the status comes last, then list, index and field decide.
+/// The sort key of findings and changes. Fields of the Pod spec come before fields of the status.
+/// Then the list's name, the index and the field decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldSortKey {
     is_in_status: bool,

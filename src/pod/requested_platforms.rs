@@ -10,8 +10,8 @@ const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label of a node's operating system, `kubernetes.io/os`.
 const OS_LABEL: &str = "kubernetes.io/os";
 
-/// The most values of a label, and the most terms, that are read. Go has fewer architectures than
-/// this, so only a hostile Pod asks for more.
+/// The largest number of values of a label, and of terms, that this policy reads. Go has fewer
+/// architectures, so only a hostile Pod asks for more.
 const VALUES_MAX: usize = 32;
 
 /// A platform that a Pod asks for. A part that is not set can be any.
@@ -44,7 +44,7 @@ impl RequestedPlatform {
     }
 }
 
-/// The value of both, or of the one that is set. An error if they contradict each other.
+/// The common value, or the value that is set. An error if the two contradict each other.
 fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Option<T>, ()> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(()),
@@ -63,7 +63,7 @@ impl fmt::Display for RequestedPlatform {
     }
 }
 
-/// The platforms that a Pod asks for, and the field that says so.
+/// The platforms that a Pod asks for, and the field of the Pod spec that asks for them.
 #[derive(Clone, Debug, Default)]
 pub struct RequestedPlatforms {
     /// The platforms. The image has to exist for each of them.
@@ -74,7 +74,8 @@ pub struct RequestedPlatforms {
 
 impl RequestedPlatforms {
     /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. In an affinity only the
-    /// operator `In` counts. Its terms are alternatives, so the image has to exist for all of them.
+    /// operator `In` counts. The terms of an affinity are alternatives, so the image has to exist
+    /// for all of them.
     ///
     /// A value that can't be read is ignored, because the API server refuses such an object.
     #[must_use]
@@ -126,7 +127,8 @@ impl RequestedPlatforms {
     }
 }
 
-/// The platforms of each term of a required node affinity, each combination by itself.
+/// The platforms that the terms of a required node affinity ask for: each combination of an
+/// operating system and an architecture.
 fn affinity_terms(affinity: &Value) -> Vec<RequestedPlatform> {
     let terms = affinity
         .pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");

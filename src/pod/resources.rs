@@ -1,4 +1,4 @@
-//! The resources that a container or a Pod asks for, as far as image checks change them.
+//! The resources that a container or a Pod asks for, as far as the rules need them.
 
 use serde_json::{Map, Value};
 
@@ -13,14 +13,15 @@ pub struct ResourceFlags {
 }
 
 impl ResourceFlags {
-    /// Reads `resources`. A value that can't be read asks for nothing: the API server refuses it.
+    /// Reads the text of `resources`. A value that can't be read asks for nothing: the API server
+    /// refuses it.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let resources: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
         Self::of(&resources)
     }
 
-    /// The resources of a container's fields.
+    /// Reads the value of `resources`.
     #[must_use]
     pub fn of(resources: &Map<String, Value>) -> Self {
         let lists = ["requests", "limits"].map(|key| resources.get(key).and_then(Value::as_object));

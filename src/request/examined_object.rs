@@ -18,7 +18,7 @@ const RESOURCE_FIELD_REF: &str = "resourceFieldRef";
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
 pub struct ExaminedObject<'a> {
-    /// What the request does.
+    /// The type of the request.
     pub request_type: RequestType,
     /// The kind of the object.
     pub kind: ObjectKind,
@@ -88,8 +88,8 @@ impl<'a> ExaminedObject<'a> {
         value_of(self.payload, key)
     }
 
-    /// Puts back the stored values that the same manifest, applied again, would undo: *re-apply*
-    /// (see [`reapply`]).
+    /// *Re-apply*: puts back the stored values that a manifest would undo when it is applied again.
+    /// See [`reapply`].
     pub fn restore_stored_values(&mut self) {
         if let Some(stored) = &self.stored
             && matches!(
@@ -101,10 +101,10 @@ impl<'a> ExaminedObject<'a> {
         }
     }
 
-    /// Reads the fields of the image checks that another check may copy.
+    /// Reads the fields that an added check may copy.
     ///
     /// # Errors
-    /// A check has not the shape that Kubernetes gives an init container.
+    /// A check has a wrong shape.
     pub fn read_checks(&mut self, checks: &ImageCheckSettings) -> Result<(), ReadError> {
         let list = self
             .pod

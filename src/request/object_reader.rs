@@ -15,25 +15,26 @@ pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// An annotation with this prefix gives a container an `AppArmor` profile. The container's name
-/// follows. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
+/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The parts of an object's metadata that decide something.
+/// The parts of an object's metadata that this policy needs.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'a> {
     /// The key of the annotations in the payload.
     pub annotations_key: Option<&'a str>,
-    /// The value of [`CHANGES_ANNOTATION`] in the payload. Few requests need to read it.
+    /// The value of [`CHANGES_ANNOTATION`] in the payload. It is kept as text, because few requests
+    /// need it.
     pub changes: Option<&'a str>,
     /// Whether it has the annotation of a mirror Pod.
     pub is_mirror: bool,
     /// Whether it has a `deletionTimestamp`.
     pub is_deleting: bool,
-    /// The kind of the owner that is its controller. None if no owner is.
+    /// The kind of its controller. None if it has no controller.
     pub controller_kind: Option<String>,
-    /// The containers that an annotation gives an `AppArmor` profile.
+    /// The names of the containers that get an `AppArmor` profile from an annotation.
     pub app_armor_containers: Vec<String>,
 }
 
@@ -127,7 +128,7 @@ pub(super) struct KubernetesObjectReader<'a> {
     pub(super) template_key: Option<&'a str>,
     pub(super) spec_key: Option<&'a str>,
     pub(super) spec: PodSpecReader<'a>,
-    /// `status` in the payload. Only that of a Pod is read.
+    /// The value of `status` in the payload. Only a Pod's status is read.
     pub(super) status: Option<&'a str>,
     has_first_step: bool,
 }

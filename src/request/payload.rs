@@ -23,7 +23,7 @@ pub enum RequestHandling<'a> {
     Untouched,
     /// The rules examine the object.
     Examined(Box<ExaminedObject<'a>>),
-    /// The object has not the shape that Kubernetes gives it. The text says why.
+    /// The object is missing, or it has a wrong shape. The text says why.
     Malformed(RequestType, String),
 }
 
@@ -248,7 +248,7 @@ impl<'a> RequestReader<'a> {
         metadata.is_mirror && (self.user.is_node() || (self.user.is_nobody() && is_owned_by_node))
     }
 
-    /// Decides by the table *Requests* of docs/requests.md, in its order.
+    /// Decides as the table at the start of docs/requests.md says.
     fn scope(mut self, payload: &'a str) -> RequestHandling<'a> {
         let Some((kind, request_type)) = self.request_type() else {
             return RequestHandling::Untouched;
@@ -316,7 +316,7 @@ impl<'a> RequestReader<'a> {
         let Some((kind, request_type)) = self.request_type() else {
             return RequestHandling::Untouched;
         };
-        // No rule would examine it.
+        // No rule examines a Job at UPDATE.
         if request_type == RequestType::JobUpdate {
             return RequestHandling::Untouched;
         }

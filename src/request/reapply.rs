@@ -64,7 +64,7 @@ pub(super) fn restore<'a>(
             continue;
         };
         // List and name find the container: another webhook may have inserted containers and so
-        // moved the index. Records of version 0.1 have no names.
+        // moved the index. The index finds the container of an entry without a name.
         let stored = match text("container") {
             Some(name) => stored_by_name.get(&(recorded.list, name)).copied(),
             None => stored.place(recorded.list, recorded.index),
@@ -92,7 +92,7 @@ fn restore_field<'a>(
         if !brings_from || stored.policy != Some(to) || now.policy == Some(to) {
             return None;
         }
-        // Without an image the field would have no place to stand.
+        // The field would be written after the image, and there is no image.
         if now.policy_text.is_none() && now.image.is_none() {
             now.policy = Some(to);
             return None;

@@ -21,7 +21,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The kind of a group and a kind's name. The group counts, because other groups have kinds
+    /// The kind with this group and this name. The group counts, because other groups have kinds
     /// of the same name.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
@@ -111,7 +111,7 @@ impl RequestType {
         matches!(self, Self::PodCreate | Self::TemplateCreate)
     }
 
-    /// Whether neither image checks nor app containers have started yet.
+    /// Whether no container has started yet.
     #[must_use]
     pub const fn is_before_start(self) -> bool {
         matches!(

@@ -33,7 +33,7 @@ pub struct ContainerStatus {
 /// The state of a container.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerState {
-    /// The reason for which it waits. None if it doesn't wait.
+    /// The reason why it waits. None if it doesn't wait.
     pub waiting_reason: Option<String>,
     /// The kubelet's message about the wait. It may hold addresses and tokens, so it is read and
     /// never repeated.

@@ -54,15 +54,15 @@ pub fn set_defaults(examination: &mut Examination<'_>) {
     }
 }
 
-/// The two places that *pull-once* leaves for an image: a check or init container with `Always`,
-/// and a guarded container with `IfNotPresent`.
+/// Whether an image has the two places that *pull-once* leaves: a check or init container with
+/// `Always`, and a guarded container with `IfNotPresent`.
 #[derive(Clone, Copy, Default)]
 struct PullOncePair {
     pulls_always: bool,
     is_spared: bool,
 }
 
-/// For each place, whether it came in as *pull-once* leaves it.
+/// For each place, whether it is one of two places that came in as *pull-once* leaves them.
 ///
 /// A default that weakened one of the two would undo the repair. No container would need the
 /// check's `Always` any more. Both would use the cached image, and no registry would be asked.

@@ -8,8 +8,8 @@ use crate::pattern::ImagePattern;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// Replaces the pull policies that the settings disallow. In an existing Pod they are immutable, so
-/// each disallowed pull policy there is a finding without a repair.
+/// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
+/// immutable, so a disallowed one is a finding without a repair.
 pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     let is_repairable = examination.review.request_type.may_change_pull_policy();
     for examined in &mut examination.places {
@@ -32,7 +32,7 @@ pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     }
 }
 
-/// The pull policy of an existing Pod, which is immutable.
+/// A setting disallows a pull policy of an existing Pod, which is immutable.
 #[derive(Clone, Copy, Debug)]
 struct ImmutablePolicy<'p>(DisallowingSetting<'p>);
 

@@ -137,9 +137,9 @@ fn checks_to_add<'p>(
 struct UncoveredImage<'p> {
     /// The index of the examined place that pulls it with the strongest pull policy.
     guarded: usize,
-    /// That place.
+    /// The place at this index.
     place: &'p ContainerOrVolume<'p>,
-    /// That pull policy.
+    /// The pull policy of this place.
     policy: PullPolicy,
     /// The image of a check that writes the same image differently, if there is one.
     written_differently: Option<&'p str>,

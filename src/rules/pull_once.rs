@@ -13,24 +13,24 @@ use crate::pod::{Mount, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence::{Sentence, SentenceLength};
 
-/// The pulls of one spelling with `Always` before the app containers start.
+/// The pulls of one image in one spelling, with `Always`, before the app containers start.
 #[derive(Clone, Copy, Default)]
 struct EarlierPulls {
-    /// Whether an init container pulls it, or the volume of an added check does.
+    /// Whether an init container pulls the image, or an added check that no app container mounts.
     spare_all: bool,
-    /// How many volumes of init containers pull it. An app container that mounts such a volume
-    /// itself pulls it again.
+    /// How many image volumes of init containers pull the image. An app container that mounts such
+    /// a volume pulls the image again.
     volumes: usize,
 }
 
-/// Lowers `Always` of the containers whose image is pulled with `Always` before.
+/// Lowers the `Always` of each app container whose image is pulled with `Always` before.
 pub fn spare_second_pulls(examination: &mut Examination<'_>) {
     if examination.compares_checks() {
         lower(examination);
     }
 }
 
-/// Lowers containers again after checks were added.
+/// Does the same once more after checks were added.
 pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
     if !examination.added_checks.is_empty() {
         lower(examination);
@@ -90,7 +90,7 @@ fn lower(examination: &mut Examination<'_>) {
     }
 }
 
-/// How many of the volumes with an image the container mounts itself.
+/// How many of the volumes with this image a container mounts.
 fn own_volumes(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: usize) -> usize {
     let has_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
     let mut names: BTreeSet<&str> = BTreeSet::new();

@@ -96,7 +96,8 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     for app_containers in [true, false] {
         for (index, (examined, image)) in examination.places.iter().zip(images.images()).enumerate()
         {
-            // Several tags can share a digest, and a setting may name only one of these tags.
+            // Several tags can share a digest, and a setting may name only one of these tags. So
+            // the setting of each place counts.
             let is_off = examined.lookup.mode == LookupMode::Off;
             if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
                 continue;
@@ -196,8 +197,7 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     };
     let mut action = error.class.action(&first.lookup);
     // An outage must not be written into a pod template. The pull policies of an existing Pod can't
-    // change. A digest names the same image everywhere, so a node needs no permission to use a
-    // cached image with a digest.
+    // change. `UseCached` acts only on tags.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();

@@ -36,8 +36,8 @@ const REASONS: [(&str, &str); 7] = [
 ];
 
 /// Reports the containers that wait for an image. The status is
-/// [read](crate::request::ExaminedObject::read_status) only in audits, and in the modes that change
-/// nothing.
+/// [read](crate::request::ExaminedObject::read_status) only in audits, and only in the modes that
+/// change nothing.
 pub fn report(examination: &mut Examination<'_>) {
     let status = &examination.review.status;
     if !status.is_waiting() {
@@ -145,7 +145,7 @@ fn names_image(message: &str, image: &str) -> bool {
 }
 
 /// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. The type of
-/// `k8s-openapi` would parse it too, and make the module 190 KB larger.
+/// `k8s-openapi` could parse the text, but it would make the module 190 KB larger.
 fn is_time(text: &str) -> bool {
     const SHAPE: &str = "0000-00-00T00:00:00Z";
     let has_shape = text.len() == SHAPE.len()

@@ -13,9 +13,9 @@ use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Raises the first check of each image whose checks are too weak.
 ///
-/// The checks of a container are the checks that are written like its image. If there are none, and
-/// none will be added, all checks of the same image count, in any spelling. A check in another
-/// spelling still finds a missing image early.
+/// The checks of a container are the checks that are written like its image. If the image is not
+/// covered and no check will be added, all checks of the same image count, in any spelling. A check
+/// in another spelling still finds a missing image early.
 pub fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !examination.compares_checks() {
         return;

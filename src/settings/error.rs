@@ -5,8 +5,8 @@ use std::fmt;
 /// One problem of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
-    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty if the problem is no
-    /// single value.
+    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty if the problem is not
+    /// about a single value.
     pub path: String,
     /// The problem as a sentence for a person, with the path.
     pub message: String,

@@ -7,11 +7,11 @@ use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_
 use super::{MAX_LOOKUPS, Settings, SettingsError, SettingsProblem};
 use crate::sentence::shorten;
 
-/// The largest length of a key in an error, in characters.
+/// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;
 /// The largest length of a value in an error, in characters. A text counts with its quotes.
 const QUOTED_MAX: usize = 62;
-/// The largest length of a path in an error, in characters.
+/// The largest length of any other path in an error, in characters.
 const PATH_MAX: usize = 120;
 
 /// Reads the settings as far as possible. The result has the problems of all values that can't be

@@ -1,8 +1,8 @@
 //! The command line. Each command has a file, and a line in [`Command`] and in [`run`].
 //!
 //! `make run` compiles this program without its features, so that the first build is short. Such a
-//! program lacks the commands that need a feature: [`build_with_feature`] compiles them when they are
-//! first used.
+//! program lacks the commands that need a feature. [`build_with_feature`] compiles these commands
+//! when they are first used.
 
 mod annotate;
 mod artifacthub;

@@ -1,7 +1,7 @@
 //! The project's tools on the host's side: they build, run and inspect this policy's module.
 //!
-//! They serve where Kubewarden's own tools are not installed. A command that has a counterpart in
-//! `kwctl` takes the same flags and writes the same formats.
+//! They need none of Kubewarden's own tools. A command that has a counterpart in `kwctl` takes the
+//! same flags and writes the same formats.
 //!
 //! | folder | contents |
 //! | --- | --- |

@@ -9,13 +9,13 @@ use comfy_table::{ContentArrangement, Table, presets};
 /// The largest width of a line.
 const WIDTH: u16 = 100;
 
-/// Titles.
+/// The style of titles.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// Accepted.
+/// The style of the verdict *accepted*.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// Changed or warned.
+/// The style of the verdicts *changed* and *warned*.
 pub(crate) const NOTICE: Style = AnsiColor::Yellow.on_default();
-/// Rejected.
+/// The style of the verdicts *rejected* and *settings refused*.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
 /// Prints to standard output, with colours only on a terminal and without `NO_COLOR`. It is no
@@ -79,7 +79,7 @@ pub(crate) fn table<const N: usize>(
     table.trim_fmt()
 }
 
-/// A table in Markdown, with figures to the right.
+/// A table in Markdown, with right-aligned numbers.
 #[cfg(feature = "wasmtime")]
 pub(crate) fn markdown_table<const N: usize>(
     header: &[&str; N],

@@ -13,7 +13,7 @@ use crate::{ProblemKind, SettingsOrKubernetesObject, Step, is_empty_string, is_u
 
 /// The problem of one value, and the path to this value.
 ///
-/// The box keeps the error small: every result on the way up has room for one.
+/// The box keeps the error small, because each `Result` that returns it has room for an error.
 #[derive(Debug)]
 pub(crate) struct DeserializeError(Box<(ProblemKind, Vec<Step>)>);
 
@@ -109,7 +109,7 @@ impl<'v> ValueDeserializer<'v> {
     }
 
     /// The members of an object. `fields` are the fields of the struct that the object is read
-    /// into. A member is skipped if it is one of these fields and is not set.
+    /// into. In settings, a member is skipped if it is one of these fields and is not set.
     fn members(self, map: &'v Map, fields: &'static [&'static str]) -> ObjectMembers<'v> {
         ObjectMembers {
             map: self,

@@ -40,27 +40,27 @@ pub enum SettingsOrKubernetesObject {
 pub struct ValueProblem {
     /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty for the whole tree.
     pub path: String,
-    /// What is wrong with the value.
+    /// The problem with the value.
     pub kind: ProblemKind,
     /// The wrong value. It is `null` if there is no value at this path.
     pub found: Value,
 }
 
-/// What is wrong with a value.
+/// The problem with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The value must be an object.
     MustBeObject,
-    /// The value has another type, or it is out of range. The text is serde's name for what the
-    /// type of the field expects.
+    /// The value has another type, or it is out of range. The text is the expected value in
+    /// serde's words.
     MustBe(String),
     /// The value is none of these words.
     NoneOf(&'static [&'static str]),
-    /// The key is no setting. These are the keys of the settings at this place.
+    /// The key is no setting. The list has the keys that are allowed there.
     UnknownKey(&'static [&'static str]),
     /// Kubernetes has no such field.
     UnknownField,
-    /// The object has no such field, although it needs the field.
+    /// The object lacks this field, which is required.
     MissingField(&'static str),
     /// The type of the field refuses the value, for this reason.
     Refused(String),
@@ -68,8 +68,8 @@ pub enum ProblemKind {
 
 /// Reads a tree, and removes each wrong value from it until the rest can be read.
 ///
-/// `root` is the path of the tree itself. The first part of the result is `None` if too little of
-/// the tree can be read. The second part has at most 100 problems.
+/// `root` is the path of the tree itself. The first part of the result is `None` if the whole tree
+/// is the wrong value, or if there are 100 problems. The second part has at most 100 problems.
 #[must_use]
 pub fn read<T: DeserializeOwned>(
     tree: &mut Value,
@@ -124,8 +124,8 @@ struct ProblemCollector<'r> {
     /// The path of the tree.
     root: &'r str,
     problems: Vec<ValueProblem>,
-    /// The removed list elements: the list, and the index that the user gave the element. The
-    /// later elements of the list have moved, but a problem has to name the user's index.
+    /// The removed list elements: the path of the list, and the element's index in the user's text.
+    /// Later elements of the list have moved, but a problem has to name the index in that text.
     removed: Vec<(Vec<Step>, usize)>,
 }
 
@@ -138,8 +138,8 @@ impl<'r> ProblemCollector<'r> {
         }
     }
 
-    /// Records a problem and removes the wrong value from the tree. Returns `false` if reading the
-    /// tree again would be of no use.
+    /// Records a problem and removes the wrong value from the tree. Returns `false` if the tree is
+    /// not to be read again.
     fn collect(&mut self, tree: &mut Value, error: DeserializeError) -> bool {
         let (kind, steps) = error.into_parts();
         let user_steps = self.user_steps(&steps);
@@ -167,7 +167,7 @@ impl<'r> ProblemCollector<'r> {
         is_removed && self.problems.len() < PROBLEMS_MAX
     }
 
-    /// Turns the steps in the present tree into the steps in the tree that the user wrote.
+    /// Turns steps in the present tree into steps in the tree that the user wrote.
     fn user_steps(&self, steps: &[Step]) -> Vec<Step> {
         let mut user_steps: Vec<Step> = Vec::with_capacity(steps.len());
         for step in steps {

@@ -9,8 +9,8 @@ use crate::settings::CheckNamePrefix;
 /// The names that nothing in the Pod has yet.
 pub(super) struct FreeNames<'p> {
     prefix: &'p str,
-    /// Whether each number is taken. The list has a number for each name in the Pod and for each
-    /// check that may be added. A higher number is never needed.
+    /// Whether each number is taken. The list is as long as the number of names in the Pod and of
+    /// checks that may be added, so a higher number is never needed.
     taken: Vec<bool>,
     next: usize,
 }
@@ -19,7 +19,7 @@ impl<'p> FreeNames<'p> {
     /// The free names for checks of this source. A volume needs a name that no container and no
     /// volume has, and a mount path that no container uses.
     ///
-    /// No setting can exempt these names, see [`Settings::check`].
+    /// No setting exempts these names: [`Settings::check`] refuses such settings.
     ///
     /// [`Settings::check`]: crate::settings::Settings::check
     pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {

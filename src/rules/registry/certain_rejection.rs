@@ -1,4 +1,4 @@
-//! Decides which findings a registry's answer may remove. Such findings don't prevent lookups.
+//! Finds out which findings a registry's answer may remove. Such findings don't prevent lookups.
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
@@ -9,9 +9,9 @@ use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::LookupMode;
 
-/// Whether the object is rejected with any answer of the registries. A pin or `UseCached` can
-/// remove the finding of a default. A digest that makes two images the same can remove the finding
-/// of a check.
+/// Whether the object is rejected, whatever the registries answer. A pin or `UseCached` can remove
+/// a finding of *default* or *weak-check*. A digest that makes two images the same can remove such
+/// a finding, and a finding of *missing-check*.
 pub fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
     mode: EffectiveMode,
@@ -48,7 +48,8 @@ pub fn is_rejected_whatever_registries_answer(
 /// The rule that repairs the pull policy of a place.
 fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
-    // *disallowed-policy* reports a forbidden default of `Never`, but it counts as a default here.
+    // If a default of `Never` replaced `Always`, and `Never` is forbidden, *disallowed-policy*
+    // reports this. It counts as a finding of *default* here.
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {

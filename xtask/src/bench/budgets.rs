@@ -20,11 +20,11 @@ pub(crate) const FILE: &str = "xtask/budgets.yaml";
 pub(crate) struct Budgets {
     /// The largest size of the annotated module.
     pub(crate) module_bytes: u64,
-    /// The largest peak of the linear memory: this number of bytes for each byte of the request, ...
+    /// The bytes of linear memory, at its peak, that each byte of the request may cost.
     memory_per_request_byte: u64,
-    /// ... this number of bytes for each byte that is added to the object, ...
+    /// The bytes of linear memory that each byte that is added to the object may cost.
     memory_per_added_byte: u64,
-    /// ... and this number of bytes in addition.
+    /// The bytes of linear memory that are allowed in addition.
     memory_bytes: u64,
     /// The largest growth of a container's cost between a small and a large Pod, in per cent.
     growth_percent: u64,
@@ -43,7 +43,7 @@ impl Budgets {
         yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// Everything that exceeds a budget, one sentence each.
+    /// A sentence for each figure that exceeds its budget, and for each import that is not waPC's.
     pub(crate) fn excesses(
         &self,
         module_bytes: u64,
@@ -71,7 +71,7 @@ impl Budgets {
         }
         for (answer, [small, large]) in growths(counted) {
             let allowed = small + small * self.growth_percent / 100;
-            let what = format!("a container more in the largest Pod, {answer:?}");
+            let what = format!("an additional container in the largest Pod, {answer:?}");
             limit(&what, large, allowed, "instructions");
         }
         for import in imports.iter().filter(|name| !name.starts_with("wapc.")) {

@@ -1,4 +1,4 @@
-//! Hostile requests. The cost of each of their bytes is bounded, so that none of them occupies a
+//! Hostile requests. The cost of each byte of a request is bounded, so that no request occupies a
 //! policy-server longer than its time limit.
 
 use std::sync::Arc;
@@ -11,31 +11,32 @@ use crate::host::capabilities::{Capabilities, nothing_granted};
 
 use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 
-/// The largest size that is added to an object, beside the object's own size: 1 MiB of checks and the
-/// record. Longer pull policies and moved mounts are smaller than the object.
+/// The largest size of the added checks (1 MiB) and of the record. Longer pull policies and moved
+/// mounts are added too, but these are smaller than the object.
 const ADDED_BYTES_MAX: u64 = 1024 * 1024 + 20 * 1024;
 
-/// The largest cost of a hostile request. Its bytes are those of the request and of a registry's answer.
+/// The largest cost of a hostile request. The bytes of a registry's answer count as bytes of the
+/// request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostileBudget {
-    /// The instructions for each byte, ...
+    /// The instructions that each byte of the request, or each added byte, may cost.
     instructions_per_byte: u64,
-    /// ... and the instructions in addition.
+    /// The instructions that are allowed in addition.
     instructions: u64,
-    /// The peak of the linear memory: this number of bytes for each byte, ...
+    /// The bytes of linear memory, at its peak, that each byte of the request may cost.
     memory_per_byte: u64,
-    /// ... this number of bytes for each byte that is added to the object, ...
+    /// The bytes of linear memory that each byte that is added to the object may cost.
     memory_per_added_byte: u64,
-    /// ... and this number of bytes in addition.
+    /// The bytes of linear memory that are allowed in addition.
     memory_bytes: u64,
-    /// The instructions for each comparison of an image with a pattern.
+    /// The instructions that each comparison of an image with a pattern may cost.
     instructions_per_match: u64,
     /// The largest growth of a byte's cost in a request that is four times as large, in per cent.
     growth_percent: u64,
 }
 
-/// A kind of request with its cost in one size, and in a size that is four times as large.
+/// A hostile request with its cost in two sizes. The large size is four times the small one.
 pub(crate) struct HostileCost {
     pub(crate) name: &'static str,
     /// The comparisons of images with patterns in the large request.
@@ -57,7 +58,7 @@ impl HostileCost {
 }
 
 impl HostileBudget {
-    /// Everything that exceeds the budget, one sentence each.
+    /// A sentence for each figure that exceeds the budget.
     pub(crate) fn excesses(&self, hostile: &[HostileCost]) -> Vec<String> {
         let mut excesses = Vec::new();
         for one in hostile {
@@ -194,7 +195,8 @@ fn fixing() -> Value {
     json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}})
 }
 
-/// A Pod with so many images without a check, and a check whose arguments have so many bytes.
+/// A Pod with `images` images without a check, and one check with `argument_bytes` bytes of
+/// arguments.
 fn images_and_a_large_check(images: usize, argument_bytes: usize) -> HostileRequest {
     let rest = format!(
         r#","initContainers":[{{"name":"imagecheck-0","image":"a:1","command":["/bin/true"],"args":["{}"]}}]"#,
@@ -206,10 +208,10 @@ fn images_and_a_large_check(images: usize, argument_bytes: usize) -> HostileRequ
     )
 }
 
-/// The name of a hostile request, the size of the large one, and the function that makes it.
+/// The name of a hostile request, its large size, and the function that makes it in a given size.
 type NamedRequest = (&'static str, usize, fn(usize) -> HostileRequest);
 
-/// The name of each request, its size, and the function that makes it in a given size.
+/// The hostile requests.
 const REQUESTS: &[NamedRequest] = &[
     (
         "lists in lists in a field that nobody knows",
@@ -252,8 +254,8 @@ const REQUESTS: &[NamedRequest] = &[
         let checks = json!({"as": "ImageVolume", "replaceExisting": true});
         HostileRequest::create(object, json!({"imageChecks": checks}))
     }),
-    // The additions are larger than 1 MiB, so nothing is added. Before there was such a limit, the first
-    // request became an answer of 268 MB, and the second one a trap.
+    // The additions would be larger than 1 MiB, so nothing is added. Without this limit, the answer
+    // to the first request has 268 MB, and the second request ends in a trap.
     (
         "a check of 100 KB, and 2,000 images without one",
         2_000,

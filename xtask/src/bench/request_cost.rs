@@ -1,5 +1,5 @@
-//! The instructions and the memory of a request. Both are read from wasmtime's store, which
-//! `wasmtime-provider` doesn't expose, so this is a waPC engine of its own.
+//! The instructions and the memory of a request. Both are read from wasmtime's store. This is a
+//! waPC engine of its own, because `wasmtime-provider` doesn't expose the store.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,8 @@ use crate::host::policy_module::PolicyModule;
 use crate::host::wapc_imports::define_imports;
 use crate::host::wasmtime_engine::configuration;
 
-/// More fuel than any guest uses. wasmtime counts with signed numbers.
+/// More fuel than any guest uses. It has to fit into `i64`, because wasmtime counts with signed
+/// numbers.
 const FUEL: u64 = 1 << 60;
 
 /// The figures that are the same in every run of a module.
@@ -24,7 +25,7 @@ pub(crate) struct RequestCost {
     pub(crate) request_bytes: u64,
     /// The number of bytes by which the changed object is larger than the object of the request.
     pub(crate) added_bytes: u64,
-    /// The instructions that the guest executed, its start-up included. In wasmtime's fuel.
+    /// The instructions that the guest executed, its start-up included, in wasmtime's fuel.
     pub(crate) instructions: u64,
     /// The size of the linear memory after the call. It never shrinks, so this is its peak.
     pub(crate) memory_bytes: u64,

@@ -22,8 +22,8 @@ pub(crate) struct TimedPolicies {
     nothing: PolicyModule,
 }
 
-/// The median times of an evaluation. It serialises the request, starts an instance, calls the guest,
-/// parses the answer and makes the patch.
+/// The median times of an evaluation. An evaluation serialises the request, starts an instance,
+/// calls the guest, parses the answer and makes the patch.
 pub(crate) struct MedianTimes {
     /// The time of this policy.
     pub(crate) policy: Duration,

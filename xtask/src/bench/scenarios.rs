@@ -92,7 +92,8 @@ pub(crate) fn all_costs(
 }
 
 impl ScenarioTemplate {
-    /// A scenario for each expected answer. An accepted object is one that the policy repaired before.
+    /// A scenario for each expected answer. For the answer *accepted*, the object is one that the
+    /// policy has repaired already.
     pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<Vec<Scenario>> {
         let path = root.join("test_data/reviews").join(&self.review);
         let path = path.with_extension("json");
@@ -206,8 +207,8 @@ fn set_container_count(pod: &mut Value, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// Adds environment variables and an annotation to a Pod until it has `size` bytes. The annotation is
-/// that of `kubectl apply`: JSON in a string, with many escapes.
+/// Gives a Pod environment variables and an annotation, so that it has about `size` bytes. The
+/// annotation is that of `kubectl apply`: JSON in a string, with many escapes.
 fn enlarge(pod: &mut Value, size: usize) -> Result<()> {
     let half = size.saturating_sub(serde_json::to_vec(pod)?.len()) / 2;
     let variable = |number: usize| {

@@ -20,14 +20,13 @@ pub(crate) struct Args {
     /// File with the policy's documentation, in Markdown
     #[arg(short, long, value_name = "PATH")]
     usage_path: Option<PathBuf>,
-    /// Where the annotated module goes
+    /// File for the annotated module
     #[arg(short, long, value_name = "PATH")]
     output_path: PathBuf,
     /// The module to annotate
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     annotate(
         &args.module,

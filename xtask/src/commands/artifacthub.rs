@@ -53,7 +53,6 @@ pub(crate) struct Args {
     output_path: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let committed = fs::read_to_string(root.join(PACKAGE)).unwrap_or_default();
@@ -117,10 +116,10 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
     let path = source.strip_prefix("https://github.com/").context(
         "in metadata.yml: io.kubewarden.policy.source is not on GitHub, where the release is",
     )?;
-    // The files have the tag of the release, so a later version doesn't change them.
+    // The addresses have the tag of the release, so a later version doesn't change the files.
     let file = |name: &str| format!("https://raw.githubusercontent.com/{path}/v{version}/{name}");
 
-    // The same files give the same package: its time changes only when the version changes.
+    // The same files give the same package: the time changes only when the version changes.
     let earlier: EarlierPackage = yaml_serde::from_str(earlier).unwrap_or_default();
     let created_at = earlier
         .created_at
@@ -209,7 +208,7 @@ fn screenshots(root: &Path, url: impl Fn(&str) -> String) -> Result<Vec<Value>> 
     SCREENSHOTS.into_iter().map(screenshot).collect()
 }
 
-/// How to install the policy. The text is kwctl's.
+/// How to install the policy. The text is the same as kwctl's.
 fn install(image: &str) -> String {
     format!(
         "The policy can be obtained using [kwctl](https://docs.kubewarden.io/howtos/install-kwctl):\n\
@@ -219,7 +218,7 @@ fn install(image: &str) -> String {
     )
 }
 
-/// The elements of a list with commas.
+/// The elements of a comma-separated list.
 fn list(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
@@ -275,7 +274,7 @@ fn changes(changelog: &str, version: &Version) -> Result<Vec<Value>> {
                 known.with_context(|| format!("'{heading}' is no heading of Keep a Changelog"))?,
             );
         } else if let Some(entry) = line.strip_prefix("- ") {
-            let kind = kind.context("an entry stands before the first heading")?;
+            let kind = kind.context("an entry comes before the first heading")?;
             changes.push((kind, plain(entry)));
         } else if let (true, Some((_, entry)), false) =
             (in_entry, changes.last_mut(), line.trim().is_empty())

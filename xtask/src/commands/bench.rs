@@ -27,7 +27,6 @@ pub(crate) struct Args {
     module: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;

@@ -1,8 +1,7 @@
 //! `cargo xtask build`: compiles this policy to its module and annotates the module.
 //!
-//! The target needs a standard library. rustup installs the one of `wasm32-unknown-unknown`, if its server
-//! can be reached. Otherwise Debian's `rustc-web` packages compile the standard library from source. A
-//! user of a fresh clone need not know any of this.
+//! The target needs a standard library. rustup installs it, if rustup's server can be reached.
+//! Otherwise Debian's `rustc-web` packages compile it from source.
 
 use std::env;
 use std::fs;
@@ -37,7 +36,6 @@ enum StandardLibrary {
     Compiled { linker: PathBuf },
 }
 
-/// Runs the command.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let library = find_standard_library()?;
@@ -74,7 +72,7 @@ pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
     Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
-/// Prints a step of the build. The programs that it runs print their own output.
+/// Prints a step of the build. The programs that a step runs print their own output.
 fn step(text: &str) {
     eprintln!("==> {text}");
 }
@@ -125,7 +123,7 @@ fn add_target() -> Result<()> {
     }
 }
 
-/// Installs Debian's toolchain and returns a linker for it, because its packages have none.
+/// Installs Debian's toolchain, whose packages have no linker, and returns a linker for it.
 fn install_debian_packages() -> Result<PathBuf> {
     let linker = linker()?;
     let missing: Vec<&str> = DEBIAN_PACKAGES
@@ -156,7 +154,7 @@ fn apt(arguments: &[&str]) -> Result<()> {
     output(command.env("DEBIAN_FRONTEND", "noninteractive")).map(drop)
 }
 
-/// A linker for WebAssembly: that of a toolchain from rustup, else one on the PATH.
+/// A linker for WebAssembly: the linker of a toolchain from rustup, else one on the PATH.
 fn linker() -> Result<PathBuf> {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
     let of_toolchain = fs::read_dir(Path::new(sysroot.trim()).join("lib/rustlib"))
@@ -235,7 +233,8 @@ fn target_directory(root: &Path) -> Result<PathBuf> {
 /// The output of a program.
 ///
 /// # Errors
-/// When the program fails: with its first line that begins with `error`, else with its last line.
+/// When the program can't be run, or when it fails. The error has the first line of its error
+/// output that begins with `error`, else the last line.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,5 +1,5 @@
-//! Commands that this program was compiled without: Cargo compiles it with the feature that such a
-//! command needs, and runs the result.
+//! Commands that this program was compiled without. Cargo compiles the program again with the
+//! feature that such a command needs, and runs it.
 
 use std::env;
 use std::io::IsTerminal;
@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Each command that needs a feature, with Cargo's arguments for it. wasmtime gets all features, as
-/// in the tests. With another set of features, Cargo would compile wasmtime a second time.
+/// Each command that needs a feature, with Cargo's argument for it. A command that needs wasmtime
+/// gets all features, as the tests do. With other features, Cargo would compile wasmtime once more.
 const COMMANDS: [(&str, &str); 7] = [
     ("bench", "--all-features"),
     ("plan", "--features=policy"),
@@ -31,7 +31,8 @@ pub(crate) fn with_missing_commands(cli: clap::Command) -> clap::Command {
     })
 }
 
-/// Cargo's argument for the command on the command line. `None` if `cli` has this command.
+/// Cargo's argument for the command on the command line. `None` if the command needs no feature, or
+/// if `cli` has it.
 pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
     let asked = env::args().skip(1).find(|word| word != "help")?;
     let (name, feature) = COMMANDS.into_iter().find(|(name, _)| *name == asked)?;
@@ -44,7 +45,7 @@ pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
 /// When there is no Cargo. When the command fails, this process ends with its exit code.
 pub(crate) fn run(feature: &str) -> Result<()> {
     if std::io::stderr().is_terminal() {
-        eprintln!("==> compiling what this command needs; the first time takes minutes");
+        eprintln!("==> compiling this command; the first time takes minutes");
     }
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--locked", "--package=xtask"])

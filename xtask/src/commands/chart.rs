@@ -45,13 +45,12 @@ struct Package {
     annotations: Mapping,
 }
 
-/// The module, as Artifact Hub names it.
+/// The address of the module, as Artifact Hub writes it.
 #[derive(Deserialize)]
 struct ContainerImage {
     image: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = workspace::root().join(PACKAGE);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {PACKAGE}"))?;
@@ -115,7 +114,7 @@ fn chart(package: &str) -> Result<(Value, Value)> {
         ("maintainers", package.maintainers.into()),
         ("annotations", annotations.into()),
     ]);
-    // Rancher replaces this registry by its own setting system-default-registry.
+    // Rancher replaces this registry with the value of its setting system-default-registry.
     let cattle = mapping([("systemDefaultRegistry", registry.into())]);
     let values = mapping([
         ("global", mapping([("cattle", cattle)])),

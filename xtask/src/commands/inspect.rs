@@ -1,4 +1,4 @@
-//! `cargo xtask inspect`: the structure of a module, and the metadata in it.
+//! `cargo xtask inspect`: shows the structure of a module, and the metadata in it.
 //!
 //! The list of imports proves that this policy has no clock, no random numbers and no files.
 
@@ -21,7 +21,6 @@ pub(crate) struct Args {
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = args.module.display();
     let module =
@@ -44,7 +43,7 @@ fn describe(size: usize, outline: &ModuleOutline, metadata: Option<Metadata>) ->
     let mut text = String::new();
     match metadata {
         Some(mut metadata) => {
-            // The README is too long, and it is a file of the project.
+            // Annotations with several lines, such as the README, are too long to show.
             if let Some(annotations) = &mut metadata.annotations {
                 for value in annotations
                     .values_mut()

@@ -41,11 +41,11 @@ pub(crate) struct AuditEntry {
     pub(crate) path: String,
     /// The name of the container.
     pub(crate) container: Option<String>,
-    /// Of a change: the old value.
+    /// The old value, in a change.
     pub(crate) from: Value,
-    /// Of a change: the new value.
+    /// The new value, in a change.
     pub(crate) to: Value,
-    /// Of a finding: the value that should be there.
+    /// The value that should be there, in a finding.
     pub(crate) expected: Value,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn object_kind(request: &AdmissionRequest) -> String {
     }
 }
 
-/// The name of a request's object. A prefix from `generateName` has a `*` behind it.
+/// The name of a request's object. If it has no name yet, its `generateName` with a `*`.
 pub(crate) fn object_name(request: &AdmissionRequest) -> String {
     let object = request.object.as_ref().or(request.old_object.as_ref());
     let metadata = |key: &str| object?.get("metadata")?.get(key)?.as_str();

@@ -1,5 +1,5 @@
-//! `cargo xtask plan`: what this policy would do to each object of a list, such as all Pods of a
-//! cluster. The columns are those of the playground.
+//! `cargo xtask plan`: lists what this policy would do to each of many objects, such as all Pods of
+//! a cluster. The playground's plan has the same columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// The policy's module
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
-    /// Files with objects in YAML or JSON, or folders with such files; standard input without any
+    /// Files with objects in YAML or JSON, or folders with such files [default: standard input]
     paths: Vec<PathBuf>,
 }
 
@@ -47,9 +47,8 @@ enum PlanFormat {
     Json,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // A compiled module evaluates a long list sooner. An interpreted module starts sooner.
+    // A compiled module evaluates a long list faster. An interpreted module starts faster.
     #[cfg(feature = "wasmtime")]
     const ENGINE: Engine = Engine::Compiler;
     #[cfg(not(feature = "wasmtime"))]
@@ -224,7 +223,8 @@ fn describe_change(change: &AuditEntry) -> String {
     format!("{}: {from} -> {to}", change.path)
 }
 
-/// The rows that are not allowed unchanged, and the number of rows for each outcome and each rule.
+/// The rows of objects that are not allowed unchanged, and the number of rows for each outcome and
+/// each rule.
 fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
     let mut shown: Vec<&PlanRow> = rows
         .iter()

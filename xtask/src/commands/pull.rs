@@ -21,7 +21,6 @@ pub(crate) struct Args {
     uri: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let module = policy_artifact::pull(&args.registry.client(30)?, &args.uri)?;
     write_whole(&args.output_path, &module)?;
@@ -38,7 +37,7 @@ fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     let directory = path.parent().filter(|parent| *parent != Path::new(""));
     let write = || -> std::io::Result<()> {
         let mut builder = tempfile::Builder::new();
-        // The permissions of any new file: the system applies the user's umask.
+        // The file has the permissions of any new file: the system applies the user's umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;

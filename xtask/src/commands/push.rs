@@ -34,7 +34,6 @@ enum ReferenceFormat {
     Json,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let module = fs::read(&args.module)
         .with_context(|| format!("cannot read module {}", args.module.display()))?;

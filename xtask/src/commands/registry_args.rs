@@ -17,7 +17,7 @@ pub(crate) struct RegistryArgs {
     /// Directory with Docker's config.json, for the registries' credentials
     #[arg(long, value_name = "PATH")]
     docker_config_json_path: Option<PathBuf>,
-    /// Gives up on a registry that neither accepts a connection nor answers for so long; 0 for no limit
+    /// The longest wait for a connection to a registry, or for its answer; 0 for no limit
     /// [default: 10 for `run`, 30 for `pull` and `push`]
     #[arg(long, value_name = "SECONDS")]
     oci_timeout_seconds: Option<u64>,
@@ -39,7 +39,7 @@ impl RegistryArgs {
     }
 }
 
-/// A number of seconds, of which 0 is no limit.
+/// A time limit in seconds. 0 is no limit.
 pub(crate) fn time_limit(seconds: u64) -> Option<Duration> {
     (seconds > 0).then_some(Duration::from_secs(seconds))
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer, with
-//! `kwctl run`'s flags and output, so that the same tests run with either.
+//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The
+//! flags and the output are those of `kwctl run`, so that the same tests run with both programs.
 
 use std::fs;
 use std::io;
@@ -55,7 +55,6 @@ pub(crate) struct Args {
     module: PathBuf,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let text = read_request(&args.request_path)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask show`: what this policy does to captured requests. For each request it prints the
-//! images with their pull policies before and after, the patch, and the message.
+//! `cargo xtask show`: shows what this policy does to captured requests. For each request it prints
+//! the images with their pull policies before and after, the patch, and the message.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,9 +17,9 @@ use crate::host::settings::read_settings;
 use crate::terminal::{self, BAD, BOLD, GOOD, NOTICE, paragraph};
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
-/// The captured reviews that are shown by default. Each has settings that show a difference: JSON, or
-/// the name of a file in `examples/settings`. The first three are what agent-stack-k8s 0.47 makes of
-/// three steps.
+/// The captured reviews that are shown by default. Each has settings that show a difference: JSON,
+/// or the name of a file in `examples/settings`. The first three are Pods that agent-stack-k8s 0.47
+/// makes of three steps.
 const DEFAULT: [(&str, &[&str]); 5] = [
     ("agent-stack-0.47-weak-checks-pod-create", &MODES),
     (
@@ -46,7 +46,7 @@ const DEFAULT: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The settings for reviews that are named without settings.
+/// The settings for reviews that the command line names without settings.
 const MODES: [&str; 3] = ["{}", r#"{"mode":"Reject"}"#, r#"{"mode":"Warn"}"#];
 
 /// Shows what this policy does to captured requests
@@ -62,11 +62,10 @@ pub(crate) struct Args {
     reviews: Vec<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let path = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;
-    // Without a time limit, so that the answer of a slow policy is shown too.
+    // There is no time limit, so that the answer of a slow policy is shown too.
     let module = PolicyModule::load(&path, Engine::default(), None)?;
     let mut selection: Vec<(PathBuf, &[&str])> = Vec::new();
     for review in &args.reviews {
@@ -191,8 +190,8 @@ struct ContainerOrVolume {
     pull_policy: String,
 }
 
-/// The lists with images, in the order in which the kubelet pulls these, and the labels of their
-/// elements.
+/// The lists with images, in the order in which the kubelet pulls the images. Each list has a
+/// prefix for the labels of its elements.
 const LISTS: [(&str, &str); 4] = [
     ("volumes", "volume "),
     ("initContainers", "init "),
@@ -264,8 +263,9 @@ fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<[Str
 
 /// The rules that changed a container or volume, and those that found something there. A finding is
 /// left out if its rule also made a change.
-/// A path of a change is one of the object after the repair, and a path of a finding is one of the
-/// object before it. They differ where an init container was added or removed.
+///
+/// The path of a change is a path in the repaired object. The path of a finding is a path in the
+/// object of the request. They differ if an init container was added or removed.
 fn reasons(
     [changes, findings]: &[Vec<AuditEntry>; 2],
     old: Option<&ContainerOrVolume>,
@@ -295,8 +295,8 @@ fn reasons(
     reasons
 }
 
-/// Whether an entry's path (`spec.containers[0].image`) is that of this element or of a field in it.
-/// Without a path, the name of the container decides.
+/// Whether an entry's path (`spec.containers[0].image`) leads to this element or to a field in it.
+/// If the entry has no path, the name of the container decides.
 fn concerns(entry: &AuditEntry, element: &ContainerOrVolume) -> bool {
     if entry.path.is_empty() {
         return entry.container.as_deref() == Some(element.name.as_str());

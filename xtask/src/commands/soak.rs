@@ -80,7 +80,6 @@ impl Policy for ModuleUnderTest {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(directory) = &args.transcripts {
         return transcripts::compare(directory);
@@ -96,8 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Compares cases in as many threads as the arguments ask for, until `next` has no more or until enough
-/// differences are found. Prints the number of both, and then `note`.
+/// Compares cases in as many threads as the arguments ask for, until `next` has no more cases or
+/// until enough differences are found. Prints the number of cases and differences, and then `note`.
 fn compare<T>(
     args: &Args,
     bar: &ProgressBar,
@@ -149,7 +148,7 @@ fn compare_random_cases(args: &Args, subject: &ModuleUnderTest) -> Result<()> {
     );
     let next = || {
         let number = first.fetch_add(1, Ordering::Relaxed);
-        // Without a bar, the log has a number with which the run can be continued.
+        // If there is no bar, the log has a number from which the run can be continued.
         if bar.is_hidden() && number % 10_000 == 0 {
             eprintln!("at --from {number}");
         }
@@ -191,7 +190,7 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
         if !is_answered {
             bail!("seed {seed}, case {number}: no answer");
         }
-        // The memory that is needed once has been allocated by now.
+        // The memory that is needed only once has been allocated by now.
         if number == args.from + WARM_UP_REQUESTS {
             memory_before = memory();
         }
@@ -208,7 +207,7 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
         at(99),
         at(100)
     );
-    // The memory of this process. hack/load-test.sh prints that of a policy-server.
+    // This is the memory of this process. hack/load-test.sh prints the memory of a policy-server.
     if let (None, Some(before), Some(after)) = (&server, memory_before, memory()) {
         let own = std::mem::size_of_val(&latencies[..]) as u64 / BYTES_PER_KIB;
         println!("memory: {before} KiB after {WARM_UP_REQUESTS} requests, {after} KiB at the end");

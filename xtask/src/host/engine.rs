@@ -5,7 +5,7 @@ use wapc::WebAssemblyEngineProvider;
 /// The error type of waPC's engines.
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The text by which an interruption differs from any other trap. It is that of `wasmtime-provider`.
+/// The text by which an interruption differs from any other trap. `wasmtime-provider` writes it.
 pub(crate) const INTERRUPTED: &str = "guest code interrupted, execution deadline exceeded";
 
 /// A module that is ready to run. Each call gets a new instance, as in policy-server.

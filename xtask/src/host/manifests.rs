@@ -78,8 +78,8 @@ impl RequestsFromManifests {
         if let Some(kind) = kind.strip_suffix("List")
             && object.get("items").is_some_and(Value::is_array)
         {
-            // The items of an API's own list (PodList) lack kind and version, those of kubectl's (List)
-            // don't.
+            // The items of an API's own list (PodList) lack kind and version. The items of
+            // kubectl's List have both.
             let missing = [
                 ("apiVersion", version.to_owned()),
                 ("kind", kind.to_owned()),

@@ -1,10 +1,11 @@
 //! Policies in registries, in the format of `kwctl push`: an OCI image manifest with the module as its
 //! only layer, and with the metadata's annotations.
 //!
-//! The media types `application/vnd.wasm.*` are Kubewarden's own. Its hosts refuse the newer format of
-//! the Wasm working group. The manifest contains no time, so a module's manifest has only one digest.
+//! The media types `application/vnd.wasm.*` are Kubewarden's own. Its hosts refuse the newer format
+//! of the Wasm working group. The manifest contains no time, so it always has the same digest for
+//! the same module.
 //!
-//! Registries on the loopback may use HTTP without an entry in the sources file, as in Docker.
+//! A registry on the loopback may use HTTP without an entry in the sources file, as in Docker.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -27,7 +28,7 @@ const SCHEME: &str = "registry://";
 
 /// Kubewarden's annotation with the address of the source.
 const SOURCE: &str = "io.kubewarden.policy.source";
-/// OCI's annotation for the same.
+/// OCI's annotation with the address of the source.
 const OCI_SOURCE: &str = "org.opencontainers.image.source";
 
 /// The first bytes of each WebAssembly module.
@@ -137,10 +138,10 @@ pub(crate) fn pull(registries: &RegistryClient, uri: &str) -> Result<Vec<u8>> {
     let module = layers.first().map(|layer| layer.data.to_vec());
     module
         .filter(|bytes| bytes.starts_with(MAGIC))
-        .with_context(|| format!("cannot pull {source}: what it holds is not a WebAssembly module"))
+        .with_context(|| format!("cannot pull {source}: its layer is not a WebAssembly module"))
 }
 
-/// A line on the terminal until it is dropped.
+/// Shows a line on the terminal until the returned value is dropped.
 fn progress(text: &str) -> ProgressBar {
     let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(Duration::from_millis(100));
@@ -241,7 +242,7 @@ fn explain(
             format!("what is there is no policy: its layer is {found}, not {WASM_LAYER_MEDIA_TYPE}")
         }
         Oci::DigestError(_) => format!("{registry} sent other bytes than the manifest says"),
-        Oci::PullNoLayersError => "what is there has no layer".to_owned(),
+        Oci::PullNoLayersError => "the artifact has no layer".to_owned(),
         _ if has_code(&[OciErrorCode::Unauthorized, OciErrorCode::Denied]) => denied,
         _ if has_code(&[
             OciErrorCode::ManifestUnknown,

@@ -36,7 +36,7 @@ pub(crate) struct PolicyModule {
     instances: Box<dyn InstanceSource>,
 }
 
-/// The reason for which a call into the module gave no answer.
+/// The reason why a call into the module gave no answer.
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// The module could not be instantiated, or failed while it started.

@@ -66,7 +66,7 @@ fn matches(pattern: &str, capability: &str) -> bool {
     }
 }
 
-/// The reason for which a registry gave no answer.
+/// The reason why a registry gave no answer.
 #[derive(Debug, Clone)]
 pub(crate) struct RegistryFailure {
     /// One line, for recorded sessions.

@@ -122,8 +122,8 @@ impl RegistryClient {
         }
     }
 
-    /// The protocols to try with a registry, in this order. Only HTTPS with a valid certificate, unless
-    /// the sources file calls the registry insecure or the caller `trusted` it.
+    /// The protocols to try with a registry, in this order. It is only HTTPS with a valid
+    /// certificate, unless the sources file calls the registry insecure or `trusted` is set.
     pub(crate) fn transports(&self, registry: &str, trusted: bool) -> Result<Vec<Transport>> {
         let mut transports = vec![Transport::Https(self.sources.certificates(registry)?)];
         if trusted || self.sources.insecure.contains(registry) {
@@ -132,7 +132,7 @@ impl RegistryClient {
         Ok(transports)
     }
 
-    /// Asks with each protocol until one succeeds. The errors are worded as in the real host.
+    /// Asks with each protocol until one succeeds. The errors have the words of the real host.
     async fn fetch(&self, call: &RegistryCall) -> Result<String> {
         let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
             call;
@@ -180,7 +180,8 @@ impl Registries for RegistryClient {
             Ok(runtime) => runtime.block_on(self.fetch(call)),
             Err(error) => Err(error.into()),
         };
-        // The real host gives `{:?}` to the policy. With RUST_BACKTRACE it adds the host's stack.
+        // The real host gives the policy the error as `{:?}`. With RUST_BACKTRACE this includes the
+        // host's stack.
         answer.map_err(|error| {
             let debug = format!("{error:?}");
             let details = debug.split("\n\nStack backtrace:").next();

@@ -14,7 +14,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdmissionRequest {
-    /// Is repeated in the response.
+    /// The id of the request, which the response repeats.
     pub(crate) uid: String,
     /// The kind of the object, in a version that the webhook accepts.
     pub(crate) kind: GroupVersionKind,

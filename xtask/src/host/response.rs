@@ -21,13 +21,14 @@ pub(crate) struct ValidationResponse {
     pub(crate) code: Option<u16>,
     /// The object with the policy's changes.
     pub(crate) mutated_object: Option<Value>,
-    /// For the API server's audit log.
+    /// Annotations for the API server's audit log.
     pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
     /// Lines that the API server shows to the user.
     pub(crate) warnings: Option<Vec<String>>,
 }
 
-/// `AdmissionResponse` of admission/v1, its fields in the order in which the real hosts write them.
+/// `AdmissionResponse` of admission/v1. Its fields have the order in which the real hosts write
+/// them.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdmissionResponse {
@@ -53,7 +54,7 @@ pub(crate) struct AdmissionResponse {
 /// The part of meta/v1's `Status` that a policy can fill.
 #[derive(Debug, Serialize)]
 pub(crate) struct Status {
-    /// For the user.
+    /// The message for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// An HTTP code.

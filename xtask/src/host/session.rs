@@ -1,7 +1,8 @@
 //! Recorded sessions: the host calls of a policy and their answers. The file format is that of
 //! `kwctl run --record-host-capabilities-interactions`, so each tool replays the sessions of the other.
 //!
-//! The order of a session is fixed. Each recorded call is YAML inside a YAML string, as in kwctl.
+//! Calls are replayed only in their recorded order. Each recorded call is YAML inside a YAML
+//! string, as in kwctl.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -70,7 +70,7 @@ impl Sources {
             .collect()
     }
 
-    /// The proxies of the file. Without these, the proxies of the environment.
+    /// The proxies of the file. If it names none, the proxies of the environment.
     pub(crate) fn proxies(&self) -> Proxies {
         let variable = |name: &str| {
             env::var(name)

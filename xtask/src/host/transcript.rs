@@ -1,5 +1,5 @@
-//! Transcripts of evaluations, with which another host can be compared. A transcript has the request,
-//! the settings, each host call with its answer, and the response.
+//! Transcripts of evaluations, which `cargo xtask soak` compares with the specification. A
+//! transcript has the request, the settings, each host call with its answer, and the response.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! The functions that a waPC host offers to its guest. `wasmtime-provider` has its own, the other engines
-//! of this program use these.
+//! The functions that a waPC host offers to its guest. The engines of this program use them, except
+//! for `wasmtime-provider`, which has its own.
 
 /// Defines waPC's functions in a linker of `wasmi` or `wasmtime` whose store holds an
 /// `Arc<wapc::ModuleState>`. It is a macro because the two crates have the same functions with different

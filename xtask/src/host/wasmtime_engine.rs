@@ -45,8 +45,8 @@ impl InstanceSource for CompiledModule {
     }
 }
 
-/// The settings of each engine here. wasmtime keeps compiled modules beside this program, so that
-/// `cargo clean` removes them too. Where it can't keep them, each run compiles the module again.
+/// The settings of each wasmtime engine. wasmtime keeps compiled modules beside this program, so
+/// that `cargo clean` removes them too. If it can't keep them, each run compiles the module again.
 pub(crate) fn configuration() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
     config.wasm_function_references(true);

@@ -1,4 +1,4 @@
-//! `cargo xtask soak --transcripts`: the evaluations of the end-to-end tests, compared with the
+//! `cargo xtask soak --transcripts`: compares the evaluations of the end-to-end tests with the
 //! specification.
 
 use std::fs;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::host::request;
 
-/// The largest Pod that is compared, in entries of its lists. The specification is written to be read:
+/// The largest Pod that is compared, in entries of its lists. The specification is simple and slow:
 /// its time grows with the cube of this number.
 const ENTRIES_MAX: usize = 200;
 
-/// Compares every evaluation of a directory, and shows the first difference of each file.
+/// Compares every evaluation of a directory, and shows the differences.
 pub(super) fn compare(directory: &Path) -> Result<()> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
@@ -64,7 +64,7 @@ pub(super) fn compare(directory: &Path) -> Result<()> {
 }
 
 /// How many init containers, app containers, volumes and volume mounts a Pod has. A pod template counts
-/// as 0: the end-to-end tests have none that is large.
+/// as 0, because the end-to-end tests have no large one.
 fn entry_count(request: &Value) -> usize {
     let spec = &request["object"]["spec"];
     let size = |list: &Value| list.as_array().map_or(0, Vec::len);
