@@ -1,9 +1,9 @@
-# The commands in README and documentation that need no cluster and no release: each is run as it is
-# written there, and has to print the lines below it. (The page may leave out the end of an output.)
+# Runs those commands of README and documentation that need no cluster and no release. Each has to print
+# the lines that the page has below it. (The page may leave out the end of an output.)
 
 load lib
 
-# `cargo xtask`, without building it anew.
+# Runs `cargo xtask` commands with the xtask that is already built.
 cargo() {
   [[ $1 == xtask ]] || fail "not a command of this test: cargo $*"
   case $2 in
@@ -29,8 +29,9 @@ prints() {
   count=$((count + 1))
 }
 
-# Runs the commands of a console block. A line that begins with `$ ` is a command, else each line
-# is; what is indented by four columns continues it. The other lines are output.
+# Runs the commands of a console block. If the block begins with `$ `, each line that begins so is a
+# command. Else each line is a command. A line that is indented by four columns, or that comes after a
+# backslash, continues a command. The other lines are output.
 run_block() {
   local line command='' output='' prompt='' state=
   [[ $block != '$ '* ]] || prompt='$ '

@@ -23,7 +23,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
 }
 
 @test "every allowed value" {
-  # The image is written alike, so that its check covers it.
+  # The image is written as in its check, so that the check covers it.
   review agent-stack-pod-create '.object.spec.containers[1].image = "docker.io/library/postgres:16"'
   for given in \
     '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
@@ -168,7 +168,7 @@ ROWS
 ROWS
   row=
   invalid '{"registry":{"overrides":[{"images":[""],"lookup":"Pin"}]}}' 'registry.overrides[0].images is required'
-  # The check template is a container: its lists keep their empty strings.
+  # The lists in a check template keep their empty strings, as the lists of any container do.
   pod 'app a app:1'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"args":[""]}}}'
   after '.spec.initContainers[0].args == [""]'
