@@ -59,7 +59,7 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
-/** The Pods and Jobs that agent-stack-k8s 0.47 makes of three steps, with choices that show why. */
+/** The Pods and Jobs of three steps of agent-stack-k8s 0.47. Their choices show their problem. */
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
   // The check has IfNotPresent and passes on an old copy. Its container has Always.
   { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },

@@ -168,7 +168,7 @@ function creator(object: JsonObject): JsonObject {
 
 const KIND = ["group", "version", "kind"];
 const RESOURCE = ["group", "version", "resource"];
-/** The fields that a policy server passes on. For a field with a type of its own, its fields too. */
+/** The fields that a policy server passes on. Some have a list of the fields inside them. */
 const FIELDS: Record<string, string[] | undefined> = {
   uid: undefined,
   kind: KIND,
