@@ -48,7 +48,7 @@ run_block() {
   ! can_run "$command" || prints "$command" "${output%$'\n'}"
 }
 
-@test "the commands in README and documentation print what is written below them" {
+@test "the commands in README and documentation print the lines below them" {
   count=0
   for page in README.md CONTRIBUTING.md examples/README.md docs/*.md; do
     block='' inside=

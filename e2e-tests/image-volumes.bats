@@ -99,7 +99,7 @@ ROWS
   repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-# affinity TERM...: a filter that sets a required node affinity with these expressions, one term each.
+# affinity TERM...: prints a filter that sets a required node affinity. Each TERM is a list of expressions.
 affinity() {
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(jq -sc 'map({matchExpressions: .})' <<<"$*")"
 }

@@ -18,7 +18,7 @@ weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set
   accepted "$weak"
 }
 
-@test "the three modes find the same" {
+@test "the three modes have the same findings" {
   while fields settings_row before; do
     pod "$before"
     evaluate "$settings_row"

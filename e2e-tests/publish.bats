@@ -107,7 +107,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
     "$("$XTASK" run --request-path "$review" "registry://${there}" | jq -S .)"
 }
 
-@test "a registry with a password accepts only the right one" {
+@test "a registry with a password accepts only this password" {
   push "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   pull "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   cmp "$POLICY" "$target"

@@ -110,7 +110,7 @@ ROWS
 ROWS
 }
 
-@test "a registry can't pretend another class of failure, and its text is in no answer" {
+@test "the text of a registry can't change the class of its failure, and is in no answer" {
   image=$FAULTY/lies/app:1
   pod "$(places_of "$image")"
   for action in Reject KeepTag UseCached; do

@@ -138,7 +138,7 @@ update() {
 }
 
 # An image may be deleted from its registry while it runs in the cluster.
-@test "Verify asks for a digest by its repository, and finds one that is no longer there" {
+@test "Verify asks for a digest by its repository, and rejects a digest that is no longer there" {
   verify='{"registry":{"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
   pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
   for mode in Fix Reject Warn; do
@@ -311,7 +311,7 @@ ROWS
   asked_for "$APP" "$OTHER"
 }
 
-@test "a check volume is pinned like any check, and so is an added one" {
+@test "check volumes are pinned like other checks, added ones included" {
   on_init='.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   pod "init i $MULTI IfNotPresent, app a $APP Always, app b $OTHER IfNotPresent, volume imagecheck-0 $APP IfNotPresent" "$on_init"
   consult "$(with '' '"imageChecks":{"as":"ImageVolume","coverage":"Fix"}')"
@@ -368,7 +368,7 @@ ROWS
 }
 
 # Audits name no user. They tell everything that is wrong with a Pod.
-@test "an audit looks up the images whatever else was found" {
+@test "an audit looks up the images whatever its other findings are" {
   for user in '.userInfo = {}' '.userInfo = {groups: ["x"]}'; do
     row=$user
     pod "app a $REGISTRY/app:none Always, app b Bad Always, app c $APP Always" "$user"

@@ -195,7 +195,7 @@ ROWS
     "imageChecks.template.imagePullPolicy can't be set: every added check has its own"
 }
 
-@test "imageChecks.template: fields that an init container which ends can't have" {
+@test "imageChecks.template: fields that a check can't have, because it runs once and ends" {
   for field in lifecycle livenessProbe readinessProbe startupProbe; do
     invalid "{\"imageChecks\":{\"template\":{\"command\":[\"/x\"],\"$field\":{\"exec\":{}}}}}" \
       "imageChecks.template.$field can't be set: init containers have no probes and no lifecycle"
@@ -282,7 +282,7 @@ ROWS
 }
 
 @test "all problems are reported together" {
-  # The problems are in the order in which the host passes the keys.
+  # The problems are in the order in which the host passes the keys. Those of the check template come last.
   invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \

@@ -140,7 +140,7 @@ ROWS
 }
 
 # In its message, the kubelet has the image that it can't pull between double quotes.
-@test "a container that waits for an image volume: the finding tells the image of the message" {
+@test "a container that waits for an image volume: the finding has the image that the message names" {
   while IFS='|' read -r message_of_kubelet images; do
     row=$message_of_kubelet
     pod 'init copy-agent agent:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 tools:v1 Always, volume imagecheck-1 ghcr.io/x/more:2 IfNotPresent, volume other unmounted:1' '
