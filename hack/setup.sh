@@ -55,7 +55,7 @@ check_cargo() {
       fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
     fi
     fail "Rust $needed or newer is needed, and rustc is $version" \
-      "it was not installed by rustup: update it the way it came, or install it from https://rustup.rs"
+      "rustup did not install it: update it with the tool that did, or install Rust from https://rustup.rs"
   fi
 
   have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
@@ -70,7 +70,7 @@ check_components() {
 
   if ! have rustup; then
     fail "missing parts of Rust: ${missing[*]}" \
-      "Rust was not installed by rustup: add them the way it came, or install it from https://rustup.rs"
+      "rustup did not install Rust: add them with the tool that did, or install Rust from https://rustup.rs"
   fi
   echo "Adding to the Rust toolchain: ${missing[*]}"
   for component in "${missing[@]}"; do
