@@ -107,8 +107,8 @@ soak: policy.wasm ## `specification` with a million random cases, and with Pods 
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 	@"$(XTASK)" soak --load 60
 
-# It runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is one on
-# the PATH.
+# The test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is one
+# on the PATH.
 .PHONY: load
 load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
 	@hack/load-test.sh "$(or $(SECONDS),60)"

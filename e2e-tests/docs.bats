@@ -1,5 +1,5 @@
-# Runs those commands of README and documentation that need no cluster and no release. Each has to print
-# the lines that the page has below it. (The page may leave out the end of an output.)
+# Runs the `jq` commands and the `cargo xtask run`, `show` and `schema` commands of README and documentation.
+# Each has to print the lines that the page has below it. (The page may leave out the end of an output.)
 
 load lib
 

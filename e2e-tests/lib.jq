@@ -114,8 +114,8 @@ def looks_up:
 def advice: select(.rule == "missing-check" and .expected == "an image check");
 
 # GitLab Runner (executors/kubernetes/kubernetes.go), Argo Workflows (util/errors/errors.go) and
-# Jenkins' kubernetes-plugin try again if an error has one of these phrases, because they are the
-# phrases of errors of the network or of a quota.
+# Jenkins' kubernetes-plugin treat an error with one of these phrases as an error of the network or of
+# a quota, and try again.
 def network_phrases:
   ["error dialing backend", "TLS handshake timeout", "connection timed out", "Timeout occurred",
    "request timed out", "client connection lost", "connection refused", "tls: internal error",
@@ -125,9 +125,9 @@ def network_phrases:
    "client rate limiter Wait returned an error", "resource quota evaluation timed out",
    "etcdserver: leader changed"];
 
-# Whether the failure in this sentence may be over soon: a lookup failed, and the image may exist. A
-# lookup that registry.maxLookups prevented is no such failure. A sentence that only counts further
-# findings has no failure, so it passes.
+# Whether a sentence is about a failed lookup that may succeed soon. A lookup that registry.maxLookups
+# prevented is not made the next time either, so it doesn't count. A sentence that only counts further
+# findings is ignored: the result is true.
 def is_momentary:
   test("image .* (is not for the policy to see: give the PolicyServer a pull secret|"
     + "hit its registry's rate limit: try later, or skip it with registry.skipImages|"

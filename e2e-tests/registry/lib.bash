@@ -17,8 +17,8 @@ export RUST_BACKTRACE=1
 
 # ---- servers --------------------------------------------------------------------------------
 
-# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the process of
-# bats that started it has ended.
+# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the bats process
+# that started the server has ended.
 start() {
   local server=$BATS_FILE_TMPDIR/servers/$1
   mkdir -p "${server%/*}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Verifies the pushed module with the commands of docs/verify.md, and compares it with the built file. Only
-# then the release is published.
+# Verifies the pushed module with the commands of docs/verify.md, and compares it with the built file. The
+# release is published after this.
 #
 #   hack/release/verify.sh <reference> <tag>
 set -euo pipefail

@@ -14,7 +14,7 @@ import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json
 export type Registry = "away" | "lost" | "up";
 
 export type Scenario = {
-  /** `up`: reachable. `lost`: gone once all init containers have ended. `away`: gone. */
+  /** `up`: reachable. `lost`: unreachable after the init containers. `away`: unreachable. */
   registry: Registry;
   /** Whether the node has a copy of every image from the start. */
   copies: boolean;
