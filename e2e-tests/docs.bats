@@ -1,5 +1,5 @@
-# Runs the `jq` commands and the `cargo xtask run`, `show` and `schema` commands of README and documentation.
-# Each has to print the lines that the page has below it. (The page may leave out the end of an output.)
+# Runs `jq` and `cargo xtask run`, `show` and `schema` as README and documentation have them. Each has to
+# print the lines below it. (The page may leave out the end of an output.)
 
 load lib
 
@@ -17,7 +17,7 @@ can_run() {
   [[ $1 =~ ^(jq |cargo\ xtask\ (run|show|schema)( |$)) ]]
 }
 
-# Runs a command from a page. Its output has to begin with the lines that the page has.
+# prints COMMAND LINES: the output of COMMAND has to begin with LINES.
 prints() {
   local command=${1//\/tmp\//$BATS_TEST_TMPDIR/} expected=${2//\/tmp\//$BATS_TEST_TMPDIR/} actual status=0
   row="$page: $1"
@@ -29,9 +29,9 @@ prints() {
   count=$((count + 1))
 }
 
-# Runs the commands of a console block. If the block begins with `$ `, each line that begins so is a
-# command. Else each line is a command. A line that is indented by four columns, or that comes after a
-# backslash, continues a command. The other lines are output.
+# Runs the commands of a console block. If the block begins with `$ `, so do its commands, and the other
+# lines are output. Else each line is a command. A line after a backslash, or indented by four columns,
+# continues a command.
 run_block() {
   local line command='' output='' prompt='' state=
   [[ $block != '$ '* ]] || prompt='$ '

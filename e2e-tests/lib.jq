@@ -8,15 +8,14 @@ def spec_path:
   else ["spec", "template", "spec"]
   end;
 
-# For each kind of place, as the tests write it, the list of the Pod spec that has such places.
+# The list of a Pod spec for each kind of place.
 def lists:
   {init: "initContainers", sidecar: "initContainers", app: "containers",
    ephemeral: "ephemeralContainers", volume: "volumes"};
 
 # "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
-# none. Every container has an environment variable, whose value must be in no answer, and an unknown
-# field. No repair may change these two. An init container also has a command, because a check without
-# a command is never copied.
+# none. Every container has an unknown field, and an environment variable whose value must be in no
+# answer. An init container has a command, because a check without a command is never copied.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -29,7 +28,7 @@ def spec_of_places:
         + (if $kind == "init" then {command: ["/bin/true"]} else {} end)
       end]);
 
-# A Pod spec -> its places, each as a list of words. `lines` puts each place on a line.
+# A Pod spec -> its places. `lines` writes each as above.
 def places_of_spec:
   [ (.initContainers // [] | .[]
       | [(if .restartPolicy == "Always" then "sidecar" else "init" end), .name, .image, .imagePullPolicy]),
@@ -85,8 +84,7 @@ def field_path:
 def record: "consistent-pull-policy/changes";
 
 # The part of an object that no repair may change: all except the pull policies, the record, the
-# checks that were added or removed, and the mounts of check volumes. $names are the names of these
-# checks. If an image was pinned, the images are left out too.
+# checks that were added or removed ($names), the mounts of check volumes, and pinned images.
 def rest($kind; $names; $pinned):
   def without($list): if has($list) and .[$list] then .[$list] |= map(select(.name as $name | $names | index($name) | not)) else . end
     | if (.[$list] // []) == [] then del(.[$list]) else . end;
@@ -125,9 +123,8 @@ def network_phrases:
    "client rate limiter Wait returned an error", "resource quota evaluation timed out",
    "etcdserver: leader changed"];
 
-# Whether a sentence is about a failed lookup that may succeed soon. A lookup that registry.maxLookups
-# prevented is not made the next time either, so it doesn't count. A sentence that only counts further
-# findings is ignored: the result is true.
+# Whether a sentence is about a failed lookup that may succeed soon. The limit registry.maxLookups stays,
+# so its sentence is not one. The count of further findings is ignored.
 def is_momentary:
   test("image .* (is not for the policy to see: give the PolicyServer a pull secret|"
     + "hit its registry's rate limit: try later, or skip it with registry.skipImages|"

@@ -79,8 +79,8 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
         digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2},
       layers: [{mediaType: "application/vnd.wasm.content.layer.v1+wasm", digest: $digest, size: $size}]}')" \
     "$(jq -cS 'del(.annotations)' <<<"$manifest")"
-  # The annotations are those of metadata.yml, its source once more under OCI's own key, and the name of
-  # the tool that annotated the module.
+  # The manifest has the annotations of metadata.yml, the source once more under OCI's own key, and the tool
+  # that annotated the module.
   source=$(sed -n 's/^  io\.kubewarden\.policy\.source: *//p' metadata.yml)
   same annotations "$(sed -n '/^annotations:/,$s/^  \([^ #][^:]*\): *\(.*\)$/\1=\2/p' metadata.yml |
     cat - <(echo "org.opencontainers.image.source=$source") | sort)" \

@@ -1,6 +1,6 @@
-# registry.overrides: only the first entry whose images match decides. A key that this entry lacks comes
-# from `registry`. The last tests are about the copy: the second, validating installation. The copy makes
-# no lookups, and accepts each result that a lookup of the first installation may have.
+# registry.overrides: only the first entry whose images match decides. A key that it lacks comes from
+# `registry`. Also tests the copy: the second, validating installation. It makes no lookups, and accepts
+# each result that a lookup of the first installation may have.
 
 load lib
 load registry/lib

@@ -66,8 +66,8 @@ teardown_file() {
   stop_servers
 }
 
-# in_the_copy COMMAND...: runs the command in the copy, with the replaced programs and with the xtask and
-# the target directory of this repository. So only hack/build-elsewhere.sh compiles the dependencies again.
+# in_the_copy COMMAND...: runs COMMAND in the copy, with the replaced programs, and with this repository's
+# target directory. So only hack/build-elsewhere.sh compiles the dependencies again.
 in_the_copy() {
   (
     cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
@@ -185,7 +185,6 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
     "$(git -C "$origin" ls-tree --name-only artifacthub | tr '\n' ' ' | sed 's/ $//')"
   same package "$(git -C "$COPY" show "$TAG:artifacthub-pkg.yml")" "$(git -C "$origin" show artifacthub:artifacthub-pkg.yml)"
 
-  # The next version gets a second commit.
   (cd "$COPY" && sed -i 's/^description: .*/description: another/' artifacthub-pkg.yml &&
     git commit --quiet --all --message Next && git tag v99.0.0)
   in_the_copy hack/release/artifacthub.sh v99.0.0

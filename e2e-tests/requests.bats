@@ -341,8 +341,8 @@ ROWS
   untouched
 }
 
-# `evaluate` derives the code of each rejection from its sentences. This test states some codes literally.
-# registry-failures.bats states the codes after failed lookups.
+# `evaluate` derives codes from sentences. This test states some codes literally, and
+# registry-failures.bats states those after failed lookups.
 @test "the code of a rejection: 422 at CREATE, and 400 at UPDATE" {
   # code EXPECTED: the last answer is a rejection with this code.
   code() {

@@ -168,7 +168,7 @@ ROWS
 ROWS
   row=
   invalid '{"registry":{"overrides":[{"images":[""],"lookup":"Pin"}]}}' 'registry.overrides[0].images is required'
-  # The lists in a check template keep their empty strings, as the lists of any container do.
+  # The check template is a container, so its lists keep their empty strings.
   pod 'app a app:1'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"args":[""]}}}'
   after '.spec.initContainers[0].args == [""]'
@@ -282,7 +282,7 @@ ROWS
 }
 
 @test "all problems are reported together" {
-  # The problems are in the order in which the host passes the keys. Those of the check template come last.
+  # The host passes the keys in this order. Problems of the check template come last.
   invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \

@@ -139,7 +139,7 @@ unread|.userInfo = {username: "system:serviceaccount:kubewarden:audit-scanner", 
 ROWS
 }
 
-# In its message, the kubelet has the image that it can't pull between double quotes.
+# The kubelet's message has the failed image between double quotes.
 @test "a container that waits for an image volume: the finding has the image that the message names" {
   while IFS='|' read -r message_of_kubelet images; do
     row=$message_of_kubelet

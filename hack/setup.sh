@@ -90,7 +90,7 @@ unpack_registry() {
   return "$status"
 }
 
-# Prints the prefix of a command that needs root. Fails if there is no way to become root.
+# Prints the prefix of a command that needs root. Fails without root and sudo.
 root_prefix() {
   [[ $(id -u) != 0 ]] || return 0
   have sudo || return 1
@@ -189,8 +189,8 @@ check_browser() {
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's subcommands for the release and some targets, in versions that work. They are compiled without
-# optimisation: they compile for minutes, and most of them run for a second.
+# Cargo's subcommands for the release and some targets, in versions that work. They are not optimised,
+# because they compile for minutes, and most of them run for a second.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }

@@ -148,7 +148,7 @@ image() {
     jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
-# publish IMAGE CONTENT [PLATFORM...]: pushes an index for several platforms, else an image for amd64.
+# publish IMAGE CONTENT [PLATFORM...]: pushes an index of several platforms, or an image for amd64.
 publish() {
   local dir root architectures=("${@:3}")
   dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
@@ -166,8 +166,7 @@ publish() {
     ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
 }
 
-# digest_of IMAGE: prints the digest that skopeo reports. It has to be the SHA-256 of the raw
-# manifest.
+# digest_of IMAGE: prints skopeo's digest, which has to be the SHA-256 of the manifest.
 digest_of() {
   local inspect=(skopeo inspect --tls-verify=false ${CREDENTIALS:+--creds "$CREDENTIALS"}) digest raw
   digest=$("${inspect[@]}" --no-tags --format '{{.Digest}}' "docker://$1")
@@ -178,7 +177,7 @@ digest_of() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# The text for each class of failed lookups, in messages and warnings: the reason and the correction.
+# The text for each class of failed lookup: the reason and the correction.
 declare -gA told=(
   [notFound]='does not exist in its registry: correct its tag or repository'
   [denied]='is not for the policy to see: give the PolicyServer a pull secret'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Verifies the pushed module with the commands of docs/verify.md, and compares it with the built file. The
-# release is published after this.
+# Verifies the pushed module before the release is published, with the commands of docs/verify.md. Compares
+# it with the built file.
 #
 #   hack/release/verify.sh <reference> <tag>
 set -euo pipefail
@@ -17,8 +17,8 @@ signer=(
 )
 cosign verify "${signer[@]}" "$reference" >/dev/null
 cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-# Users verify with docs/verification-config.yml. A fork signs its own releases, so in a fork its repository
-# replaces this project's.
+# Users verify with docs/verification-config.yml. A fork signs its own releases, so its name replaces this
+# project's.
 sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
 kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"

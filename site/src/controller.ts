@@ -23,12 +23,11 @@ export type WorkloadPod = {
 
 /** An invented hash. A cluster computes it from the pod template. */
 const HASH = "6d4cf56db9";
-/** An invented end of a generated name. A cluster chooses it at random. */
+/** An invented random end of a name. */
 const RANDOM = "x7k2p";
-/** An invented time of a CronJob's run, in minutes since 1970. Its Job has it in its name. */
+/** An invented time in the name of a CronJob's Job, in minutes since 1970. */
 const MINUTES = 29_919_931;
 
-/** An object that owns others. */
 type Owner = { apiVersion: string; kind: string; name: string; uid: string };
 
 /**

@@ -12,10 +12,10 @@ const WORDS: Record<Fate, string> = {
 
 const KINDS = { init: "init ", sidecar: "sidecar ", app: "", volume: "volume " };
 
-/** The largest number of rows that are drawn. The sentence below them is about all steps. */
+/** The most rows that are drawn. The sentence below is about all steps. */
 const ROWS = 24;
 const [WIDTH, ROW, LEFT, TOP] = [360, 34, 120, 2];
-/** The width of the longest text in `WORDS`. A wider bar has its text inside. */
+/** The width of the longest text. A wider bar has its text inside. */
 const WORDS_WIDTH = 96;
 
 /** The drawing, with a sentence below it that says how it ends. */

@@ -26,7 +26,7 @@ export class RegistryView {
   /** Shows a row for each image that was looked up. Changed rows stay. */
   show(asked: string[]) {
     const images = [...new Set([...asked, ...Object.keys(this.table)])].sort();
-    // A person may be typing in a row, so the rows are made again only for other images.
+    // A person may be typing in a row, so the same rows are kept.
     if (images.join("\n") === this.#shown) return;
     this.#shown = images.join("\n");
     this.#place.replaceChildren(...images.map((image) => this.#row(image)));

@@ -154,7 +154,7 @@ export function rows(item: Item, answer: Answer): Row[] {
       if (!concerns(finding, place)) continue;
       // A finding of the same rule as a change is not shown.
       if (changed.some((change) => change.rule === finding.rule)) continue;
-      // The table has room for a pull policy, and not for another expected value.
+      // The table has room only for a pull policy.
       const expected = String(finding.expected);
       words.add(
         /^(?:Always|IfNotPresent|Never)$/.test(expected)
