@@ -124,7 +124,7 @@ def network_phrases:
    "etcdserver: leader changed"];
 
 # Whether a sentence is about a failed lookup that may succeed soon. The limit registry.maxLookups stays,
-# so its sentence is not one. The count of further findings is ignored.
+# so its sentence doesn't count. The sentence that counts further findings is ignored.
 def is_momentary:
   test("image .* (is not for the policy to see: give the PolicyServer a pull secret|"
     + "hit its registry's rate limit: try later, or skip it with registry.skipImages|"

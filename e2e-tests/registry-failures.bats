@@ -270,8 +270,8 @@ ROWS
   done
 }
 
-# With more images than registry.maxLookups, only the copy accepts the first result, and a second run in mode
-# Reject would not. `evaluate` asks the copy.
+# With more images than registry.maxLookups, mode Reject would reject the first result. The copy accepts it,
+# and `evaluate` asks the copy.
 @test "maxLookups: a second run pins further images, and the copy accepts both results" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b
