@@ -9,25 +9,26 @@ WASM_TARGET := wasm32-unknown-unknown
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 XTASK := $(TARGET_DIR)/xtask/xtask
 
-# The host that annotates the module and runs it in the end-to-end tests. `make e2e-tests KWCTL=kwctl`
-# uses the real one instead of the embedded one.
+# The host that annotates the module and runs it in the end-to-end tests: xtask, or the real kwctl with
+# `make e2e-tests KWCTL=kwctl`.
 KWCTL ?= $(XTASK)
 export KWCTL
 
-# hack/setup.sh unpacks programs for the tests here. ~/.cargo/bin helps a shell that was opened before
-# Rust was installed. Both come last on the PATH, so they hide no other program.
+# hack/setup.sh installs tools in TOOLS_DIR. ~/.cargo/bin may not be on the PATH of a shell that was opened
+# before Rust was installed. Both come last on the PATH, so they hide no other program.
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
-# The requests and answers of the end-to-end tests. The playground's tests repeat them.
+# The end-to-end tests write their requests and answers to this folder. The playground's tests and `make
+# replay` repeat them.
 TRANSCRIPTS := $(TARGET_DIR)/transcripts
 
 # Every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# The packages and features of the host-side tools. `make run` and `make site` need few, everything else
-# gets all. Cargo compiles most dependencies again for another set of packages or features, so the unit
-# tests use the same set.
+# The packages and features of the host-side tools. `make run` and `make site` need only a few of them. The
+# other targets get all, because Cargo compiles most dependencies again for another set of packages or
+# features.
 PACKAGES := --package xtask --package faulty-registry --package $(POLICY) --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
@@ -41,7 +42,7 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## Everything that CI checks: format, lints, tests, specification, budgets, the page
+test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm, cargo-sbom
@@ -72,16 +73,16 @@ lint: setup-components xtask ## Clippy on all code and on the module's target, t
 	@XTASK="$(XTASK)" hack/check-packaging.sh
 	@hack/lint-workflows.sh
 
-# Two commands, so that wasmtime is compiled for one profile only.
+# There are two commands, so that wasmtime is compiled for one profile only.
 .PHONY: unit-tests
 unit-tests: setup-cargo ## The unit tests of this policy and of the host-side tools
 	$(CARGO) test --package $(POLICY)
 	$(CARGO) test --package xtask --package faulty-registry --profile xtask --all-features
 
-# They include the steps of a release, so that each step has run before the first release. GNU parallel
-# runs some files at the same time. PARALLEL has its options: it prints no request to cite it.
+# These tests also run the steps of a release. GNU parallel runs some files at the same time. PARALLEL has
+# its options: with --will-cite, it doesn't ask to be cited.
 .PHONY: e2e-tests
-e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## The built module in a host (KWCTL=kwctl: the real one)
+e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
 	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite \
 		bats --jobs "$$(getconf _NPROCESSORS_ONLN)" --no-parallelize-within-files e2e-tests
@@ -94,31 +95,33 @@ specification: policy.wasm ## Compare the built module with the specification, o
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 	@"$(XTASK)" soak --load 60
 
-# The specification has to answer as the module did.
+# The specification has to give the answers that the module gave.
 .PHONY: replay
-replay: e2e-tests ## The specification, on each request of the end-to-end tests
+replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)"
 
 # Each run has another seed, and prints how to continue it.
 .PHONY: soak
-soak: policy.wasm ## The same with a million random cases, and with Pods of three containers (twenty minutes)
+soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (twenty minutes)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 	@"$(XTASK)" soak --load 60
 
-# SECONDS=3600 runs it for an hour. It uses a real policy-server if there is one on the PATH.
+# The test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is one
+# on the PATH.
 .PHONY: load
 load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
 	@hack/load-test.sh "$(or $(SECONDS),60)"
 
-# Each target runs for a minute, or longer with SECONDS=600. It starts with the reviews and fuzz/seeds.
+# Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. Its first inputs are the reviews,
+# or its folder in fuzz/seeds.
 .PHONY: fuzz
 fuzz: ## Fuzz requests, settings, images, patterns and hosts' errors
 	@hack/setup.sh cargo fuzz
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
-# A change that no test notices needs a test, or an entry in .cargo/mutants.toml. SHARD=0/8 makes the first
-# eighth of the changes.
+# A change that no test notices needs a test, or an entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth
+# of the changes.
 .PHONY: mutants
 mutants: ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
@@ -126,15 +129,15 @@ mutants: ## Check that a test notices each small change of this policy's code (h
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 .PHONY: deep-tests
-deep-tests: soak load fuzz mutants ## What CI checks each week
+deep-tests: soak load fuzz mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# The page gets a new copy of the schema each time, so that it has the current settings. Beside it is
-# the Helm repository for Rancher: both are published together.
+# The page gets a new copy of the schema each time, so that it has the current settings. The Helm repository
+# for Rancher is written beside the page, because both are published together.
 .PHONY: site-build
 site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
@@ -188,7 +191,7 @@ setup-cargo setup-components setup-packages setup-sbom:
 setup-site setup-browser:
 	@hack/setup.sh $(@:setup-%=%)
 
-# A registry on this machine may use HTTP. The credentials are Docker's (docker login).
+# A registry on this machine may use HTTP. The credentials are those of `docker login`.
 .PHONY: publish
 publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/policies
 	@[ -n "$(REGISTRY)" ] || { echo "publish: name a registry: make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }

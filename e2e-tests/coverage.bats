@@ -15,7 +15,7 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does' \
     'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
-  # It has the command, the mounts and the resources of the check before it.
+  # The new check has the command, the mounts and the resources of the check before it.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
   found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
@@ -268,9 +268,9 @@ not_added() {
 ROWS
 }
 
-# A Pod of 0.25 MB once became an answer of 268 MB.
+# Without this limit, a Pod of 0.25 MB can become an answer of 268 MB.
 @test "at most 1 MiB is added: beyond that nothing is added, and each image is a finding without a repair" {
-  # arguments N: gives the check so many bytes of arguments.
+  # arguments N: gives the check an argument of N bytes.
   arguments() { edit '.object.spec.initContainers[0].args = ["x" * $bytes]' --argjson bytes "$1"; }
   pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')"
   arguments 10000
@@ -286,7 +286,7 @@ ROWS
     same 'rules of the findings' '110 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   done
   row=
-  # An argument of which each byte is written as an escape counts as it is written.
+  # The size of an argument is its size in the request, escapes included.
   pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')" '.object.spec.initContainers[0].args = ["\"" * 10000]'
   evaluate "$fix_alone"
   [[ $allowed == false ]] || fail "accepted"

@@ -28,15 +28,15 @@ REGISTRY/nginx Always
 $hex:latest Always
 "
 
-# table KIND FILTER: one place for each row of the table. FILTER writes the place, and the line
-# number is its name. FILTER sees $kind, $name, $image and $default.
+# table KIND FILTER: prints the places that FILTER writes for each row of $server_defaults. FILTER has the
+# variables $kind, $name (p and the number of the row), $image and $default.
 table() {
   jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
     | \"p\(.key)\" as \$name | .value as [\$image, \$default] | $2" <<<"$server_defaults" | paste -s -d , | sed 's/,/, /g'
 }
 
 @test "a pull policy is replaced only if it equals the server default" {
-  # The server default is never `Never`. So `Never` shows which pull policies were replaced.
+  # No server default is `Never`. So `Never` shows which pull policies were replaced.
   for kind in init sidecar app ephemeral volume; do
     row=$kind
     pod "$(table $kind '("Always", "IfNotPresent", "Never") as $p | "\($kind) \($name)-\($p | ascii_downcase) \($image) \($p)"')"
@@ -52,7 +52,7 @@ table() {
     pod "$(table $kind '"\($kind) \($name) \($image)"')"
     evaluate '{"defaults":{"imagePullPolicy":"Never"}}'
     repaired "$(table $kind '"\($kind) \($name) \($image) Never"')"
-    # A default that equals the server default need not be written.
+    # A default that equals the server default is not written.
     evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
     repaired "$(table $kind '"\($kind) \($name) \($image)\(if $default == "Always" then " IfNotPresent" else "" end)"')"
     evaluate '{"defaults":{"imagePullPolicy":"Always"}}'

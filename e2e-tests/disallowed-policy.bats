@@ -63,14 +63,14 @@ load lib
 ROWS
 }
 
-@test "requireAlways and forbidAlways go before the defaults" {
+@test "requireAlways and forbidAlways together with the defaults" {
   pod 'app a app:1, app b app'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"requireAlways":["app"]}}'
   repaired 'app a app:1 Always, app b app'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1, app b app IfNotPresent'
-  # A forbidden pull policy counts as not chosen, so the default comes first. Otherwise a second run
-  # would find IfNotPresent, the server default, and would change it again.
+  # A forbidden pull policy counts as not chosen, so the default replaces it. Otherwise the first run
+  # would write IfNotPresent. This is the server default, so a second run would replace it.
   pod 'app a app:1 Always'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1 Never'

@@ -1,9 +1,9 @@
-# The commands in README and documentation that need no cluster and no release: each is run as it is
-# written there, and has to print the lines below it. (The page may leave out the end of an output.)
+# Runs `jq` and `cargo xtask run`, `show` and `schema` as README and documentation have them. Each has to
+# print the lines below it. (The page may leave out the end of an output.)
 
 load lib
 
-# `cargo xtask`, without building it anew.
+# Runs `cargo xtask` commands with the xtask that is already built.
 cargo() {
   [[ $1 == xtask ]] || fail "not a command of this test: cargo $*"
   case $2 in
@@ -17,7 +17,7 @@ can_run() {
   [[ $1 =~ ^(jq |cargo\ xtask\ (run|show|schema)( |$)) ]]
 }
 
-# Runs a command from a page. Its output has to begin with the lines that the page has.
+# prints COMMAND LINES: the output of COMMAND has to begin with LINES.
 prints() {
   local command=${1//\/tmp\//$BATS_TEST_TMPDIR/} expected=${2//\/tmp\//$BATS_TEST_TMPDIR/} actual status=0
   row="$page: $1"
@@ -29,8 +29,9 @@ prints() {
   count=$((count + 1))
 }
 
-# Runs the commands of a console block. A line that begins with `$ ` is a command, else each line
-# is; what is indented by four columns continues it. The other lines are output.
+# Runs the commands of a console block. If the block begins with `$ `, so do its commands, and the other
+# lines are output. Else each line is a command. A line after a backslash, or indented by four columns,
+# continues a command.
 run_block() {
   local line command='' output='' prompt='' state=
   [[ $block != '$ '* ]] || prompt='$ '
@@ -47,7 +48,7 @@ run_block() {
   ! can_run "$command" || prints "$command" "${output%$'\n'}"
 }
 
-@test "the commands in README and documentation print what is written below them" {
+@test "the commands in README and documentation print the lines below them" {
   count=0
   for page in README.md CONTRIBUTING.md examples/README.md docs/*.md; do
     block='' inside=

@@ -1,12 +1,12 @@
-# The examples in examples/, with the requests that they are made for. agent-stack-0.47-* are Jobs and
-# Pods of agent-stack-k8s 0.47, as a real API server sent them.
+# The manifests in examples/, with requests that they are made for. The reviews agent-stack-0.47-* are
+# Jobs and Pods of agent-stack-k8s 0.47, as a real API server sent them.
 
 load lib
 
 agent=ghcr.io/buildkite/agent:3.132.0
 agent_containers="app agent $agent IfNotPresent, app checkout $agent IfNotPresent"
 
-# settings_of EXAMPLE: the settings beside it, as JSON. The embedded host writes them down.
+# settings_of EXAMPLE: prints examples/settings/EXAMPLE.yaml as JSON.
 settings_of() {
   local written=$BATS_TEST_TMPDIR/settings.jsonl
   rm -f "$written"
@@ -15,8 +15,8 @@ settings_of() {
   jq -c .settings "$written"
 }
 
-# Pods of a step with `image:`, of steps under default-image-check-pull-policy: IfNotPresent, and of
-# a step whose image podSpecPatch changed.
+# The Pods are of a step with `image:`, of a step under default-image-check-pull-policy: IfNotPresent,
+# and of a step whose image podSpecPatch changed.
 @test "agent-stack-k8s.yaml: each of the three Pods gets a check that is strong enough" {
   settings=$(settings_of agent-stack-k8s)
   while fields name checks apps; do
@@ -30,7 +30,7 @@ settings_of() {
 ROWS
 }
 
-@test "agent-stack-k8s.yaml: a check made from the template runs the controller's program behind copy-agent" {
+@test "agent-stack-k8s.yaml: a check made from the template runs the controller's program after copy-agent" {
   settings=$(settings_of agent-stack-k8s)
   review agent-stack-0.47-image-step-pod-create
   evaluate "$settings"
@@ -39,10 +39,10 @@ ROWS
     --argjson template "$(jq -c .imageChecks.template <<<"$settings")"
 }
 
-# With skip-image-check-containers the controller makes the Pod of the first row for every step.
-# Only the checks of these Pods ask for cpu and memory. The first one stays, or the Pod would become
+# With skip-image-check-containers the controller makes the Pod of the first row for every step. In the
+# other Pods only the checks ask for cpu and memory. The first check stays, or the Pod would become
 # BestEffort.
-@test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent, apart from the only requests" {
+@test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent, except one that keeps the Pod's only requests" {
   settings=$(settings_of agent-stack-k8s-volumes)
   while fields name others apps volumes mounted; do
     review "agent-stack-0.47-$name-pod-create"
@@ -76,7 +76,7 @@ ROWS
   done
 }
 
-# A Job that agent-stack-k8s makes is rejected with the sentence only under templates: Enforce.
+# Under templates: Warn, the default, the Job gets warnings in mode Reject too.
 @test "with templates: Enforce, the Job with weak checks is rejected in mode Reject" {
   settings=$(settings_of agent-stack-k8s | jq -c '. + {mode: "Reject", templates: "Enforce"}')
   review agent-stack-0.47-weak-checks-job-create
@@ -84,7 +84,7 @@ ROWS
   rejected 'imagecheck-0 pulls redis:7 with IfNotPresent but container-1 pulls it with Always: set imagecheck-0 to Always; imagecheck-1 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-1 to Always'
 }
 
-# Tekton stops a sidecar of a running Pod by an image of its own.
+# Tekton stops a sidecar of a running Pod by giving it an image of Tekton.
 @test "tekton.yaml: no check is added, and a sidecar may be stopped" {
   settings=$(settings_of tekton | jq -c '.registry.lookup = "Off" | .images.requireAlways = ["*"]')
   pod 'init prepare ghcr.io/tektoncd/pipeline/entrypoint:v1.15.0 IfNotPresent, app step-build app:1 Always, app sidecar-db db:1 Always'
@@ -106,7 +106,7 @@ ROWS
   repaired 'init init-permissions helper:1 IfNotPresent, app build app:1 IfNotPresent, app helper helper:1 IfNotPresent'
 }
 
-@test "every-pod-volumes-istio.yaml: the copy accepts a mesh's container, and no other without a check" {
+@test "every-pod-volumes-istio.yaml: the copy accepts a mesh's container, and no other container without a check" {
   copy=$(settings_of every-pod-volumes-istio)
   while fields image verdict; do
     pod 'init migrate tool:1 IfNotPresent, app web web:1 IfNotPresent'
@@ -128,8 +128,8 @@ ROWS
 ROWS
 }
 
-# What Istio and Linkerd add: a proxy among the app containers and an init container, or a proxy that is
-# a native sidecar before all other init containers.
+# mesh NAME: prints the containers that Istio or Linkerd adds: an init container, and a proxy. The proxy
+# is an app container or a native sidecar.
 mesh() {
   case $1 in
     istio) echo '{"init":[{"name":"istio-init","image":"docker.io/istio/proxyv2:1.29.0"}],"app":[{"name":"istio-proxy","image":"docker.io/istio/proxyv2:1.29.0"}]}' ;;
@@ -139,7 +139,7 @@ mesh() {
   esac
 }
 
-# inject MESH: adds these containers to the Pod of the request, before its own ones.
+# inject MESH: adds these containers to the Pod of the request, before its own containers.
 inject() {
   edit '.object.spec.initContainers = ($mesh.init | map(. + {imagePullPolicy: "IfNotPresent"})) + (.object.spec.initContainers // [])
     | .object.spec.containers = ($mesh.app | map(. + {imagePullPolicy: "IfNotPresent"})) + .object.spec.containers' \
@@ -161,7 +161,7 @@ inject() {
         untouched
         evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
         untouched
-        # The mesh comes first: its init container carries the checks.
+        # The mesh adds its containers before the first Fix. Its init container carries the checks.
         pod "$before"
         inject "$mesh"
         evaluate "$in_fix"

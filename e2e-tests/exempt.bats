@@ -32,14 +32,14 @@ load lib
   untouched
 }
 
-# Such settings once led to an endless search for a free name.
+# An exempt check covers nothing, so no added check may be exempt.
 @test "an exemption that matches the names of added checks is a settings error" {
   for patterns in '"imagecheck-??*","imagecheck-1"' '"imagecheck-1","imagecheck-2"' '"imagecheck-*"' '"*"' '"imagecheck-0"'; do
     row=$patterns
     invalid_like "{\"imageChecks\":{\"coverage\":\"Fix\"},\"exempt\":{\"containers\":[$patterns]}}" 'exempt.containers "'
     [[ $told == *' matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not'* ]] || fail "$told"
   done
-  # No check is added, or it gets another name.
+  # These settings are valid: no check is added, or no pattern matches the name of an added check.
   pod 'init imagecheck-0 app:1, app a app:1'
   for settings_row in '{"exempt":{"containers":["imagecheck-1"]}}' \
     '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagecheck-01","imagepullcheck-1"]}}'; do

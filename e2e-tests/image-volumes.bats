@@ -99,7 +99,7 @@ ROWS
   repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-# affinity TERM...: a filter that sets a required node affinity with these expressions, one term each.
+# affinity TERM...: prints a filter that sets a required node affinity. Each TERM is a list of expressions.
 affinity() {
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(jq -sc 'map({matchExpressions: .})' <<<"$*")"
 }
@@ -142,7 +142,7 @@ yes^.object.spec.nodeSelector["kubernetes.io/os"] = "windows" | $(affinity "[$in
 ROWS
 }
 
-# A Pod with an image volume. FILTER sets its mounts, and may set another name than imagecheck-0.
+# Filters that mount the Pod's first volume on its first init container, or on its first app container.
 on_init='.object.spec.initContainers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 
@@ -154,7 +154,7 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
-  # It covers its image.
+  # The check volume covers its image.
   pod 'init i x:1, app a app:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
   untouched
@@ -164,7 +164,7 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   repaired 'init imagecheck-1 app:1 Always, app a app:1 IfNotPresent, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-@test "pull-once leaves a container alone that mounts the check volume and so pulls it again" {
+@test "pull-once leaves a container alone if it mounts the check volume, because it pulls the volume again" {
   pod 'init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always' "$on_init | $on_app"
   evaluate
   repaired 'init i x:1, app a app:1 Always, app b app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
@@ -206,7 +206,7 @@ ROWS
       | .object.spec.containers = [{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}] + .object.spec.containers' \
       "$request.first" >"$request"
     exempt='{"images":["mesh","proxy"]}'
-    # The copy, and a second Fix.
+    # Neither the copy nor a second Fix has a finding.
     evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt | .mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
     untouched
     evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt' <<<"$every")"
@@ -214,7 +214,7 @@ ROWS
   done
 }
 
-# 100 volumes on each of 100 containers once took 10,000 mounts.
+# 100 volumes on each of 100 containers are 10,000 mounts.
 @test "the mounts on app containers count towards the 1 MiB that is added at most" {
   pod "$(series 80 'app c# c:#')"
   evaluate "$every_alone"
@@ -234,11 +234,11 @@ ROWS
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent, volume imagecheck-1 data:1 Always'
   mounts '["i"]' '["imagecheck-0","imagecheck-1"]'
-  # A volume that an init container mounts needs no check, because it fails early.
+  # A volume that an init container mounts needs no check, because a failed pull shows early.
   pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_init"
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent'
-  # With InitContainer, image volumes are not guarded.
+  # Under InitContainer, image volumes are not guarded.
   pod 'init imagecheck-0 app:1, app a app:1, volume data data:1 Always' "$on_app"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   untouched
@@ -252,7 +252,7 @@ ROWS
   repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
 }
 
-@test "under InitContainer, a Pod gets a check volume if it has one, and no check that can be copied" {
+@test "under InitContainer, a Pod gets a check volume if it has a check volume, and no check that can be copied" {
   pod 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   repaired 'init imagecheck-1 x:1, init imagecheck-0 b:1 IfNotPresent, app a app:1, app b b:1, volume imagecheck-0 app:1'

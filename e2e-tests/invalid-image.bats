@@ -1,5 +1,5 @@
-# invalid-image: a reference that can't be parsed. The API server accepts all of these references.
-# The kubelet reports InvalidImageName, but much later.
+# invalid-image: references that can't be parsed, and image IDs. The API server accepts nearly
+# all of them in a Pod, and only the kubelet reports the failure.
 
 load lib
 
@@ -7,7 +7,7 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 @test "a reference that can't be parsed is rejected, and the message names the mistake" {
   while fields image reason; do
-    # The pull policy is the server default, which no rule objects to.
+    # IfNotPresent is the server default of such an image, so no other rule has a finding.
     pod 'app a x IfNotPresent' '.object.spec.containers[0].image = $image' --arg image "$image"
     evaluate
     # White space and control characters of the image are shown as _.

@@ -5,13 +5,13 @@
 # compares the answer (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
 #
 # A Pod is written as a list of places (entries that have an image), for example:
-#   kind name image [policy]
+#   kind name image [pull-policy]
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # The kinds are init, sidecar (a native one), app, ephemeral and volume.
 #
-# `evaluate` itself checks what has to be true of every answer: see broken_* in lib.jq. If the
-# object was changed, `evaluate` applies the patch and sends the result again, also in mode Reject.
-# The copy (mode Reject with registry.maxLookups 0) has to accept every accepted object.
+# `evaluate` also checks the rules that hold for every answer: see broken_* in lib.jq. If the object
+# was changed, `evaluate` applies the patch and sends the result again, also in mode Reject. If mode
+# Fix accepts an object, the copy (mode Reject with registry.maxLookups 0) has to accept it too.
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
@@ -20,7 +20,7 @@ KWCTL=${KWCTL:-$XTASK}
 POLICY=annotated-policy.wasm
 REVIEWS=test_data/reviews
 
-# Whether KWCTL is a real kwctl and not the embedded host.
+# Whether KWCTL is the real kwctl and not xtask, the embedded host.
 real_host() { [[ ! $KWCTL -ef $XTASK ]]; }
 
 request=$BATS_TEST_TMPDIR/request.json
@@ -76,8 +76,7 @@ edit() {
 }
 
 # fields NAME...: reads a row of a table into these variables. The cells are separated by | and lose
-# the spaces around them. Fails after the last row. The variables of this function can't be used as
-# names.
+# the spaces around them. Fails after the last row. NAME can't be _line, _name or _field.
 fields() {
   local _line _name _field
   IFS= read -r _line || return 1
@@ -93,8 +92,8 @@ fields() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# The embedded host writes requests and answers to the folder $TRANSCRIPTS, if it is set. The tests
-# of the playground send the same requests to the page.
+# If $TRANSCRIPTS names a folder, the embedded host writes requests and answers to it. The tests of
+# the playground send the same requests to the page.
 transcript=()
 [[ -z ${TRANSCRIPTS:-} || ! $KWCTL -ef $XTASK ]] || transcript=(--transcript "$TRANSCRIPTS/$(basename "$BATS_TEST_FILENAME" .bats).jsonl")
 
@@ -112,8 +111,8 @@ evaluate() {
   ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
   line=$(<"$answer")
-  # Most requests get this answer, which needs no further check. The copy has no finding either,
-  # unless a registry is asked, because both run the same rules.
+  # Most requests get this answer, and it needs no further check. The copy runs the same rules, so it
+  # has no finding either, unless the settings lead to lookups.
   if [[ $settings != *registry* && $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
     allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
@@ -156,7 +155,7 @@ same() {
   [[ $2 == "$3" ]] || fail "$1 differ (< expected, > actual):" "$(diff <(echo "$2") <(echo "$3"))"
 }
 
-# untouched: accepted unchanged, without a warning.
+# untouched: accepted unchanged, without a warning and without a finding.
 untouched() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -z $patch ]] || fail "changed: $patch"
@@ -230,7 +229,7 @@ invalid_like() {
   [[ $told == "$2"* ]] || fail "another problem: $told"
 }
 
-# refuse SETTINGS: the settings are refused; sets `told` to the message.
+# refuse SETTINGS: the settings are refused. Sets `told` to the message.
 refuse() {
   local status=0
   settings=$1

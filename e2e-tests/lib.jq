@@ -8,15 +8,14 @@ def spec_path:
   else ["spec", "template", "spec"]
   end;
 
-# The four lists of places, with the short name that the tests give to an element.
+# The list of a Pod spec for each kind of place.
 def lists:
   {init: "initContainers", sidecar: "initContainers", app: "containers",
    ephemeral: "ephemeralContainers", volume: "volumes"};
 
 # "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
-# none. Every container has further fields. They have to stay, and the value of its environment
-# variable must be in no answer. An init container has a command, because a check without one is
-# never copied.
+# none. Every container has an unknown field, and an environment variable whose value must be in no
+# answer. An init container has a command, because a check without a command is never copied.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -29,7 +28,7 @@ def spec_of_places:
         + (if $kind == "init" then {command: ["/bin/true"]} else {} end)
       end]);
 
-# A Pod spec -> the same notation, with one place on each line.
+# A Pod spec -> its places. `lines` writes each as above.
 def places_of_spec:
   [ (.initContainers // [] | .[]
       | [(if .restartPolicy == "Always" then "sidecar" else "init" end), .name, .image, .imagePullPolicy]),
@@ -56,7 +55,7 @@ def request($kind; $spec):
      userInfo: {username: "admin", groups: ["system:authenticated"]},
      object: $object, oldObject: null, dryRun: false, options: null};
 
-# RFC 6902: the operations that hosts write.
+# JSON patches (RFC 6902), with the operations that hosts write.
 def pointer($document):
   split("/")[1:]
   | map(split("~1") | join("/") | split("~0") | join("~"))
@@ -85,7 +84,7 @@ def field_path:
 def record: "consistent-pull-policy/changes";
 
 # The part of an object that no repair may change: all except the pull policies, the record, the
-# checks that were added or removed, and the mounts of check volumes.
+# checks that were added or removed ($names), the mounts of check volumes, and pinned images.
 def rest($kind; $names; $pinned):
   def without($list): if has($list) and .[$list] then .[$list] |= map(select(.name as $name | $names | index($name) | not)) else . end
     | if (.[$list] // []) == [] then del(.[$list]) else . end;
@@ -103,7 +102,7 @@ def rest($kind; $names; $pinned):
   | if (.metadata.annotations // {}) == {} then del(.metadata.annotations) else . end
   | if (.metadata // {}) == {} then del(.metadata) else . end;
 
-# The notes about a record that did not fit.
+# The audit annotation for a record that was shortened or left out.
 def audit_note: .auditAnnotations.record;
 def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson;
 # Whether the settings allow lookups.
@@ -112,9 +111,9 @@ def looks_up:
   | any(. != null and . != "Off");
 def advice: select(.rule == "missing-check" and .expected == "an image check");
 
-# Phrases by which GitLab Runner (executors/kubernetes/kubernetes.go), Argo Workflows
-# (util/errors/errors.go) and Jenkins' kubernetes-plugin take an error for one of the network or of a
-# quota, and try again.
+# GitLab Runner (executors/kubernetes/kubernetes.go), Argo Workflows (util/errors/errors.go) and
+# Jenkins' kubernetes-plugin treat an error with one of these phrases as an error of the network or of
+# a quota, and try again.
 def network_phrases:
   ["error dialing backend", "TLS handshake timeout", "connection timed out", "Timeout occurred",
    "request timed out", "client connection lost", "connection refused", "tls: internal error",
@@ -124,8 +123,8 @@ def network_phrases:
    "client rate limiter Wait returned an error", "resource quota evaluation timed out",
    "etcdserver: leader changed"];
 
-# Whether a sentence tells only an answer of a registry that may be another one soon. A registry that
-# was not asked because of registry.maxLookups gave no answer.
+# Whether a sentence is about a failed lookup that may succeed soon. The limit registry.maxLookups stays,
+# so its sentence doesn't count. The sentence that counts further findings is ignored.
 def is_momentary:
   test("image .* (is not for the policy to see: give the PolicyServer a pull secret|"
     + "hit its registry's rate limit: try later, or skip it with registry.skipImages|"
@@ -232,10 +231,10 @@ def broken_repair($request; $settings; $after):
 
 # The broken promises of the answers to the repaired object, one line for each.
 def broken_stability($first; $again; $rejecting; $settings):
-  # The first run may have pinned an image.
+  # Images are not compared, because the first run may have pinned them.
   ($first | audit("findings") | map(advice | del(.image))) as $advice
   | ($settings | looks_up | not) as $offline
-  # In mode Fix a template gets no warning for checks that its Pods get without one.
+  # In mode Fix a pod template gets no warning about a missing check that its Pods get silently.
   | (($settings.imageChecks // {}) | .coverage == "Fix" and .everyPod == true) as $everywhere
   | [ ({"its own output": $again, "its own output in mode Reject": $rejecting} | to_entries[]
         | .key as $which | .value
@@ -258,8 +257,8 @@ def within_limit($object; $kind):
 # The settings of the copy, and the broken promises of its answer.
 def of_copy: (. // {}) | .mode = "Reject" | .registry = ((.registry // {}) + {maxLookups: 0});
 def broken_copy($first; $copying):
-  # The copy may have fewer findings, because it makes no lookups and can't tell all images apart.
-  # If a template only gets warnings, the copy may give the same warnings.
+  # The copy may have fewer findings, because it makes no lookups and so knows fewer digests. If a pod
+  # template only gets warnings, the copy may give the same warnings.
   ($first | audit("findings") | map(if $copying.kind.kind == "Pod" then advice else . end | del(.image))) as $advice
   | [ (if .allowed | not then "the copy rejects: \(.status.message)" else empty end),
       (if .patch then "the copy changes: \(.patch | @base64d)" else empty end),
@@ -267,7 +266,7 @@ def broken_copy($first; $copying):
       (audit("findings") | map(del(.image)) - $advice
         | if . != [] then "the copy has findings: \(tojson)" else empty end) ];
 
-# An answer -> the values that lib.bash needs, as assignments of the shell.
+# An answer -> the values that lib.bash needs, as assignments in the shell.
 def assignments($broken):
   @sh "broken=\($broken | join("\n"))",
   @sh "allowed=\(.allowed)",
@@ -275,8 +274,8 @@ def assignments($broken):
   @sh "warnings=\(.warnings // [] | join("\n"))",
   @sh "findings=\(audit("findings") | tojson)",
   @sh "changes=\(audit("changes") | tojson)";
-# The request to the copy, and its settings. The copy gets the accepted objects of mode Fix, but no
-# request of an audit, because the copy also reads the status.
+# The request to the copy, and its settings. The copy gets the objects that mode Fix accepts, except
+# objects with a status: stuck-pull, which Fix ignores, reads the status.
 def copying($object; $request; $settings):
   if .allowed and (($settings // {}).mode // "Fix") == "Fix" and ($object | has("status") | not)
   then @sh "copied=\($request | .object = $object | tojson)", @sh "copying=\($settings | of_copy | tojson)"

@@ -1,4 +1,4 @@
-# mode: what happens to a finding. All modes find the same.
+# mode: what happens to a finding. All modes have the same findings.
 
 load lib
 
@@ -18,7 +18,7 @@ weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set
   accepted "$weak"
 }
 
-@test "the three modes find the same" {
+@test "the three modes have the same findings" {
   while fields settings_row before; do
     pod "$before"
     evaluate "$settings_row"
@@ -100,7 +100,7 @@ ROWS
   [[ $(wc -l <<<"$warnings") == 10 && $warnings != *more* ]] || fail "$warnings"
 }
 
-# evaluate checks for every answer that a warning has at most 120 characters.
+# `evaluate` checks that no warning has more than 120 characters.
 @test "long names are cut in the middle in a warning, and complete in a rejection" {
   name=container-with-a-name-of-sixty-three-characters-which-is-the-most
   image=registry.example.com/team/$(printf 'x%.0s' {1..150})/app:1
@@ -140,7 +140,7 @@ ROWS
   for mode in Fix Reject Warn; do
     for coverage in Warn Reject Fix; do
       row="$mode $coverage"
-      # evaluate looks for the value in the answer and in the host's log.
+      # `evaluate` looks for s3cr3t in the answer and in the host's log.
       evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"$coverage\"},\"images\":{\"forbidAlways\":[\"other\"]}}"
       [[ $findings != '[]' ]] || fail "nothing was found"
       [[ $(cat "$BATS_TEST_TMPDIR/answer.json") != *s3cr3t* ]] || fail "told"

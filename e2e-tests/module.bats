@@ -1,4 +1,4 @@
-# The built module itself. `cargo xtask` inspects it, with any host.
+# The built module. xtask inspects it, also with KWCTL=kwctl.
 
 load lib
 

@@ -5,7 +5,7 @@ load lib
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 # match PATTERN EXPECTED: the pattern matches exactly the expected images of the Pod. The findings
-# of images.forbidAlways show which ones.
+# of images.forbidAlways show which images it matches.
 match() {
   evaluate "$(jq -c -n --arg pattern "$1" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
   same "images that $1 matches" "$2" "$(jq -r '[.[].image] | join(", ")' <<<"$findings")"

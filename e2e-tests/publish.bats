@@ -1,5 +1,5 @@
-# Policies in registries: push, pull and run, and the failures of each. With KWCTL=kwctl the real
-# kwctl is the other side of each exchange.
+# Policies in registries: push, pull and run, and their failures. xtask and the host also exchange
+# modules through a registry. The host is the embedded one of xtask, or kwctl with KWCTL=kwctl.
 
 load lib
 load registry/lib
@@ -27,7 +27,8 @@ setup() {
   target=$BATS_TEST_TMPDIR/pulled.wasm
 }
 
-# fails_with TEXT COMMAND...: the command fails with this text on one line, and leaves no file.
+# fails_with TEXT COMMAND...: the command fails with one line that has this text, and neither changes
+# nor adds a file.
 fails_with() {
   local text=$1 status=0 before
   shift
@@ -44,7 +45,7 @@ fails_with() {
 push() { "$XTASK" push "${@:2}" "$POLICY" "registry://$1"; }
 pull() { "$XTASK" pull "${@:2}" --output-path "$target" "registry://$1"; }
 
-# raw_manifest IMAGE: the manifest as the registry has it.
+# raw_manifest IMAGE: prints the manifest as the registry has it.
 raw_manifest() { skopeo inspect --raw --tls-verify=false "docker://$1"; }
 
 # the_host COMMAND ARGUMENT...: runs the host with the sources file that kwctl needs for a registry
@@ -78,7 +79,8 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
         digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2},
       layers: [{mediaType: "application/vnd.wasm.content.layer.v1+wasm", digest: $digest, size: $size}]}')" \
     "$(jq -cS 'del(.annotations)' <<<"$manifest")"
-  # Each annotation of metadata.yml, the program that annotated, and the source under OCI's own key.
+  # The manifest has the annotations of metadata.yml, the source once more under OCI's own key, and the tool
+  # that annotated the module.
   source=$(sed -n 's/^  io\.kubewarden\.policy\.source: *//p' metadata.yml)
   same annotations "$(sed -n '/^annotations:/,$s/^  \([^ #][^:]*\): *\(.*\)$/\1=\2/p' metadata.yml |
     cat - <(echo "org.opencontainers.image.source=$source") | sort)" \
@@ -105,11 +107,11 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
     "$("$XTASK" run --request-path "$review" "registry://${there}" | jq -S .)"
 }
 
-@test "a registry with a password accepts only the right one" {
+@test "a registry with a password accepts only this password" {
   push "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   pull "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   cmp "$POLICY" "$target"
-  # DOCKER_CONFIG can name the folder of the credentials too.
+  # DOCKER_CONFIG can name the folder too.
   DOCKER_CONFIG=$BATS_FILE_TMPDIR/right pull "$LOCKED/policies/locked:v1"
 
   wrong=(--docker-config-json-path "$BATS_FILE_TMPDIR/wrong")

@@ -1,6 +1,6 @@
-# Re-apply: the manifest of a repaired object is applied once more. Its pull policies differ from
-# the stored ones, and they are immutable in a Pod and in a Job. Without re-apply the API server
-# would answer 422.
+# Re-apply: the manifest of a repaired object is applied once more. The pull policies of the manifest
+# differ from the stored pull policies. Pull policies are immutable in a Pod and in a Job, so without
+# re-apply the API server would answer 422.
 
 load lib
 
@@ -9,7 +9,7 @@ created='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 stored='init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 record_of_created='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# again RECORD [FILTER]: applies the Pod $created again. It is stored as $stored, with this record.
+# again RECORD [FILTER]: applies the Pod $created again. The stored Pod is $stored with this record.
 # FILTER edits the request.
 again() {
   pod "$created" '.operation = "UPDATE"
@@ -19,7 +19,7 @@ again() {
     --arg key "$annotation" --arg record "$1"
 }
 
-# as_stored: the request gets the stored Pod spec, without a warning.
+# as_stored: the Pod spec of the request becomes the stored one, without a warning, finding or change.
 as_stored() {
   [[ $allowed == true && -n $patch ]] || fail "not restored"
   warned
@@ -56,7 +56,7 @@ ROWS
       its_settings=$(jq -c '.templates = "Enforce"' <<<"$settings_row")
       evaluate "$its_settings"
       [[ -n $patch ]] || fail "not changed"
-      # kubectl merges, so annotations stay that the manifest doesn't have.
+      # kubectl merges: it keeps annotations that the manifest doesn't have.
       jq -n --slurpfile created "$request" --slurpfile stored "$request.second" '$created[0]
         | .operation = "UPDATE" | .oldObject = $stored[0].object
         | .object.metadata.annotations = .oldObject.metadata.annotations' >"$request.update"
@@ -78,7 +78,7 @@ ROWS
     evaluate
     untouched
   done
-  # The record of the stored object counts, and not the one of the request.
+  # Only the record of the stored object counts.
   row='only in the request'
   again "$record_of_created" 'del(.oldObject.metadata.annotations)'
   evaluate
@@ -116,14 +116,14 @@ ROWS
   again "$record_of_created" "(.object.spec.containers, .oldObject.spec.containers, .object.spec.initContainers, .oldObject.spec.initContainers) |= [$injected] + ."
   evaluate
   as_stored
-  # It has inserted one in the stored object only.
+  # The webhook has inserted a container in the stored object only.
   again "$record_of_created" "(.oldObject.spec.containers) |= [$injected] + ."
   evaluate
   [[ $allowed == true ]] || fail "rejected"
   after '.spec.containers == [{name: "a", image: "app:1", env: [{name: "TOKEN", value: "s3cr3t"}], unknownField: {of: "a"}, imagePullPolicy: "IfNotPresent"}]'
 }
 
-@test "an entry of version 0.1 has no container name, so its path counts" {
+@test "the path of an entry counts if it has no container name" {
   again "$(jq -c 'map(del(.container))' <<<"$record_of_created")"
   evaluate
   as_stored

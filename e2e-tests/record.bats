@@ -6,7 +6,7 @@ annotation=consistent-pull-policy/changes
 weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak_record='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# records JSON: the annotation has exactly this text.
+# records JSON: the record is exactly this text.
 records() {
   after '.metadata.annotations[$key] == $expected' --arg key "$annotation" --arg expected "$1"
 }
@@ -34,14 +34,14 @@ JSON
 )"
 }
 
-@test "a path is that of the repaired object, in which an added check changes indexes" {
+@test "a path is one in the repaired object, where an added check has moved the indexes" {
   pod 'init imagecheck-0 a:1, init later z:1 Never, app b b:1'
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["z"]}}'
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, init later z:1 Always, app b b:1'
   changed '[
     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
     {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
-  # The path of a finding is that of the request's object.
+  # The path of a finding is a path in the object of the request.
   [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
 }
 
@@ -70,13 +70,13 @@ ROWS
 }
 
 @test "an earlier record stays after the new changes" {
-  # An entry of version 0.1 without a container name, and an entry with one.
+  # An entry without a container name is accepted too.
   for first in '{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}' \
     '{"path":"spec.containers[1].image","container":"b","from":"a","to":"b","rule":"registry"}'; do
     row=$first
     earlier "[$first]"
     records "${weak_record%]},$first]"
-    # Each entry keeps its form, except for spaces.
+    # An entry is kept as it is. Spaces between entries are dropped.
     earlier " [ $first ] "
     records "${weak_record%]},$first]"
   done
@@ -102,7 +102,7 @@ ROWS
   [[ $(jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
   after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
     and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
-  # In a record that is already full, only the count grows.
+  # In a full record, new changes take the place of earlier ones, which are then only counted.
   jq '.object.spec.containers[].imagePullPolicy = "Never"' "$request.second" >"$request"
   full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
   evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
@@ -110,7 +110,7 @@ ROWS
 }
 
 @test "a forged record does not remove the true changes" {
-  # The forged record has the largest size of a record, and more.
+  # Both forged records are larger than the 16 KiB that a record may have.
   for entries in 300 2000; do
     row="$entries entries"
     forged=$(jq -c -n --argjson entries $entries '[range($entries) | {path: "spec.containers[0].imagePullPolicy", rule: "forged"}]')

@@ -1,5 +1,5 @@
-# registry: failed lookups. There is a real registry, one that is stopped, and one that fails on
-# demand (e2e-tests/faulty-registry).
+# registry: failed lookups. REAL is a running registry, GONE is stopped, and FAULTY fails on demand
+# (e2e-tests/faulty-registry).
 
 load lib
 load registry/lib
@@ -18,21 +18,21 @@ teardown_file() {
   stop_servers
 }
 
-# places_of IMAGE [POLICY]: a check and a container. They pull with Always, so that an action can
-# change them.
+# places_of IMAGE [PULL-POLICY]: a check and a container. The default is Always, because UseCached
+# changes no other pull policy.
 places_of() {
   echo "init imagecheck-0 $1 ${2:-Always}, app main $1 ${2:-Always}"
 }
 alone='"pullOnce":false'
 
-# named WHERE: the text with the addresses of the registries in place of REAL, FAULTY and GONE.
+# named IMAGE: prints the image with the address of its registry in place of REAL, FAULTY or GONE.
 named() {
   local name=${1/#REAL/$REGISTRY}
   name=${name/#FAULTY/$FAULTY}
   echo "${name/#GONE/$GONE}"
 }
 
-# Each class with each action. All other classes have another action, which must not be taken.
+# All other classes have another action, so that a wrong class shows.
 @test "each class of failure leads to the action that is set for it" {
   while fields lookup class setting image; do
     [[ -n $class ]] || break
@@ -110,13 +110,13 @@ ROWS
 ROWS
 }
 
-@test "a registry can't pretend another class of failure, and its text is in no answer" {
+@test "the text of a registry can't change the class of its failure, and is in no answer" {
   image=$FAULTY/lies/app:1
   pod "$(places_of "$image")"
   for action in Reject KeepTag UseCached; do
     consult "$(with "\"onNotFound\":\"$action\"")"
     failed "$image" notFound true $action
-    # evaluate and consult look for the registry's text in the answer.
+    # `consult` also looks for words of the registry's text in the answer.
     [[ $message$warnings == *"${told[notFound]}"* && $message$warnings != *gone* ]] || fail "$message$warnings"
   done
 }
@@ -201,7 +201,7 @@ code() {
     pod "app a $first Always${second:+, app b $second Always}"
     consult "$(with "$reject" "$alone")"
     code "$expected"
-    # At UPDATE `kubectl apply --force` takes a 422 for the order to delete the Pod.
+    # At UPDATE, `kubectl apply --force` would delete the Pod after a 422.
     edit '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers[].image = "x"'
     consult "$(with "$reject" "$alone")"
     code 400
@@ -217,15 +217,15 @@ code() {
     422 | GONE/app:1       | REAL/app:none
     422 | FAULTY/429/app:1 | REAL/app:none
 ROWS
-  # The limit of lookups: another try meets it again.
+  # Another try meets the limit of lookups again.
   pod "app a $APP Always, app b $APP-too Always"
   consult "$(with "$reject,\"maxLookups\":1" "$alone")"
   code 422
-  # A finding that is repaired is no reason of the rejection.
+  # The weak check is repaired, so it is no reason for the rejection.
   pod "init imagecheck-0 $GONE/app:1 IfNotPresent, app a $GONE/app:1 Always"
   consult "$(with "$reject" "$alone")"
   code 400
-  # An audit of the same Pod tells of both.
+  # An audit of the same Pod is rejected for the weak check too.
   edit '.userInfo = {}'
   consult "$(with "$reject" "$alone,\"mode\":\"Reject\"")"
   code 422
@@ -270,8 +270,8 @@ ROWS
   done
 }
 
-# With more images than registry.maxLookups, a second run pins more. Only the copy accepts the first
-# result; `evaluate` asks the copy.
+# With more images than registry.maxLookups, mode Reject would reject the first result. The copy accepts it,
+# and `evaluate` asks the copy.
 @test "maxLookups: a second run pins further images, and the copy accepts both results" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b
@@ -286,7 +286,7 @@ ROWS
   warned
 }
 
-@test "maxLookups: an image without a lookup does not count" {
+@test "maxLookups: an image that needs no lookup does not count" {
   pinned=@sha256:$(printf '%064d' 1)
   pod "init i $APP Always, $(series 12 "app c# $REGISTRY/x#:1$pinned IfNotPresent"), app never $FAULTY/429/app:1 Never"
   consult "$(with '"maxLookups":1,"onUnreachable":"Reject"')"
@@ -375,7 +375,7 @@ ROWS
   repaired "$(places_of "$image")"
   told_of imagecheck-0 "now pulls $image with Always instead of IfNotPresent, as main needs" \
     "$image" "${told[unreachable]} (kept as it is)"
-  # UseCached comes first. After it the check is not weak.
+  # UseCached lowers the container before weak-check, so the check is not weak.
   consult "$(with '"onUnreachable":"UseCached"' "$alone")"
   repaired "$(places_of "$image" IfNotPresent)"
   told_of "$image" "${told[unreachable]} (cached copy allowed)"
@@ -402,7 +402,7 @@ ROWS
   asked_for "$APP" "$works"
 }
 
-# A host records only calls that it allows. So the test reads the annotation.
+# A host doesn't record a call that it refuses. So the test reads the audit annotation.
 @test "a refused host capability is called once" {
   pod "app a $FAULTY/works/app:1 Always, app b $FAULTY/works/app:2 Always"
   host_flags=(--allowed-host-capabilities 'net/*')

@@ -1,5 +1,6 @@
-# registry.overrides: the first entry whose images name the image decides, key by key. And the copy,
-# which makes no lookups and accepts every result of a lookup.
+# registry.overrides: only the first entry whose images match decides. A key that it lacks comes from
+# `registry`. Also tests the copy: the second, validating installation. It makes no lookups, and accepts
+# each result that a lookup of the first installation may have.
 
 load lib
 load registry/lib
@@ -21,12 +22,12 @@ teardown_file() {
 
 alone='"pullOnce":false'
 
-# overriding ENTRIES: the settings with these overrides.
+# overriding ENTRIES: prints settings with these overrides.
 overriding() {
   with "\"overrides\":[$1]" "$alone"
 }
 
-@test "the first entry that names the image decides, and its missing keys come from registry" {
+@test "the first entry that matches the image decides, and its missing keys come from registry" {
   while fields entries action; do
     pod "app a $FAULTY/429/app:1 Always"
     consult "$(overriding "${entries//HOST/$FAULTY}")"
@@ -53,7 +54,7 @@ ROWS
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
   asked_for "$APP" "$FAULTY/works/b:1"
   warned
-  # The reverse: only images of an entry are looked up.
+  # With Off in `registry`, only the images of an entry are looked up.
   lookup=Off
   consult "$(overriding "{\"images\":[\"$REGISTRY/*\"],\"lookup\":\"Pin\"}")"
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
@@ -81,7 +82,7 @@ ROWS
   invalid_like '{"registry":{"overrides":{"images":["a"]}}}' 'registry.overrides must be a list'
 }
 
-# ---- the copy: `consult` sends it every accepted object ------------------------------------------
+# ---- the copy: `consult` sends it the objects that mode Fix accepts ------------------------------
 
 @test "the copy accepts the results of Pin, KeepTag and UseCached together with defaults" {
   while fields others registry before; do

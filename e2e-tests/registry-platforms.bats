@@ -1,5 +1,5 @@
-# registry.platform: compares the platforms of an image with those that its Pod asks for, with a
-# real registry.
+# registry.platform: the platforms of an image are compared with those that its Pod asks for. The
+# registry is a real one.
 
 load lib
 load registry/lib
@@ -8,8 +8,8 @@ setup_file() {
   export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
-  # An index with amd64 and an attestation, an index with three platforms, and a manifest without an
-  # index.
+  # AMD is an index with amd64 and an attestation. BOTH is an index with three platforms. SINGLE is a
+  # manifest without an index.
   AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
   publish "$AMD" amd amd64 unknown/unknown
   publish "$BOTH" both amd64 arm64 windows/amd64
@@ -24,8 +24,8 @@ teardown_file() {
 lookup=Verify
 reject=$(with '"platform":"Reject"')
 
-# terms ALTERNATIVE...: a filter that sets a required affinity. Each alternative is a list of values
-# of kubernetes.io/arch.
+# required ALTERNATIVE...: prints a filter that sets a required node affinity. Each alternative is a list
+# of values of kubernetes.io/arch.
 required() {
   local terms
   terms=$(printf '%s\n' "$@" | jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
@@ -127,7 +127,7 @@ ROWS
   jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
 }
 
-# Under Verify a digest is looked up in any case. Under Pin it is looked up for its platforms alone.
+# Verify looks up every digest. Pin looks up a digest for its platforms alone.
 @test "platform Warn lowers Reject of a failed lookup only for a digest that is looked up for its platforms alone" {
   gone=$AMD@sha256:$(printf '%064d' 1)
   pod "app app $gone" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
@@ -141,7 +141,7 @@ ROWS
   rejected "app's image $gone ${told[notFound]}"
 }
 
-@test "images of pod templates are looked up as those of Pods" {
+@test "the images of a pod template are looked up like those of a Pod" {
   workload Deployment "app app $AMD" '.object.spec.template.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$(with '"platform":"Reject"' '"templates":"Enforce"')"
   rejected "app's image $AMD has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change spec.template.spec.nodeSelector"

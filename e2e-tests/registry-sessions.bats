@@ -1,7 +1,7 @@
-# registry: recorded sessions of registries (test_data/sessions). Both hosts read their format,
-# which is that of kwctl's --record-host-capabilities-interactions and
-# --replay-host-capabilities-interactions. The sessions were recorded from the registries of the
-# other files, under another name. These tests need no registry and no network.
+# registry: recorded sessions (test_data/sessions) replace the registries, so these tests need no
+# registry and no network. Both hosts read the format of kwctl's
+# --record-host-capabilities-interactions and --replay-host-capabilities-interactions. The sessions were
+# recorded from the registries of the other tests. Then their addresses were replaced.
 
 load lib
 load registry/lib
@@ -18,7 +18,7 @@ session() {
 @test "pinned" {
   session pinned
   pod "init imagecheck-0 $app Always, init imagecheck-1 $tools Always, app main $app Always, app side $tools Always"
-  # The order of the lookups counts: a replay accepts no other.
+  # A replay accepts the lookups only in the order of the session.
   mapfile -t digests < <(sed -n 's/.*"digest":"\(.*\)".*/\1/p' "$replay")
   consult "$pin"
   repaired "init imagecheck-0 $app@${digests[0]} IfNotPresent, init imagecheck-1 $tools@${digests[1]} IfNotPresent, app main $app@${digests[0]} IfNotPresent, app side $tools@${digests[1]} IfNotPresent"

@@ -1,4 +1,4 @@
-# registry: tags are verified or pinned, with a real registry on the loopback.
+# registry: tags and digests are verified, or tags are pinned, with a real registry on the loopback.
 # registry-failures.bats has the failed lookups.
 
 load lib
@@ -21,7 +21,7 @@ teardown_file() {
   stop_servers
 }
 
-# update PLACES: an UPDATE of the Pod of the last request to this Pod.
+# update PLACES: the UPDATE request that changes the Pod of the last request to these places.
 update() {
   cp "$request" "$request.old"
   pod "$1" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
@@ -105,7 +105,7 @@ update() {
   warned
   changed '[]'
   asked_for
-  # Without a record the digests stay, but not the pull policies.
+  # Without a record, the digests come back and the pull policies don't.
   jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
   consult "$pin"
   repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
@@ -137,8 +137,8 @@ update() {
   asked_for
 }
 
-# An image that runs here may have left its registry.
-@test "Verify asks for a digest by its repository, and finds one that is no longer there" {
+# An image may be deleted from its registry while it runs in the cluster.
+@test "Verify asks for a digest by its repository, and rejects a digest that is no longer there" {
   verify='{"registry":{"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
   pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
   for mode in Fix Reject Warn; do
@@ -148,7 +148,7 @@ update() {
     asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
   done
   row=
-  # Two tags with one digest are one lookup.
+  # References to one digest are one lookup, whatever their tags are.
   pod "app a $APP@$APP_DIGEST, app b $REGISTRY/app:other@$APP_DIGEST, app c $REGISTRY/app@$APP_DIGEST"
   consult "$verify"
   untouched
@@ -311,7 +311,7 @@ ROWS
   asked_for "$APP" "$OTHER"
 }
 
-@test "a check volume is pinned like any check, and so is an added one" {
+@test "check volumes are pinned like other checks, added ones included" {
   on_init='.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   pod "init i $MULTI IfNotPresent, app a $APP Always, app b $OTHER IfNotPresent, volume imagecheck-0 $APP IfNotPresent" "$on_init"
   consult "$(with '' '"imageChecks":{"as":"ImageVolume","coverage":"Fix"}')"
@@ -319,7 +319,7 @@ ROWS
   asked_for "$APP" "$OTHER" "$MULTI"
 }
 
-@test "two tags of one image: the check of one covers the other" {
+@test "the check of one tag covers a container with another tag of the same digest" {
   publish "$REGISTRY/app:same" app
   pod "init imagecheck-0 $APP Always, app a $REGISTRY/app:same Always"
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app:same")"
@@ -368,7 +368,7 @@ ROWS
 }
 
 # Audits name no user. They tell everything that is wrong with a Pod.
-@test "an audit looks up the images whatever else was found" {
+@test "an audit looks up the images whatever its other findings are" {
   for user in '.userInfo = {}' '.userInfo = {groups: ["x"]}'; do
     row=$user
     pod "app a $REGISTRY/app:none Always, app b Bad Always, app c $APP Always" "$user"
@@ -378,7 +378,7 @@ ROWS
     jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   done
   row=
-  # Also after a finding in the settings, and in Verify.
+  # The same holds for a weak check, and in Verify.
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always, app b $REGISTRY/app:none Always" '.userInfo = {}'
   lookup=Verify
   consult "$(with '' '"mode":"Reject","imageChecks":{"coverage":"Off"}')"
@@ -399,8 +399,8 @@ ROWS
 @test "a request that is not examined gets no lookup" {
   pod "app a $REGISTRY/nowhere:1 Always"
   cp "$request" "$request.pod"
-  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a Pod that is being
-  # deleted, and a DELETE.
+  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a mirror Pod in an audit, a
+  # Pod that is being deleted, and a DELETE.
   for filter in \
     '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
     '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \

@@ -1,6 +1,6 @@
-# The steps of the release workflow, which are the scripts in hack/release. They run in a copy of the
-# repository against a registry on the loopback. Programs that need GitHub's identity are replaced: gh,
-# kwctl and cosign write down their arguments. The replaced cosign stores a digest as the signature.
+# The steps of the release workflow: the scripts in hack/release. They run in a copy of the repository,
+# with a registry on the loopback. gh, kwctl and cosign need GitHub's identity, so scripts replace them
+# and write down their arguments. The replaced cosign stores a digest as the signature.
 
 load lib
 load registry/lib
@@ -11,7 +11,7 @@ setup_file() {
   REGISTRY=$(start_registry registry)
   TAG=v$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-  # The repository as it is released: committed, tagged, with a section in the changelog.
+  # The copy is committed and tagged, and its changelog has a section for the version.
   mkdir -p "$COPY" "$BIN"
   git ls-files -z | xargs -0 cp --parents -t "$COPY"
   cd "$COPY" || return
@@ -28,7 +28,7 @@ setup_file() {
   git push --quiet origin main "$TAG"
   cd "$OLDPWD" || return
 
-  # A release exists after it was created. Its notes are kept.
+  # `gh release view` succeeds after `gh release create`. The notes are kept in a file.
   cat >"$BIN/gh" <<'SH'
 #!/usr/bin/env bash
 printf 'gh %s\n' "$*" >>"$CALLS"
@@ -47,7 +47,7 @@ SH
 printf 'kwctl verify %s\n' "$4" >>"$CALLS"
 cp "$3" "$CALLS.verification-config"
 SH
-  # The last argument is the signed reference or file. A bundle has the digest of its file.
+  # The last argument is the signed reference or file. A bundle has the digest of the signed file.
   cat >"$BIN/cosign" <<'SH'
 #!/usr/bin/env bash
 printf 'cosign %s\n' "$*" >>"$CALLS"
@@ -66,8 +66,8 @@ teardown_file() {
   stop_servers
 }
 
-# in_the_copy COMMAND...: with the replaced programs, and with the tools of this build. The dependencies
-# are compiled already, except for the second build of two.
+# in_the_copy COMMAND...: runs COMMAND in the copy, with the replaced programs, and with this repository's
+# target directory. So only hack/build-elsewhere.sh compiles the dependencies again.
 in_the_copy() {
   (
     cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
@@ -76,7 +76,7 @@ in_the_copy() {
   )
 }
 
-# output NAME: of the step that pushed.
+# output NAME: prints this output of hack/release/push.sh.
 output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
 
 # Each test needs the result of the test before it, as in the workflow.
@@ -95,18 +95,18 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   in_the_copy hack/release/build.sh
   cd "$COPY"
   sha256sum --check SHA256SUMS
-  # The tests' module is annotated by the same tool, except with KWCTL=kwctl.
+  # With KWCTL=kwctl, another tool has annotated the module of the tests.
   real_host || cmp annotated-policy.wasm "$OLDPWD/annotated-policy.wasm"
 }
 
-@test "components: those of the module" {
+@test "components: the list has the packages of the module" {
   in_the_copy hack/release/sbom.sh
   cd "$COPY"
   packages=$(jq -r '.packages[] | "\(.name) v\(.versionInfo)"' policy-sbom.spdx.json | sort)
   same components "$(cargo --locked tree --target wasm32-unknown-unknown --edges normal --prefix none \
     --format '{p}' | cut -d ' ' -f 1,2 | sort -u)" "$packages"
   grep -q '^wapc-guest v' <<<"$packages"
-  # Each relationship is between packages that are listed.
+  # Each relationship is between listed packages.
   same 'loose ends' '[]' "$(jq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
     | [.relationships[] | .spdxElementId, .relatedSpdxElement] - $known' policy-sbom.spdx.json)"
 }
@@ -119,15 +119,15 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$(output name):$TAG")
   same digest "$(output digest)" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
   same signatures 2 "$(grep -cx "cosign sign --yes --new-bundle-format=[a-z]* --use-signing-config=[a-z]* $reference" "$CALLS")"
-  # Its layer is the file whose SHA-256 is published.
+  # The layer is the file whose SHA-256 is published.
   same layer "sha256:$(sed -n 's/  annotated-policy.wasm$//p' "$COPY/SHA256SUMS")" \
     "$(jq -r '.layers[0].digest' <<<"$manifest")"
 }
 
-@test "verify: the pushed module passes, a module or a list that was changed later does not" {
+@test "verify: the pushed module passes, and a module or a list of components that was changed later does not" {
   : >"$CALLS"
   in_the_copy hack/release/verify.sh "$(output reference)" "$TAG"
-  # The signer is that of docs/verify.md, but for the repository.
+  # The signer is the one of docs/verify.md, with another repository.
   workflow=https://github.com/owner/repository/.github/workflows/release.yml@refs/tags/
   signer="--certificate-identity $workflow$TAG --certificate-oidc-issuer https://token.actions.githubusercontent.com"
   same calls "cosign verify $signer $(output reference)
@@ -147,7 +147,7 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   same 'exit code, unsigned' 1 "$status"
 }
 
-@test "the package has every line of kwctl's, except for the provider" {
+@test "the package has every line that kwctl writes, except for the provider" {
   real_host || skip "KWCTL=kwctl runs this"
   "$KWCTL" scaffold artifacthub --metadata-path metadata.yml --questions-path questions-ui.yml \
     --output "$BATS_TEST_TMPDIR/theirs.yml"
@@ -155,13 +155,13 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
     "$(grep -v -e '^#' -e '^createdAt: ' "$BATS_TEST_TMPDIR/theirs.yml" | grep -vxF -f artifacthub-pkg.yml)"
 }
 
-@test "release: with its notes and its files, and it can be repeated" {
+@test "release: it gets its notes and files, and the step can be repeated" {
   : >"$CALLS"
   in_the_copy hack/release/github.sh "$(output reference)" "$TAG"
   created=$(sed -n 's/^gh release create //p' "$CALLS")
   [[ $created == "$TAG --latest --verify-tag "*' policy.wasm annotated-policy.wasm SHA256SUMS policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore' ]] ||
     fail "$created"
-  # The changelog's section, the module, its digests.
+  # The notes have the changelog's section, the module and its digests.
   grep -qxF '### Added' "$CALLS.notes"
   [[ $(grep -c '^## ' "$CALLS.notes") == 1 ]] || fail "$(cat "$CALLS.notes")"
   grep -qF "registry://$(output reference)" "$CALLS.notes"
@@ -178,14 +178,13 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   origin=$BATS_FILE_TMPDIR/origin
   for _ in first repeated; do
     in_the_copy hack/release/artifacthub.sh "$TAG"
-    # No history of the source.
+    # The branch has no history of the source.
     same commits 1 "$(git -C "$origin" rev-list --count artifacthub)"
   done
   same files 'README.md artifacthub-pkg.yml artifacthub-repo.yml' \
     "$(git -C "$origin" ls-tree --name-only artifacthub | tr '\n' ' ' | sed 's/ $//')"
   same package "$(git -C "$COPY" show "$TAG:artifacthub-pkg.yml")" "$(git -C "$origin" show artifacthub:artifacthub-pkg.yml)"
 
-  # The next version.
   (cd "$COPY" && sed -i 's/^description: .*/description: another/' artifacthub-pkg.yml &&
     git commit --quiet --all --message Next && git tag v99.0.0)
   in_the_copy hack/release/artifacthub.sh v99.0.0

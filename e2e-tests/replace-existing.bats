@@ -25,7 +25,7 @@ mounted() {
   evaluate "$replace"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
   mounted copy-agent '["imagecheck-1"]'
-  # The agent asks for resources of its own, so no check needs to stay.
+  # If the agent has a cpu request, no check needs to stay.
   edit '(.object.spec.containers[] | select(.name == "agent")).resources.requests.cpu = "100m"'
   evaluate "$replace"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-0 my-app:v1.2.3 Always, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
@@ -112,7 +112,8 @@ ROWS
   repaired 'init i x:1, init imagecheck-0 a:1, app a a:1, volume imagecheck-1 b:1 IfNotPresent'
 }
 
-# Checks of a Pod with the containers i and a. The resources of each are set by a row of a table.
+# Each row sets resources of the checks (initContainers[1] and [2]), of the containers i and a, or of the
+# Pod.
 @test "the first check with a request or limit stays if the Pod would become BestEffort" {
   while IFS='|' read -r filter stays; do
     row=$filter

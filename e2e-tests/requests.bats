@@ -1,4 +1,4 @@
-# Requests: which of them are examined, and which may be changed.
+# Which requests are examined, and which are changed.
 
 load lib
 
@@ -7,6 +7,7 @@ strict='{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]}}
 lenient='{"templates":"Enforce","images":{"requireAlways":["*"]}}'
 update='.operation = "UPDATE" | .oldObject = .object'
 
+# passes: the request is accepted untouched in every mode.
 passes() {
   evaluate "$strict"
   untouched
@@ -16,6 +17,7 @@ passes() {
   untouched
 }
 
+# examined: the request is rejected under the strict settings.
 examined() {
   evaluate "$strict"
   [[ $allowed == false ]] || fail "not examined"
@@ -62,7 +64,7 @@ ROWS
   done
 }
 
-@test "Pod UPDATE of an image: forbidAlways, both, and references that can't be parsed" {
+@test "Pod UPDATE of an image: forbidAlways alone and with requireAlways, and references that can't be parsed" {
   pod 'app a app:2 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
   evaluate '{"images":{"forbidAlways":["app"]}}'
   rejected "a pulls app:2 with Always but images.forbidAlways has app: a running Pod's policy can't change, recreate it with IfNotPresent"
@@ -176,7 +178,7 @@ $node | .object.spec.annotations = {"kubernetes.io/config.mirror": "x"}
 ROWS
 }
 
-# Audits name no user. There the Node that controls a mirror Pod tells that its kubelet made it.
+# Audits name no user. There, a controller of kind Node shows that a kubelet made the mirror Pod.
 @test "a mirror Pod in an audit is not examined if its controller is a Node" {
   mirror='.object.metadata.annotations["kubernetes.io/config.mirror"] = "0123"'
   of_node='.object.metadata.ownerReferences = [{apiVersion: "v1", kind: "Node", name: "n1", uid: "1", controller: true}]'
@@ -328,7 +330,7 @@ ROWS
       workload $kind 'app a app:1' "$filter"
       for mode in Fix Reject Warn; do
         evaluate "{\"mode\":\"$mode\"}"
-        # A Job that exists would not be examined.
+        # A Job is not examined at UPDATE.
         if [[ $row == 'Job .operation = "UPDATE"'* ]]; then untouched; else rejected 'object is missing'; fi
       done
     done
@@ -339,8 +341,8 @@ ROWS
   untouched
 }
 
-# evaluate compares the code of each rejection with its sentences. This test names some codes by
-# themselves. registry-failures.bats has those of failed lookups.
+# `evaluate` derives codes from sentences. This test states some codes literally, and
+# registry-failures.bats states those after failed lookups.
 @test "the code of a rejection: 422 at CREATE, and 400 at UPDATE" {
   # code EXPECTED: the last answer is a rejection with this code.
   code() {
@@ -376,7 +378,7 @@ ROWS
   code 400
 }
 
-@test "a bare request is accepted as well as a review" {
+@test "a bare request gets the same answer as its review" {
   review agent-stack-pod-create
   evaluate
   expected=$patch

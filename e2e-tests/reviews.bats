@@ -1,6 +1,6 @@
-# Every captured review in test_data/reviews, with empty settings and in the modes Reject and Warn.
-# reapply.bats and templates.bats have the reviews of re-applied manifests, stuck-pull.bats has those
-# of audits, and examples.bats has those of agent-stack-k8s 0.47.
+# The captured reviews in test_data/reviews, with empty settings and in the modes Reject and Warn. Other
+# files have the rest: reapply.bats and templates.bats have the re-applied manifests, stuck-pull.bats has
+# the audits, and examples.bats has agent-stack-k8s 0.47.
 
 load lib
 
@@ -10,7 +10,7 @@ exporter=quay.io/prometheuscommunity/postgres-exporter@sha256:8c10f21bec412f08f7
 otherwise_postgres='postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
 unchecked_exporter='metrics pulls quay.io/prometheu...a339fd0a781d72b4 but no image check pulls it first: add one with IfNotPresent'
 
-# These have no finding, or are not examined.
+# These reviews have no finding, or are not examined.
 inconspicuous='
   cronjob-create
   daemonset-create
@@ -31,7 +31,7 @@ inconspicuous='
   replicationcontroller-create
 '
 
-@test "every captured review has its test here" {
+@test "every captured review has a test" {
   for file in "$REVIEWS"/*.json; do
     name=$(basename "$file" .json)
     [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats e2e-tests/templates.bats || fail "no test for $name"; continue; }
@@ -41,7 +41,7 @@ inconspicuous='
       grep -Eq "^    ${kind%-*-create} +\\|" e2e-tests/examples.bats || fail "no test for $name"
       continue
     }
-    # The row of a table or the name of a test has it. A comment is not enough.
+    # The name has to be in a row of a table or in the name of a test. A comment is not enough.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
   done
 }
@@ -129,8 +129,7 @@ inconspicuous='
   warned "$unchecked_exporter"
 }
 
-# Nearly every container breaks this setting, so the findings show which requests are examined.
-@test "examined reviews are rejected for a broken rule, and the others are accepted" {
+@test "a setting that nearly every container breaks: examined reviews are rejected, and the others are accepted" {
   while fields name expected; do
     review "$name"
     evaluate '{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
@@ -167,8 +166,8 @@ inconspicuous='
 ROWS
 }
 
-# The opposite setting: reviews in which every container, or a new one, has `Always`.
-@test "only reviews with a new image or container with Always are rejected" {
+# In these reviews every container has `Always`, or a new or changed one has.
+@test "forbidAlways: reviews with Always are rejected" {
   while fields name expected; do
     review "$name"
     evaluate '{"mode":"Reject","templates":"Enforce","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'

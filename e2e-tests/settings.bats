@@ -23,7 +23,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
 }
 
 @test "every allowed value" {
-  # The image is written alike, so that its check covers it.
+  # The image is written as in its check, so that the check covers it.
   review agent-stack-pod-create '.object.spec.containers[1].image = "docker.io/library/postgres:16"'
   for given in \
     '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
@@ -168,7 +168,7 @@ ROWS
 ROWS
   row=
   invalid '{"registry":{"overrides":[{"images":[""],"lookup":"Pin"}]}}' 'registry.overrides[0].images is required'
-  # The check template is a container: its lists keep their empty strings.
+  # The check template is a container, so its lists keep their empty strings.
   pod 'app a app:1'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"args":[""]}}}'
   after '.spec.initContainers[0].args == [""]'
@@ -195,7 +195,7 @@ ROWS
     "imageChecks.template.imagePullPolicy can't be set: every added check has its own"
 }
 
-@test "imageChecks.template: fields that an init container which ends can't have" {
+@test "imageChecks.template: fields that a check can't have, because it runs once and ends" {
   for field in lifecycle livenessProbe readinessProbe startupProbe; do
     invalid "{\"imageChecks\":{\"template\":{\"command\":[\"/x\"],\"$field\":{\"exec\":{}}}}}" \
       "imageChecks.template.$field can't be set: init containers have no probes and no lifecycle"
@@ -282,7 +282,7 @@ ROWS
 }
 
 @test "all problems are reported together" {
-  # The problems are in the order in which the host passes the keys.
+  # The host passes the keys in this order. Problems of the check template come last.
   invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \

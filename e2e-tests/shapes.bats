@@ -1,5 +1,5 @@
-# Malformed objects of a known kind: each is rejected with the path of the mistake. None is accepted
-# without being read, and none crashes the module.
+# Malformed objects of a known kind. Each one that is examined is rejected with the path of the mistake,
+# and none crashes the module.
 
 load lib
 

@@ -1,4 +1,4 @@
-# stuck-pull: audits send Pods that exist, with their status. A Pod that waits for an image gives a
+# stuck-pull: an audit sends existing Pods with their status. A container that waits for its image is a
 # finding.
 
 load lib
@@ -7,11 +7,11 @@ after_check='container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff si
 weak='imagecheck-0 pulls 127.0.0.1:5000/my-app:v1 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
 stuck_finding='{"rule":"stuck-pull","path":"status.containerStatuses[1].state.waiting.reason","container":"container-0","image":"127.0.0.1:5000/my-app:v1","found":"ImagePullBackOff","expected":null}'
 
-# The status of a container NAME in LIST that waits with this REASON.
+# The status of a waiting container, in jq. It needs $name and $reason.
 waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, state: {waiting: {reason: $reason, message: "Back-off from https://user:s3cr3t@10.0.0.1/"}}}'
 
-# waits LIST NAME REASON: makes the request an audit, and gives its Pod such a status. Audits name no
-# user.
+# waits LIST NAME REASON: makes the request an audit, which names no user. In its status, the container
+# NAME waits with this reason. LIST is containerStatuses or initContainerStatuses.
 waits() {
   edit '.userInfo = {} | .object.status = {conditions: [
         {type: "Initialized", status: "False", lastTransitionTime: "2026-01-02T03:04:05Z"},
@@ -41,7 +41,7 @@ waits() {
   done
 }
 
-@test "each reason about an image gives a finding, and no other reason" {
+@test "each reason about an image gives a finding, and other reasons give none" {
   while fields reason way_out; do
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a "$reason"
@@ -116,7 +116,7 @@ ROWS
   done
 }
 
-# A person can write a status into the manifest of a new Pod.
+# Anyone can write a status into the manifest of a new Pod.
 @test "a status counts only in a request that names no user" {
   while IFS='|' read -r is_found filter; do
     row="$is_found $filter"
@@ -139,8 +139,8 @@ unread|.userInfo = {username: "system:serviceaccount:kubewarden:audit-scanner", 
 ROWS
 }
 
-# The kubelet names the image that it can't pull between double quotes.
-@test "a container that waits for an image volume: the finding tells the image of the message" {
+# The kubelet's message has the failed image between double quotes.
+@test "a container that waits for an image volume: the finding has the image that the message names" {
   while IFS='|' read -r message_of_kubelet images; do
     row=$message_of_kubelet
     pod 'init copy-agent agent:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 tools:v1 Always, volume imagecheck-1 ghcr.io/x/more:2 IfNotPresent, volume other unmounted:1' '
@@ -169,7 +169,7 @@ ROWS
     .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/0"}]'
   waits initContainerStatuses copy-agent ImagePullBackOff
   edit '.object.status.initContainerStatuses[0].state.waiting.message = "pulling image \"tools:v1\" from \"https://user:s3cr3t@10.0.0.1/\": i/o timeout"'
-  # evaluate looks for the secret, and for phrases of the network.
+  # `evaluate` looks for the secret and for phrases of network errors.
   evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
   [[ $message == "copy-agent waits for imagecheck-0's image tools:v1 "* && $message != *10.0.0.1* ]] || fail "$message"
 }

@@ -6,7 +6,7 @@ kinds='Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job Cro
 before='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
 
-# path_of KIND: the path to the Pod spec in this kind.
+# path_of KIND: prints the path of the Pod spec in this kind.
 path_of() {
   case $1 in
     PodTemplate) echo template.spec ;;
@@ -98,19 +98,19 @@ ROWS
     Reject | Warn   | warned
 ROWS
   row=
-  # No check is added as a volume or from a template, also if another finding is repaired.
+  # No check is added, neither as a volume nor from the check template, when another finding is repaired.
   workload CronJob 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always, app b b:1'
   for as in InitContainer ImageVolume; do
     row=$as
     evaluate "{\"templates\":\"Enforce\",\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"as\":\"$as\",\"template\":{\"command\":[\"/x\"]}}}"
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b b:1'
-    # The Pods get their checks without a warning, so the template has none about them either.
+    # The Pods get their checks without a warning, so the pod template gets no warning about them.
     warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
     same 'rules of the findings' 'missing-check weak-check' "$(jq -r '[.[].rule] | sort | join(" ")' <<<"$findings")"
   done
 }
 
-@test "in mode Fix a template gets no warning for what the operator asked for everywhere; the annotation has it" {
+@test "in mode Fix a pod template gets no warning for repairs that the settings ask for in every Pod; the annotation has them" {
   while fields settings_row warnings_of_fix rules_found places_before; do
     for kind in Deployment Job CronJob; do
       workload $kind "$places_before"

@@ -5,7 +5,7 @@ load lib
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 
-# pullOnce is off, so that each row shows this rule only.
+# pullOnce and coverage are off, so that each row shows this rule only.
 alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 
 @test "the strongest check of an image is as strong as the strongest container of it" {
@@ -35,7 +35,7 @@ alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 ROWS
 }
 
-@test "the same image in two spellings is the same image" {
+@test "two spellings of a name are the same image" {
   while fields check app; do
     pod "init imagecheck-0 $check IfNotPresent, app a $app Always"
     evaluate "$alone"
@@ -54,7 +54,7 @@ ROWS
 ROWS
 }
 
-@test "other images are not the same image" {
+@test "references to different images are not the same image" {
   while fields check app; do
     pod "init imagecheck-0 $check IfNotPresent, app a $app Always"
     evaluate "$alone"

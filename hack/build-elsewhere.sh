@@ -13,13 +13,13 @@ trap 'rm -rf "$elsewhere"' EXIT
 
 mkdir -p "$elsewhere/source" "$elsewhere/cargo/registry"
 git ls-files -z | xargs -0 cp --parents -t "$elsewhere/source"
-# The same packages in another directory.
+# The packages are the same, under another path.
 for part in cache index src; do
   ln -s "$(realpath "${CARGO_HOME:-$HOME/.cargo}")/registry/$part" "$elsewhere/cargo/registry/$part"
 done
 
 log=$elsewhere/log
-# With the environment that Cargo would give it there.
+# `cargo xtask` would set CARGO_MANIFEST_DIR in this way.
 (cd "$elsewhere/source" && CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target \
   CARGO_MANIFEST_DIR=$elsewhere/source/xtask "$xtask" build) >"$log" 2>&1 || {
   cat "$log" >&2

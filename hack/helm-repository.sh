@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes a Helm repository with one chart, from which Rancher's UI makes policies: index.yaml and the
-# packed chart. It is for the folder `charts` of the project's page.
+# Writes a Helm repository: index.yaml and one packed chart. Rancher's UI makes policies from this chart.
+# The repository is for the folder `charts` of the project's page.
 #
 #   hack/helm-repository.sh <folder>
 set -euo pipefail
@@ -29,8 +29,9 @@ rm -f "$folder"/*.tgz
 (cd "$work" && tar -cf - "$name"/{Chart.yaml,values.yaml,questions.yaml,README.md,LICENSE}) |
   gzip -n >"$folder/$archive"
 
-# An entry is Chart.yaml and where the archive is. The address is absolute: versions of Rancher differ in
-# how they read a relative one. Rancher hides a policy whose newest version is a pre-release.
+# An entry of index.yaml is the text of Chart.yaml with the address of the archive. The address is
+# absolute, because versions of Rancher resolve relative addresses differently. A pre-release gets no entry,
+# because Rancher hides a policy whose newest version is a pre-release.
 {
   printf 'apiVersion: v1\ngenerated: "%s"\nentries:' "$created"
   if [[ $version == *-* ]]; then

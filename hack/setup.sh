@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the programs for the Makefile's targets are there. It installs what it can, and tells how to
-# install the rest. It prints nothing when nothing is missing.
+# Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
+# tells how to install the others. It prints nothing if no program is missing.
 #
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
@@ -10,7 +10,7 @@
 #   site        a recent Node.js, and the playground's npm packages
 #   browser     Chromium for the playground's tests, as a Debian package
 #   sbom, deny, fuzz, mutants
-#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, in the target directory
+#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, into the target directory
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -55,7 +55,7 @@ check_cargo() {
       fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
     fi
     fail "Rust $needed or newer is needed, and rustc is $version" \
-      "it was not installed by rustup: update it the way it came, or install it from https://rustup.rs"
+      "rustup did not install it: update it with the tool that did, or install Rust from https://rustup.rs"
   fi
 
   have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
@@ -70,7 +70,7 @@ check_components() {
 
   if ! have rustup; then
     fail "missing parts of Rust: ${missing[*]}" \
-      "Rust was not installed by rustup: add them the way it came, or install it from https://rustup.rs"
+      "rustup did not install Rust: add them with the tool that did, or install Rust from https://rustup.rs"
   fi
   echo "Adding to the Rust toolchain: ${missing[*]}"
   for component in "${missing[@]}"; do
@@ -90,11 +90,11 @@ unpack_registry() {
   return "$status"
 }
 
-# Prints the prefix of a command that needs root.
+# Prints the prefix of a command that needs root. Fails without root and sudo.
 root_prefix() {
   [[ $(id -u) != 0 ]] || return 0
   have sudo || return 1
-  # On a terminal, sudo asks for the password once, here. Without one, it has to work without a password.
+  # On a terminal, sudo asks for the password here, once. Without a terminal, sudo must need no password.
   if [[ -t 0 && -t 2 ]]; then sudo -v || return 1; else sudo -n true 2>/dev/null || return 1; fi
   echo "sudo -n"
 }
@@ -137,7 +137,7 @@ check_packages() {
   fi
 
   echo "Getting Debian packages for the end-to-end tests, which need ${missing[*]}"
-  # This needs no root if there are recent package lists.
+  # Unpacking needs no root. It fails if the package lists are missing or too old.
   if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
 
   if ((${#install[@]} > 0)) || $registry; then
@@ -189,8 +189,8 @@ check_browser() {
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's subcommands for the release and some targets, in versions that work. They are not optimised:
-# most run for a second, but compile for minutes.
+# Cargo's subcommands for the release and some targets, in versions that work. They are not optimised,
+# because they compile for minutes, and most of them run for a second.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Counts the lines of code (neither blank nor comment) of the product, of its proof and of the tools. The
-# playground is left out. Fails when proof or tools are too large compared with the product.
+# Counts the lines of code (neither blank nor comment) of the product (src and the settings reader), of its
+# proof (tests, specification and fuzzing) and of the tools (all the rest). The playground is left out.
+# Fails when proof or tools are too large compared with the product.
 #
 #   hack/weight.sh [<largest proof>] [<largest tools>]     (lines for each line of the product)
 set -euo pipefail

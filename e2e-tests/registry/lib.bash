@@ -1,25 +1,24 @@
 # Registries for the end-to-end tests, on free ports of the loopback, and checks of lookups.
 #
 # `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
-# fails on demand (e2e-tests/faulty-registry). `publish` fills a registry without a
-# network. A file starts servers in setup_file, and stops all of them with `stop_servers` in
-# teardown_file.
+# fails on demand (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file
+# starts servers in setup_file, and stops all of them with `stop_servers` in teardown_file.
 #
-# `consult` is `evaluate` for requests that lead to lookups. It records each host call, and checks
-# that no raw error of a host is in an answer.
+# `consult` is `evaluate` for requests that lead to lookups. It records each host call. It checks that
+# no raw error of a host is in an answer, and that the copy makes no lookup.
 
 # All programs connect to the loopback without a proxy, and hosts have no credentials but those of a
 # test.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
-# With this variable a host puts its backtrace into errors, and this policy has to classify such
-# errors too.
+# With this variable a host adds a backtrace to its errors. This policy has to classify such errors
+# too.
 export RUST_BACKTRACE=1
 
 # ---- servers --------------------------------------------------------------------------------
 
-# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the process of
-# bats that started it has ended.
+# start NAME COMMAND...: runs a server in the background until `stop NAME`, or until the bats process
+# that started the server has ended.
 start() {
   local server=$BATS_FILE_TMPDIR/servers/$1
   mkdir -p "${server%/*}"
@@ -48,7 +47,7 @@ stop_servers() {
   done
 }
 
-# port_of NAME SED-EXPRESSION: waits for the line of the server's log that has the port.
+# port_of NAME SED-EXPRESSION: waits until the server's log has its port, and prints the port.
 port_of() {
   local try port log=$BATS_FILE_TMPDIR/servers/$1.log
   for ((try = 0; try < 250; try++)); do
@@ -66,7 +65,7 @@ port_of() {
 # Whether a registry listens at HOST:PORT.
 is_registry() {
   local status
-  # In a subshell: if the server stops meanwhile, the write would end the test.
+  # If the server stops meanwhile, the write ends only this subshell, and not the test.
   status=$(
     exec 9<>"/dev/tcp/${1%:*}/${1#*:}" || exit
     printf 'GET /v2/ HTTP/1.0\r\n\r\n' >&9
@@ -92,13 +91,13 @@ YAML
     htpasswd -Bbn -C 4 "$2" "$3" >"$dir/htpasswd"
     printf '%s\n' auth: '  htpasswd:' '    realm: test' "    path: $dir/htpasswd" >>"$dir/config.yml"
   fi
-  # It would read settings from the environment too, so it gets an empty one.
+  # docker-registry also reads settings from the environment, so it gets only PATH.
   start "$1" env -i PATH="$PATH" docker-registry serve "$dir/config.yml"
   port=$(port_of "$1" 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p') &&
     started "$1" "127.0.0.1:$port"
 }
 
-# start_faulty_registry: starts it, and prints its address. `requests` counts its lookups.
+# start_faulty_registry: starts the registry that fails on demand, and prints its address.
 start_faulty_registry() {
   local port
   start faulty "${XTASK%/*}/faulty-registry"
@@ -111,7 +110,7 @@ requests() {
   grep -c '^HEAD ' "$BATS_FILE_TMPDIR/servers/faulty.log" || true
 }
 
-# started NAME ADDRESS: lets hosts use the registry without TLS. Prints the address.
+# started NAME ADDRESS: lets hosts use the registry without TLS. Prints its address.
 started() {
   local sources=$BATS_FILE_TMPDIR/sources.yml
   is_registry "$2" || return 1
@@ -133,8 +132,8 @@ descriptor() {
   mv "$content" "$1/blobs/sha256/$digest"
 }
 
-# image DIR PLATFORM CONTENT: an image with one empty layer, and a label. The platform is an
-# architecture of Linux, or OS/ARCHITECTURE. Prints its descriptor.
+# image DIR PLATFORM CONTENT: makes an image with one empty layer and the label CONTENT. The platform
+# is an architecture of Linux, or OS/ARCHITECTURE. Prints the descriptor of the image.
 image() {
   local config layer diff_id os=linux arch=${2#*/}
   [[ $2 != */* ]] || os=${2%/*}
@@ -149,7 +148,7 @@ image() {
     jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
-# publish IMAGE CONTENT [PLATFORM...]: pushes an image. With more than one platform it is an index.
+# publish IMAGE CONTENT [PLATFORM...]: pushes an index of several platforms, or an image for amd64.
 publish() {
   local dir root architectures=("${@:3}")
   dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
@@ -167,7 +166,7 @@ publish() {
     ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
 }
 
-# digest_of IMAGE: the digest from skopeo, which has to give the same one in two ways.
+# digest_of IMAGE: prints skopeo's digest, which has to be the SHA-256 of the manifest.
 digest_of() {
   local inspect=(skopeo inspect --tls-verify=false ${CREDENTIALS:+--creds "$CREDENTIALS"}) digest raw
   digest=$("${inspect[@]}" --no-tags --format '{{.Digest}}' "docker://$1")
@@ -178,7 +177,7 @@ digest_of() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# The text of every message and warning of a class: the reason and the correction.
+# The text for each class of failed lookup: the reason and the correction.
 declare -gA told=(
   [notFound]='does not exist in its registry: correct its tag or repository'
   [denied]='is not for the policy to see: give the PolicyServer a pull secret'
@@ -190,12 +189,12 @@ declare -gA told=(
   [notGranted]="can't be looked up: grant oci/v1/manifest_digest in hostCapabilities of its policy server"
 )
 
-# The flags of the host. A test may set others.
+# Further flags for the host. A test may set them.
 host_flags=()
 # A recorded session that replaces the registries.
 replay=
 
-# ask REQUEST SETTINGS ANSWER: replaces that of lib.bash, and also records the host calls.
+# ask REQUEST SETTINGS ANSWER: replaces `ask` of lib.bash. Records or replays the host calls too.
 ask() {
   local calls=(--record-host-capabilities-interactions "$3.session")
   [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
@@ -250,7 +249,7 @@ failed() {
   same 'failed lookups' "$(printf '%s\n' "${expected[@]}" | sort)" "$(sed 's/^\[//; s/\]$//; s/},{/}\n{/g' <<<"$lookups" | sort)"
 }
 
-# Accepted unchanged, with any warnings.
+# kept: accepted unchanged. It may have warnings and findings.
 kept() {
   [[ $allowed == true && -z $patch ]] || fail "not kept"
 }

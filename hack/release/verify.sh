@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Verifies the pushed module before the release is published, with the commands of docs/verify.md.
+# Verifies the pushed module before the release is published, with the commands of docs/verify.md. Compares
+# it with the built file.
 #
 #   hack/release/verify.sh <reference> <tag>
 set -euo pipefail
@@ -16,7 +17,8 @@ signer=(
 )
 cosign verify "${signer[@]}" "$reference" >/dev/null
 cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-# The file for users. The release of a fork is signed by the fork.
+# Users verify with docs/verification-config.yml. A fork signs its own releases, so its name replaces this
+# project's.
 sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
 kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"

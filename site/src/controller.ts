@@ -3,8 +3,8 @@
  *
  * Sources: kubernetes/pkg/controller, `GetPodFromTemplate` in controller_utils.go, and the folders
  * job, cronjob, deployment, replicaset, replication, statefulset and daemon. Captured requests are
- * the oracle in tests/unit/controller.test.ts. Names and uids that a cluster makes up are made up
- * here too.
+ * the oracle in tests/unit/controller.test.ts. Names and uids that a cluster would generate are
+ * invented here.
  */
 
 import type { Answer } from "./evaluate.ts";
@@ -21,19 +21,18 @@ export type WorkloadPod = {
   between: string | undefined;
 };
 
-/** The hash that a cluster works out from a pod template. */
+/** An invented hash. A cluster computes it from the pod template. */
 const HASH = "6d4cf56db9";
-/** The random end of a generated name. */
+/** An invented random end of a name. */
 const RANDOM = "x7k2p";
-/** The time of a CronJob's next run, in minutes since 1970. */
+/** An invented time in the name of a CronJob's Job, in minutes since 1970. */
 const MINUTES = 29_919_931;
 
-/** An object that owns others. */
 type Owner = { apiVersion: string; kind: string; name: string; uid: string };
 
 /**
- * The first Pod that is made from a workload; `undefined` for a PodTemplate, which no controller
- * uses by itself, and for an object that is no workload.
+ * The first Pod of a workload. `undefined` for an object that is no workload, and for a
+ * PodTemplate, because no controller makes Pods from it.
  */
 export function workloadPod(workload: Json | undefined): WorkloadPod | undefined {
   if (!isObject(workload)) return undefined;
@@ -81,7 +80,7 @@ export function workloadPod(workload: Json | undefined): WorkloadPod | undefined
 }
 
 /**
- * The request for the first Pod of a workload, made from the object that comes out; `undefined` if
+ * The request for the first Pod of a workload, as this policy leaves the workload. `undefined` if
  * no Pod is made from it.
  */
 export function podRequest(
@@ -103,7 +102,7 @@ export function podRequest(
   return request && { item: request, made };
 }
 
-/** The object in the middle: its name is the owner's and an end of its own. */
+/** The object between a workload and its Pod. Its name is that of its owner and `end`. */
 function ownedBy(owner: Owner, apiVersion: string, kind: string, end: string): Owner {
   return {
     apiVersion,
@@ -127,7 +126,7 @@ function podOf(template: Json | undefined, owner: Owner): JsonObject {
 
 function jobPod(owner: Owner, spec: Json | undefined): JsonObject {
   let pod = podOf(at(spec, "template"), owner);
-  // The API server writes these into the Job's template, after all webhooks have seen the Job.
+  // The API server adds these labels to the Job's template, after all webhooks have seen the Job.
   if (at(spec, "manualSelector") !== true) {
     pod = withLabels(pod, {
       "controller-uid": owner.uid,
@@ -144,7 +143,7 @@ function jobPod(owner: Owner, spec: Json | undefined): JsonObject {
   return at(spec, "completionMode") === "Indexed" ? firstOfIndexedJob(pod, owner) : pod;
 }
 
-/** The Pod with the index 0, which its containers read from `JOB_COMPLETION_INDEX`. */
+/** The Pod with the index 0. Its containers read the index from `JOB_COMPLETION_INDEX`. */
 function firstOfIndexedJob(pod: JsonObject, owner: Owner): JsonObject {
   const key = "batch.kubernetes.io/job-completion-index";
   const annotations = objectAt(pod, "metadata", "annotations");

@@ -1,5 +1,5 @@
 /**
- * The server defaults: the API server fills in `imagePullPolicy` of containers and `pullPolicy` of
+ * Server defaults: the API server fills in `imagePullPolicy` of containers and `pullPolicy` of
  * image volumes before any webhook sees the object. As observed on kube-apiserver 1.36, `""` and
  * `null` count as not set, and an image that can't be parsed gets `IfNotPresent`.
  */

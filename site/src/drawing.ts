@@ -12,10 +12,10 @@ const WORDS: Record<Fate, string> = {
 
 const KINDS = { init: "init ", sidecar: "sidecar ", app: "", volume: "volume " };
 
-/** So many rows are drawn; the sentence speaks of all. */
+/** The most rows that are drawn. The sentence below is about all steps. */
 const ROWS = 24;
 const [WIDTH, ROW, LEFT, TOP] = [360, 34, 120, 2];
-/** What the longest words take, and what fits into a bar. */
+/** The width of the longest text. A wider bar has its text inside. */
 const WORDS_WIDTH = 96;
 
 /** The drawing, with a sentence below it that says how it ends. */
@@ -37,7 +37,7 @@ export function drawing(heading: string, steps: Step[], scenario: Scenario): HTM
     const y = TOP + index * ROW;
     const last = step.kind === "app" || (step.kind === "volume" && !step.early);
     const from = x(step.slot);
-    // What waits waits on and on; what runs on is open to the right as well.
+    // The bar of a step that waits or runs without end reaches the right border.
     const to =
       last || step.kind === "sidecar" || step.fate === "waits" ? WIDTH - 2 : from + wide - 4;
     picture.append(
@@ -77,7 +77,7 @@ export function drawing(heading: string, steps: Step[], scenario: Scenario): HTM
   );
 }
 
-/** Not by colour alone. */
+/** A sign for an ending, so that colour is not the only difference. */
 function mark(end: Ending): HTMLElement {
   const marks = { good: "✓", notice: "!", bad: "✗" };
   return h("span", { "aria-hidden": "true", class: "mark" }, marks[end.style]);

@@ -1,4 +1,4 @@
-/** The editors: YAML with completion and problems at their lines, and the view of what changed. */
+/** The editors for YAML, with completion and problems at their lines, and the view of changes. */
 
 import {
   autocompletion,

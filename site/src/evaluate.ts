@@ -17,7 +17,7 @@ export type Answer = {
 
 export type Evaluation = {
   answer: Answer;
-  /** The host calls of this policy to registries, in their order. */
+  /** The host calls about registries, in their order. */
   asked: Exchange[];
 };
 

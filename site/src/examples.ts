@@ -8,7 +8,7 @@ import { toYaml } from "./yaml.ts";
 export type Example = {
   label: string;
   text: string;
-  /** What is chosen for the drawing, to show what the example is about. */
+  /** Choices for the drawing that show the problem of the example. */
   choices?: Partial<Choices>;
 };
 export type Group = { label: string; examples: Example[] };
@@ -59,10 +59,7 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
-/**
- * What agent-stack-k8s 0.47 makes of three steps. The labels say what is special about each, and
- * the choices show it.
- */
+/** The Pods and Jobs of three steps of agent-stack-k8s 0.47. Their choices show their problem. */
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
   // The check has IfNotPresent and passes on an old copy. Its container has Always.
   { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },
@@ -85,7 +82,7 @@ function agentStack(): Group {
   return { label: "agent-stack-k8s 0.47", examples };
 }
 
-/** The object of a review as YAML: shorter than the review, and no different for this policy. */
+/** The object of a review as YAML. It is shorter than the review, and its result is the same. */
 function objectOf(json: string): string {
   const object = at(JSON.parse(json) as Json, "request", "object");
   if (isObject(object) && isObject(object["metadata"])) delete object["metadata"]["managedFields"];

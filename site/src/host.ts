@@ -13,7 +13,7 @@ export type HostCall = (
   payload: Uint8Array,
 ) => Uint8Array;
 
-/** The guest reported an error, trapped, or gave no answer. */
+/** The guest has reported an error, has trapped, or has given no answer. */
 export class GuestError extends Error {
   override name = "GuestError";
 }

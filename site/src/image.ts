@@ -18,7 +18,10 @@ export type Reference = {
   digest: string | undefined;
 };
 
-/** Parses and normalises: `nginx` is `docker.io/library/nginx`. `undefined` where the API server's parser fails. */
+/**
+ * Parses and normalises: `nginx` is `docker.io/library/nginx`. `undefined` if the API server's
+ * parser fails.
+ */
 export function parseReference(image: string): Reference | undefined {
   if (/^[0-9a-f]{64}$/.test(image)) return undefined;
   const slash = image.indexOf("/");
@@ -38,7 +41,7 @@ export function parseReference(image: string): Reference | undefined {
 
 /**
  * One name for all spellings of an image: `nginx` is `docker.io/library/nginx:latest`. A digest is
- * part of the name only where there is no tag. An image that can't be parsed keeps its spelling.
+ * part of the name only if there is no tag. An image that can't be parsed keeps its spelling.
  */
 export function imageName(image: string): string {
   const found = parseReference(image);
@@ -48,7 +51,7 @@ export function imageName(image: string): string {
   return `${registry}/${repository}${end}`;
 }
 
-/** The image with the first digits of its digest, to be shown. */
+/** The image with a shortened digest, for the page. */
 export function shortDigest(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
 }

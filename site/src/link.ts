@@ -8,7 +8,7 @@
 import type { Table } from "./registry.ts";
 import type { Choices } from "./start-view.ts";
 
-/** The texts that a person has typed, and the choices. Links of the first release have no `start`. */
+/** The texts that a person has typed, and the choices. A link may have no `start`. */
 export type Typed = { object: string; settings: string; registry: Table; start?: Choices };
 
 const VERSION = "1=";

@@ -23,9 +23,9 @@ import { asksRegistries, kwctlLine, metadataOf, policyYaml, requestFile } from "
 import type { Input } from "./worker.ts";
 import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 
-/** How long a person may pause while typing, in milliseconds. */
+/** The page evaluates after a pause of this length in typing, in milliseconds. */
 const PAUSE = 150;
-/** A longer text does not go into the editor: it becomes a plan. */
+/** The longest text for the editor, in bytes or characters. A longer one becomes a plan. */
 const LONG = 500_000;
 
 const runner = new Runner();
@@ -33,14 +33,14 @@ const planner = new Runner();
 
 /** An object, and the answer to its request. */
 type Shown = { item: Item; evaluation: Evaluation };
-/** The object that is shown below the plan. */
+/** The object whose answer is shown. */
 let shown: Shown | undefined;
 /** The Pod that is made from this object, if it is a workload. */
 let shownPod: Shown | undefined;
 /** The list that is planned: the text of the editor, or files that were opened. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
-/** Counts the evaluations, so that a late result of an earlier one is ignored. */
+/** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
 let round = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -185,7 +185,7 @@ function note(read: Read): string {
   return parts.join(" ");
 }
 
-/** Shows a verdict without an answer. */
+/** Shows these words in place of an answer. */
 function nothing(words: Verdict, about: string) {
   shown = undefined;
   shownPod = undefined;
@@ -365,7 +365,7 @@ function fill(
     const example = value === "" ? undefined : examples[Number(value)];
     if (!example) return;
     chosen(example);
-    // Each change of the editor resets the chosen example, and this change too.
+    // The change of the editor has reset the chosen example, so it is set again.
     select.value = value;
   });
   const index = examples.findIndex(({ text }) => text === first);
@@ -475,7 +475,7 @@ async function tellModule() {
   );
 }
 
-/** This policy for scripts: the same as `cargo xtask run`, in this page. */
+/** With these functions, a script runs this policy in this page, as `cargo xtask run` does. */
 const forScripts = {
   /** Reads objects or reviews as the page does. */
   read: (text: string) => parseAny(text).documents.flatMap(({ value }) => readValue(value).items),

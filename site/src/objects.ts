@@ -1,4 +1,4 @@
-/** From what a person pastes to the requests that the API server would send to the policy. */
+/** Turns pasted objects and reviews into the requests that the API server would send. */
 
 import { type Default, withDefaults } from "./defaults.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
@@ -13,19 +13,19 @@ export type Item = {
   namespace: string;
   name: string;
   operation: string;
-  /** What the API server would have filled in; empty for a captured review, which it has seen. */
+  /** The pull policies that the page has filled in. A review has none: the API server did it. */
   defaults: Default[];
 };
 
 export type Read = {
   items: Item[];
-  /** Objects that no rule of the policy names, as `kind name`. */
+  /** Objects of kinds that are not sent to this policy, as `kind name`. */
   others: string[];
-  /** Why something is no object at all. */
+  /** Sentences about parts of the text that are no objects. */
   problems: string[];
 };
 
-/** The kinds with a Pod spec: their group, their resource, and the way to the Pod spec. */
+/** The kinds with a Pod spec: their group, their resource, and the path of the Pod spec. */
 export const KINDS: Record<string, { group: string; resource: string; spec: string[] }> = {
   Pod: { group: "", resource: "pods", spec: ["spec"] },
   PodTemplate: { group: "", resource: "podtemplates", spec: ["template", "spec"] },
@@ -46,13 +46,13 @@ export const KINDS: Record<string, { group: string; resource: string; spec: stri
   },
 };
 
-/** The kind's entry, if the group is the kind's: other groups have kinds of the same name. */
+/** The entry of `KINDS` for a kind of this group. Other groups have kinds with the same names. */
 export function knownKind(group: string, kind: string) {
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   return known?.group === group ? known : undefined;
 }
 
-/** Takes lists apart: the objects and reviews in a document. */
+/** The objects and reviews in a document. Lists are taken apart. */
 export function* members(value: Json): Generator<Json> {
   if (Array.isArray(value)) {
     for (const element of value) yield* members(element);
@@ -65,7 +65,7 @@ export function* members(value: Json): Generator<Json> {
   }
   const own = kind.slice(0, -"List".length);
   for (const item of value["items"]) {
-    // The API's own lists (PodList) leave out what all items have; kubectl's (List) don't.
+    // Items of the API's own lists (PodList) have no kind. Items of kubectl's List have one.
     const typed = isObject(item) && own !== "" && !item["kind"];
     yield* members(typed ? { apiVersion: value["apiVersion"] ?? null, kind: own, ...item } : item);
   }
@@ -100,7 +100,7 @@ function readMember(value: Json, into: Read) {
   }
 }
 
-/** The object with another value behind some keys, a copy as far as that goes. */
+/** A copy of the object with another value at a path of keys. */
 function replaced(object: JsonObject, [key, ...rest]: string[], value: Json): JsonObject {
   if (key === undefined) return object;
   const inner = object[key];
@@ -118,8 +118,8 @@ function readObject(object: JsonObject, into: Read) {
 }
 
 /**
- * The CREATE request that the API server would send for an object, with the defaults filled in;
- * `undefined` if no rule of this policy names the object's kind.
+ * The CREATE request that the API server would send for an object, with the server defaults.
+ * `undefined` if objects of its kind are not sent to this policy.
  */
 export function createRequest(object: JsonObject, userInfo: JsonObject): Item | undefined {
   const [version = "", group = ""] = String(object["apiVersion"]).split("/").reverse();
@@ -156,7 +156,7 @@ export function createRequest(object: JsonObject, userInfo: JsonObject): Item | 
   };
 }
 
-/** Who created it: a mirror Pod in a list from a cluster was made by its kubelet. */
+/** The user who creates the object. A mirror Pod that was read from a cluster is its kubelet's. */
 function creator(object: JsonObject): JsonObject {
   const mirror = at(object, "metadata", "annotations", "kubernetes.io/config.mirror");
   const node = textAt(object, "spec", "nodeName");
@@ -168,7 +168,7 @@ function creator(object: JsonObject): JsonObject {
 
 const KIND = ["group", "version", "kind"];
 const RESOURCE = ["group", "version", "resource"];
-/** The fields that a policy server passes on, and the fields in those that have their own type. */
+/** The fields that a policy server passes on. Some have a list of the fields inside them. */
 const FIELDS: Record<string, string[] | undefined> = {
   uid: undefined,
   kind: KIND,
@@ -187,7 +187,7 @@ const FIELDS: Record<string, string[] | undefined> = {
   options: undefined,
 };
 
-/** A request as the policy server passes it on: what is null or unknown to admission/v1 is left out. */
+/** A request as policy-server passes it on: without null and fields unknown to admission/v1. */
 function passedOn(value: JsonObject, fields: string[]): JsonObject {
   const out: JsonObject = {};
   for (const field of fields) {
@@ -232,7 +232,7 @@ export function podSpec(object: Json | undefined): JsonObject | undefined {
   return isObject(spec) ? spec : undefined;
 }
 
-/** Whether an object has anything with an image at all. */
+/** Whether an object has a Pod spec with app containers. */
 export function hasImages(object: Json | undefined): boolean {
   return listAt(podSpec(object), "containers").length > 0;
 }

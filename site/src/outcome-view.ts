@@ -8,7 +8,7 @@ import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
-/** Shows the verdict in its colour, and its object. An unchanged verdict is not announced again. */
+/** Shows the verdict and its object. A screen reader doesn't repeat an unchanged verdict. */
 export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
   if (target.textContent === `${words} ${about}`) return;
   target.replaceChildren(

@@ -80,7 +80,7 @@ export class Runner {
         this.#worker = new PolicyWorker();
         this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
         this.#worker.onerror = (event) => this.end(new Error(event.message));
-        // The next task reports this error. A cancelled start needs no report.
+        // If the start fails, the next task reports it. If it is cancelled, no report is needed.
         this.#send({ task: "start", module }).catch(() => undefined);
       }
     }

@@ -11,7 +11,7 @@ import {
   type Table,
 } from "./registry.ts";
 
-/** The rows: one for each image that was looked up, and for each that a person has changed. */
+/** The rows: one for each image that was looked up, or whose row a person has changed. */
 export class RegistryView {
   table: Table = {};
   readonly #place: HTMLElement;
@@ -26,7 +26,7 @@ export class RegistryView {
   /** Shows a row for each image that was looked up. Changed rows stay. */
   show(asked: string[]) {
     const images = [...new Set([...asked, ...Object.keys(this.table)])].sort();
-    // The rows stay while a person types in them.
+    // A person may be typing in a row, so the same rows are kept.
     if (images.join("\n") === this.#shown) return;
     this.#shown = images.join("\n");
     this.#place.replaceChildren(...images.map((image) => this.#row(image)));

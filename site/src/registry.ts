@@ -1,8 +1,8 @@
 /**
  * The host capabilities for registries. A person fills in a table with the answers.
  *
- * The texts of the errors are those that a policy gets from Kubewarden 1.36. Only by these texts it
- * can tell a denied lookup from an unreachable registry.
+ * The texts of the errors are those that a policy gets from Kubewarden 1.36. Only these texts tell
+ * a policy whether a lookup was denied or the registry was unreachable.
  */
 
 import type { HostCall } from "./host.ts";
@@ -16,7 +16,7 @@ export type Entry = {
   answer: Answer;
   /** `sha256:<64 hex>`. If it is empty, the page invents a digest. */
   digest: string;
-  /** `linux/amd64, linux/arm64`: the platforms in the image's index. Empty: it is no index. */
+  /** The platforms in the image's index: `linux/amd64, linux/arm64`. Empty if there is no index. */
   platforms: string;
 };
 

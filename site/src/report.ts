@@ -1,4 +1,4 @@
-/** The readable form of an answer: the verdict, and the same table as from `make run`. */
+/** The readable form of an answer: the verdict, and the table that `make run` prints. */
 
 import type { Answer } from "./evaluate.ts";
 import { at, isObject, type Json, listAt, textAt } from "./json.ts";
@@ -101,11 +101,11 @@ export function verdict(answer: Answer): Verdict {
 export type Row = {
   label: string;
   image: string;
-  /** The earlier image, if it was changed. */
+  /** The image in the request, if this policy changed it. */
   imageBefore: string | undefined;
   before: string | undefined;
   after: string | undefined;
-  /** The pull policy is a server default. */
+  /** Whether the pull policy in the request is a server default. */
   defaulted: boolean;
   state: "same" | "changed" | "new" | "removed";
   why: string;
@@ -137,7 +137,7 @@ export function rows(item: Item, answer: Answer): Row[] {
       "from" in entry ? (textAt(entry.from, "name") ?? textAt(entry.to, "name")) : undefined;
     const name = entry.container ?? inside;
     if (name !== undefined) return name === place.name;
-    // Without a name in the answer, the index in the changed list counts.
+    // An entry without a name is found by its index in the changed list.
     const index = Number(/\[(\d+)\]/.exec(entry.path)?.[1] ?? Number.NaN);
     return (
       listAt(podSpec(answer.mutated_object ?? object), place.list)
@@ -152,9 +152,9 @@ export function rows(item: Item, answer: Answer): Row[] {
     for (const change of changed) words.add(change.rule);
     for (const finding of findings) {
       if (!concerns(finding, place)) continue;
-      // A change needs no finding beside it.
+      // A finding of the same rule as a change is not shown.
       if (changed.some((change) => change.rule === finding.rule)) continue;
-      // The table has pull policies only, so other findings are left out.
+      // The table has room only for a pull policy.
       const expected = String(finding.expected);
       words.add(
         /^(?:Always|IfNotPresent|Never)$/.test(expected)

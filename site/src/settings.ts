@@ -55,7 +55,7 @@ function pathOf(sentence: string): (string | number)[] {
   );
 }
 
-/** The position of each sentence of this policy: its value, or the nearest part of the text. */
+/** The problem of each sentence, at the value that it names or at the nearest part of the text. */
 export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
   // A sentence starts with a path. Any other text after `; ` belongs to the sentence before it.
   const sentences: string[] = [];
@@ -130,13 +130,13 @@ export type Suggestion = {
   label: string;
   /** The text to insert: a value, or a key with the start of its value. */
   insert: string;
-  /** The start of the next line: the value is indented by this, and `- ` starts a list. */
+  /** The start of a new line for the value, after its indentation. `- ` starts a list. */
   below?: "" | "- ";
   detail: string;
   info: string;
 };
 
-/** The position of the cursor for completions. `indent` is that of the line. */
+/** The position of the cursor for completions. `taken` has the keys that the map already has. */
 export type Place =
   | { what: "key"; path: (string | number)[]; taken: string[] }
   | { what: "value"; path: (string | number)[] };
@@ -256,7 +256,7 @@ export function placeAt(text: string, offset: number): Place | undefined {
   return { what: "key", path, taken: siblings(text, start, indent) };
 }
 
-/** The keys of the same map, above and below. */
+/** The keys of the same map, above and below the line. */
 function siblings(text: string, start: number, indent: number): string[] {
   const lines = text.split("\n");
   const here = text.slice(0, start).split("\n").length - 1;

@@ -1,4 +1,4 @@
-/** The section that draws how a Pod starts, with the registry and the images as a person says. */
+/** The section that draws how a Pod starts. A person chooses the state of registry and images. */
 
 import { byId, h } from "./dom.ts";
 import { drawing } from "./drawing.ts";
@@ -6,7 +6,7 @@ import { shortDigest } from "./image.ts";
 import type { JsonObject } from "./json.ts";
 import { imagesOf, type Registry, type Scenario, simulate } from "./start.ts";
 
-/** What a person says about the registry, the node and the images. A link carries it as JSON. */
+/** A person's choices for the registry, the node and the images. A link has them as JSON. */
 export type Choices = {
   registry: Registry;
   copies: boolean;
@@ -16,10 +16,10 @@ export type Choices = {
 
 export const DEFAULT_CHOICES: Choices = { registry: "up", copies: true, missing: [] };
 
-/** A Pod, as it comes in and as it comes out. */
+/** The Pod spec in the request, and in the answer. */
 export type Drawn = {
   before: JsonObject;
-  /** `undefined` if it comes out as it came in. */
+  /** `undefined` if this policy doesn't change the object. */
   after: JsonObject | undefined;
   rejected: boolean;
 };
@@ -29,7 +29,7 @@ export class StartView {
   readonly #copies = byId<HTMLInputElement>("copies");
   #missing = new Set<string>();
   #drawn: Drawn | undefined;
-  /** The images that have a button, to keep the buttons while their images stay. */
+  /** The images that have a button. The buttons are made again only for other images. */
   #buttons = "";
 
   constructor() {
@@ -53,7 +53,7 @@ export class StartView {
     this.#draw();
   }
 
-  /** Draws a Pod; without one, hides the section. */
+  /** Draws a Pod. Without a Pod, hides the section. */
   show(drawn: Drawn | undefined) {
     this.#drawn = drawn;
     byId("start").hidden = !drawn;

@@ -1,28 +1,28 @@
 /**
  * How a Pod starts on a node: init containers one after the other, then the app containers together.
- * For each: whether it asks the registry, takes the node's copy, or waits.
+ * Each one asks the registry, takes the node's copy, or waits.
  *
- * As observed on kubelet 1.36 with containerd: an image volume is pulled before the container that
- * mounts it starts; a node's copy counts for the repository as it is written, so that another
- * spelling asks the registry again.
+ * As observed on kubelet 1.36 with containerd, an image volume is pulled before the container that
+ * mounts it starts. A node's copy counts only for the repository as it is written, so the node asks
+ * the registry again for another spelling.
  */
 
 import { imageName, parseReference, shortDigest } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
-/** What happens to the registry. */
+/** The state of the registry: see `Scenario`. */
 export type Registry = "away" | "lost" | "up";
 
 export type Scenario = {
-  /** Away all the time; lost once the init containers have ended; or there. */
+  /** `up`: reachable. `lost`: unreachable after the init containers. `away`: unreachable. */
   registry: Registry;
-  /** Whether the node has a copy of every image. */
+  /** Whether the node has a copy of every image from the start. */
   copies: boolean;
   /** The images that are no longer in their registries, by `imageName`. */
   missing: ReadonlySet<string>;
 };
 
-/** What becomes of a container or of an image volume. */
+/** How the start of a container or of an image volume ends. */
 export type Fate =
   /** Starts, with an image that the registry just confirmed. */
   | "registry"
@@ -30,24 +30,24 @@ export type Fate =
   | "node"
   /** Waits for its image. */
   | "waits"
-  /** Is never reached, as something before it waits. */
+  /** Never starts, because an earlier step waits. */
   | "never";
 
 export type Step = {
   name: string;
   kind: "init" | "sidecar" | "app" | "volume";
-  /** An init container, or a volume that is mounted on one: it comes before the containers. */
+  /** Whether it comes before the app containers: an init container, or a volume that one mounts. */
   early: boolean;
   /** Containers with the same number start together. */
   slot: number;
   image: string;
   policy: string;
-  /** The image is no longer in its registry. */
+  /** Whether the image is missing from its registry. */
   missing: boolean;
   fate: Fate;
 };
 
-/** The images of some Pods, each once: its `imageName`, and how it is written first. */
+/** The images of some Pods: each `imageName`, with the spelling that comes first. */
 export function imagesOf(specs: (JsonObject | undefined)[]): Map<string, string> {
   const images = new Map<string, string>();
   const add = (image: string | undefined) => {
@@ -64,7 +64,7 @@ export function imagesOf(specs: (JsonObject | undefined)[]): Map<string, string>
   return images;
 }
 
-/** Runs through the start of a Pod. */
+/** The steps of the start of a Pod, in their order. */
 export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step[] {
   const steps: Step[] = [];
   const volumes = new Map<string, JsonObject>();
@@ -97,7 +97,7 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
       const name = textAt(mount, "name") ?? "";
       const volume = volumes.get(name);
       if (!volume) continue;
-      // Once for each Pod, with the first container that mounts it; the others wait for it too.
+      // A volume is pulled once, for the first container that mounts it. The others wait too.
       const pulled = steps.find((step) => step.kind === "volume" && step.name === name);
       if (pulled) {
         if (pulled.fate === "waits") fate = "never";
@@ -124,12 +124,12 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     stuck ||= steps.some((step) => step.fate === "waits");
   });
   if (scenario.registry === "lost") up = false;
-  // The containers start side by side: one that waits keeps none of the others.
+  // The app containers start side by side, so none waits for another.
   for (const container of listAt(spec, "containers")) start(container, "app", init.length);
   return steps;
 }
 
-/** The image with `:latest` where it has neither tag nor digest; the repository as it is written. */
+/** The image, with `:latest` if it has neither tag nor digest. The repository stays as written. */
 function withTag(image: string): string {
   return /@|:[^/]*$/.test(image) ? image : `${image}:latest`;
 }
@@ -149,7 +149,7 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   }
   if (waiting.length > 0) {
     const runs = steps.filter((step) => step.kind === "app" && hasStarted(step));
-    // Checks can be volumes that every app container mounts. Then nothing starts without them.
+    // If every app container mounts a check volume that waits, no app container starts.
     if (runs.length === 0 && waiting.every((step) => step.kind === "volume")) {
       return { style: "notice", sentence: `${waits(waiting)}. No app container starts.` };
     }

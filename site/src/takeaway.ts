@@ -24,7 +24,7 @@ export function metadataOf(module: WebAssembly.Module): Metadata {
 
 const moduleUri = (metadata: Metadata) => `registry://${metadata.uri}:v${metadata.version}`;
 
-/** The resources with a pod template. */
+/** Whether the objects of a resource have a pod template. */
 function isTemplate(resource: Json): boolean {
   return typeof resource === "string" && !resource.startsWith("pods");
 }
@@ -61,8 +61,8 @@ export function policyYaml(metadata: Metadata, settings: JsonObject): string {
     metadata: { name: metadata.title },
     spec: {
       module: moduleUri(metadata),
-      // The time limits of the API server and of this policy. The default of 2 seconds is short for
-      // a registry.
+      // The time limits of the API server and of this policy. The default of policy-server, 2
+      // seconds, is short for a registry.
       ...(asksRegistries(settings) ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
       mutating,
       namespaceSelector: {

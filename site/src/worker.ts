@@ -21,7 +21,7 @@ export type Task =
 /** The progress of a plan. */
 export type Progress = {
   rows: PlanRow[];
-  /** Objects that no rule of the policy names. */
+  /** The number of objects of kinds that are not sent to this policy. */
   others: number;
   problems: string[];
   /** The finished part, from 0 to 1. */
@@ -35,8 +35,8 @@ export type Message =
 
 let module: WebAssembly.Module | undefined;
 /**
- * The objects of the last plan, as text. Each instance of the module makes the browser collect its
- * garbage. With thousands of parsed objects this would take ten times as long.
+ * The objects of the last plan, as text. Each instance of the module makes the browser collect
+ * garbage, which takes ten times as long with thousands of parsed objects in memory.
  */
 let kept: string[] = [];
 

@@ -17,7 +17,7 @@ export type Problem = { message: string; from: number; to: number };
 export type Parsed = { value: Json; document: Document.Parsed | undefined };
 
 // As in kubectl's parser, the words of YAML 1.1 are booleans (a bare `Off` is false). Its numbers
-// with base 60 are not read: `22:22` is no number.
+// with base 60 are no numbers (`22:22` is a string).
 const booleans: ScalarTag = {
   tag: "tag:yaml.org,2002:bool",
   identify: (value) => typeof value === "boolean",
@@ -56,7 +56,7 @@ export function parseDocuments(text: string): { documents: Parsed[]; problems: P
     try {
       documents.push({ value: document.toJS() as Json, document: document as Document.Parsed });
     } catch (error) {
-      // An alias without a target, or aliases that grow without end.
+      // An alias has no target, or aliases expand to too many values.
       const [from, , to] = document.range ?? [0, 0, 1];
       problems.push({ message: (error as Error).message, from, to });
     }
@@ -73,7 +73,7 @@ export function parseAny(text: string): { documents: Parsed[]; problems: Problem
         problems: [],
       };
     } catch {
-      // It is YAML in flow style, or malformed: the YAML parser gives the position.
+      // It is YAML in flow style, or it is malformed. The YAML parser then gives the position.
     }
   }
   return parseDocuments(text);

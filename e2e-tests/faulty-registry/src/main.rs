@@ -1,27 +1,27 @@
-//! A registry for the end-to-end tests that fails on demand, in ways for which a real registry would need
-//! an outage.
+//! A registry for the end-to-end tests that fails on demand.
 //!
-//! The first part of a repository's name selects the failure: `<address>/429/app:1` has reached a rate
-//! limit. The first line of output is the port on the loopback. Each further line is a request, so that
-//! tests can count requests. The registry runs until it is killed.
+//! The first part of a repository's name selects the failure: a request for `<address>/429/app:1` gets the
+//! status 429. The first line of output is the port on the loopback. Each further line is a request, so
+//! that tests can count requests. The registry runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// A manifest, and its digest.
+/// An index without images, and its digest.
 const MANIFEST: &str =
     r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
 const DIGEST: &str = "sha256:dff9de10919148711140d349bf03f1a99eb06f94b03e51715ccebfa7cdc518e2";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
-/// A text with the words of other failures, with line breaks and a terminal's control characters.
+/// A text with the words of other failures, a line break and control characters of a terminal.
 const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
 /// Longer than any time limit in the tests.
 const SLOW: Duration = Duration::from_secs(4);
 
-/// A policy's manifest, its config, and the first bytes of a layer whose rest is never sent.
+/// The manifest of a Kubewarden policy, the digest of its config, and an incomplete answer with the first
+/// bytes of its layer.
 const POLICY_MANIFEST: &str = r#"{"schemaVersion":2,"config":{"mediaType":"application/vnd.wasm.config.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},"layers":[{"mediaType":"application/vnd.wasm.content.layer.v1+wasm","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8b","size":1000}]}"#;
 const POLICY_MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const POLICY_CONFIG: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
@@ -44,7 +44,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     let mut first = [0];
     stream.read_exact(&mut first)?;
     if !first[0].is_ascii_uppercase() {
-        // The client tries TLS first. A closed connection tells it that there is none.
+        // Clients try TLS first. A closed connection tells them that this registry has no TLS.
         return Ok(());
     }
     let mut line = first.to_vec();
@@ -139,7 +139,7 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
     let manifest = || HttpAnswer::new("200 OK", MANIFEST_TYPE, MANIFEST);
     let header = "Docker-Content-Digest";
     match fault {
-        // Clients ask `/v2/` whether this is a registry.
+        // Clients request `/v2/` to find out whether this is a registry.
         "" => HttpAnswer::new("200 OK", "application/json", "{}"),
         "works" => manifest().with(header, DIGEST),
         "slow" => {
@@ -170,7 +170,7 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
         // Nothing listens on port 1.
         "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
         "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
-        // A policy that can't be pulled or pushed completely.
+        // A Kubewarden policy whose pull or push fails.
         "half" | "stall" | "other-bytes" => policy(fault, path),
         _ => HttpAnswer::error(
             "404 Not Found",
