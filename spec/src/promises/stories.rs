@@ -217,11 +217,10 @@ impl<P: Policy> Story<'_, P> {
                 continue;
             };
             let name = volume["name"].as_str().unwrap_or_default();
-            // An exempt volume is not examined, so no finding names it.
-            if self
-                .settings()
-                .is_exempt(name, Reference::parse(image).as_ref())
-            {
+            // A text that is no image reference is a finding of *invalid-image*. An exempt volume is
+            // not examined. So no finding of *stuck-pull* names these volumes.
+            let reference = Reference::parse(image);
+            if reference.is_none() || self.settings().is_exempt(name, reference.as_ref()) {
                 continue;
             }
             let carriers = CONTAINER_LISTS.iter().flat_map(|list| {
