@@ -103,6 +103,7 @@ ROWS
     "defaults":{"imageCheckPullPolicy":"Always"}        | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
     "images":{"requireAlways":["*"]}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE
     "imageChecks":{"coverage":"Fix"}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
+    "imageChecks":{"coverage":"Off"}                    | "onUnreachable":"UseCached" | init imagecheck-0 GONE Never, app a GONE Always
 ROWS
 }
 
