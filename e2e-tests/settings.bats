@@ -122,6 +122,8 @@ ROWS
       "${path}[5] \"registry.example.com\" names a registry, but no image in it: write registry.example.com/* for all its images" \
       "${path}[6] \"ghcr.io/Team/*\" has upper case in a repository, so no image can match it: write ghcr.io/team/*"
   done
+  # A long pattern is cut in the message.
+  cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   for path in imageChecks.after exempt.containers; do
     row=$path
     invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-", "-proxy", "x" * 64])')" \
@@ -130,7 +132,7 @@ ROWS
       "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[5] \"istio-\" matches no container's name, as none ends with -: write istio-*" \
       "${path}[6] \"-proxy\" matches no container's name, as none begins with -: write *-proxy" \
-      "${path}[7] \"$(printf 'x%.0s' {1..64})\" matches no container's name, as none is longer than 63 characters"
+      "${path}[7] \"${cut}...${cut:1}\" matches no container's name, as none is longer than 63 characters"
   done
 }
 
