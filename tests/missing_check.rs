@@ -1,8 +1,8 @@
-//! The rule *missing-check*: the size of what is added.
+//! The rule *missing-check*: the size of what is added, and the sentence for a pod template.
 
 mod common;
 
-use common::{container, pod_create, validate};
+use common::{container, deployment, pod_create, validate};
 use serde_json::{Value, json};
 
 /// A check that can be copied: it has a command.
@@ -52,5 +52,24 @@ fn at_most_a_mebibyte_is_added() {
             assert_eq!(answer.audited("findings").len(), images);
             assert_eq!(answer.0["code"], 422);
         }
+    }
+}
+
+#[test]
+fn a_check_is_never_added_to_a_pod_template() {
+    let spec = json!({
+        "initContainers": [container("imagecheck-0", "a:1", "Always")],
+        "containers": [container("a", "a:2", "Always")],
+    });
+    for mode in ["Fix", "Reject", "Warn"] {
+        let settings =
+            json!({"mode": mode, "templates": "Enforce", "imageChecks": {"coverage": "Fix"}});
+        let answer = validate(&deployment(&spec), &settings);
+        assert!(answer.accepted() && answer.mutated().is_none(), "{mode}");
+        assert_eq!(
+            answer.warnings(),
+            ["a pulls a:2 but no image check pulls it first: add one with Always"],
+            "{mode}"
+        );
     }
 }

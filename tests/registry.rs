@@ -1,5 +1,5 @@
-//! The rule *registry*: images that are looked up, or not, only in rare combinations. The comparison
-//! with the specification needs many cases for them.
+//! The rule *registry* in rare combinations of settings and images. The comparison with the
+//! specification needs many cases for them.
 
 mod common;
 
@@ -75,5 +75,34 @@ fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
         validate_with(&pod, &settings, &mut registry);
         let asked = format!("docker.io/library/a@{}", digest(1));
         assert_eq!(registry.asked, [asked], "{order:?}");
+    }
+}
+
+/// Under `Pin` an image with a digest is looked up for its platforms only. Under `Verify` it is looked
+/// up in any case.
+#[test]
+fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
+    let digest = digest(1);
+    let spec = json!({
+        "nodeSelector": {"kubernetes.io/arch": "arm64"},
+        "containers": [{"name": "app", "image": format!("a@{digest}"), "imagePullPolicy": "IfNotPresent"}],
+    });
+    let settings = |lookup: &str, platform: &str| json!({"registry": {"lookup": lookup, "platform": platform, "onUnknown": "Reject"}});
+    for (lookup, platform, accepted) in [
+        ("Pin", "Warn", true),
+        ("Pin", "Reject", false),
+        ("Verify", "Warn", false),
+        ("Verify", "Reject", false),
+    ] {
+        let answer = validate_with(
+            &pod_create(&spec),
+            &settings(lookup, platform),
+            &mut FakeRegistry::default(),
+        );
+        assert_eq!(answer.accepted(), accepted, "{lookup} {platform}");
+        assert_eq!(
+            answer.audited("lookups")[0]["action"],
+            if accepted { "KeepTag" } else { "Reject" }
+        );
     }
 }

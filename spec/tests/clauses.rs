@@ -151,7 +151,9 @@ fn told(case: &Case) -> (bool, Vec<(&'static str, String)>, usize) {
         .findings
         .iter()
         .filter(|one| one.rule != "missing-check");
-    let mut found: Vec<_> = others.map(|one| (one.rule, one.container.clone())).collect();
+    let mut found: Vec<_> = others
+        .map(|one| (one.rule, one.container.clone()))
+        .collect();
     found.sort();
     (verdict.allowed, found, verdict.findings.len())
 }

@@ -1,0 +1,61 @@
+//! The rule *stuck-pull*: its sentence names a check that passed. The comparison with the specification
+//! doesn't read sentences.
+
+mod common;
+
+use common::{pod_create, validate};
+use serde_json::json;
+
+/// An init container has passed if it ended without an error. A check volume has passed if the
+/// first container that mounts it has started, because the node pulls the volume before that.
+#[test]
+fn a_check_has_passed_if_its_image_was_pulled() {
+    let status_with = |state: &Value| {
+        json!({
+            "initContainerStatuses": [{"name": "first", "state": state}],
+            "containerStatuses": [
+                {"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
+            ],
+        })
+    };
+    let by_container = json!({
+        "initContainers": [{"name": "first", "image": "a:1", "imagePullPolicy": "Always"}],
+        "containers": [{"name": "a", "image": "a:1", "imagePullPolicy": "IfNotPresent"}],
+    });
+    let mut by_volume = by_container.clone();
+    by_volume["volumes"] =
+        json!([{"name": "first-v", "image": {"reference": "a:1", "pullPolicy": "Always"}}]);
+    by_volume["initContainers"][0] = json!({
+        "name": "first",
+        "image": "setup:1",
+        "imagePullPolicy": "IfNotPresent",
+        "volumeMounts": [{"name": "first-v", "mountPath": "/c"}],
+    });
+    for (state, container_passed, volume_passed) in [
+        (json!({"running": {}}), false, true),
+        (json!({"terminated": {"exitCode": 0}}), true, true),
+        (json!({"terminated": {"exitCode": 1}}), false, true),
+        (
+            json!({"waiting": {"reason": "PodInitializing"}}),
+            false,
+            false,
+        ),
+    ] {
+        for (spec, passed) in [
+            (&by_container, container_passed),
+            (&by_volume, volume_passed),
+        ] {
+            let mut request = pod_create(spec);
+            request["object"]["status"] = status_with(&state);
+            let settings = json!({"mode": "Reject", "imageChecks": {"coverage": "Off", "namePrefixes": ["first"]}});
+            let answer = validate(&request, &settings);
+            assert!(!answer.accepted());
+            let message = answer.message();
+            assert_eq!(
+                message.contains("passed with Always"),
+                passed,
+                "{state}: {message}"
+            );
+        }
+    }
+}
