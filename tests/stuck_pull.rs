@@ -3,8 +3,35 @@
 
 mod common;
 
-use common::{pod_create, validate};
+use common::{captured, pod_create, validate};
 use serde_json::json;
+
+#[test]
+fn a_waiting_container_is_found_with_the_check_that_passed() {
+    let request = captured("audit-pod-stuck-after-check");
+    let answer = validate(&request, &json!({"mode": "Reject"}));
+    assert!(!answer.accepted());
+    let start = "container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff since \
+                2026-11-21T09:06:17Z) although imagecheck-0 passed with IfNotPresent: the registry \
+                no longer has it or can't be reached; set imagecheck-0 to Always";
+    assert!(answer.message().starts_with(start), "{}", answer.message());
+    let finding = &answer.audited("findings");
+    let finding = finding
+        .iter()
+        .find(|finding| finding["rule"] == "stuck-pull")
+        .expect("a finding");
+    assert_eq!(
+        finding["path"],
+        "status.containerStatuses[1].state.waiting.reason"
+    );
+    assert_eq!(finding["container"], "container-0");
+    assert_eq!(finding["found"], "ImagePullBackOff");
+
+    let answer = validate(&request, &json!({"mode": "Warn"}));
+    assert!(answer.accepted());
+    assert!(answer.warnings()[0].chars().count() <= 120);
+    assert!(answer.warnings()[0].contains("set imagecheck-0 to Always"));
+}
 
 /// An init container has passed if it ended without an error. A check volume has passed if the
 /// first container that mounts it has started, because the node pulls the volume before that.
