@@ -61,9 +61,10 @@ fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
 # With the profile of the host-side tools, build scripts and macros are compiled only once. The second
-# command checks the tools without their features, as `make run` compiles them.
+# command checks the tools without their features, as `make run` compiles them. hack/weight.sh holds the
+# ratios of proof and tools to the product.
 .PHONY: lint
-lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows
+lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows, the weight
 	$(CARGO) clippy --workspace --all-targets --all-features --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
@@ -72,6 +73,7 @@ lint: setup-components xtask ## Clippy on all code and on the module's target, t
 	fi
 	@XTASK="$(XTASK)" hack/check-packaging.sh
 	@hack/lint-workflows.sh
+	@hack/weight.sh
 
 # There are two commands, so that wasmtime is compiled for one profile only.
 .PHONY: unit-tests
@@ -116,7 +118,7 @@ load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
 # Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. Its first inputs are the reviews,
 # or its folder in fuzz/seeds.
 .PHONY: fuzz
-fuzz: ## Fuzz requests, settings, images, patterns and hosts' errors
+fuzz: ## Fuzz requests, settings and hosts' errors
 	@hack/setup.sh cargo fuzz
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 

@@ -192,6 +192,11 @@ init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresen
 app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
 app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|same
 ROWS
+  # An exempt app container doesn't have to mount it.
+  pod 'app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent' \
+    '.object.spec.containers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+  evaluate '{"imageChecks":{"coverage":"Off"},"exempt":{"containers":["b"]}}'
+  repaired 'app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always'
 }
 
 @test "volume checks on app containers stay checks after another webhook has added init containers" {
@@ -250,6 +255,12 @@ ROWS
   repaired 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-1 b:1 IfNotPresent'
   evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
   repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
+  # The new check doesn't take over the volume that the app containers mount.
+  pod 'app a app:1 Always, app b b:1 Always, volume imagecheck-0 app:1 Always' \
+    '.object.spec.containers[].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+  evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
+  repaired 'init imagecheck-0 b:1 Always, app a app:1 Always, app b b:1 IfNotPresent, volume imagecheck-0 app:1 Always'
+  same 'fields of the check' '["command","image","imagePullPolicy","name"]' "$(jq -c '.object.spec.initContainers[0] | keys' "$request.second")"
 }
 
 @test "under InitContainer, a Pod gets a check volume if it has a check volume, and no check that can be copied" {

@@ -48,7 +48,7 @@ ROWS
 }
 
 @test "the registry of an image is matched in lower case, without :443, and registry-1.docker.io is docker.io" {
-  images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1'
+  images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1 registry-1.docker.io/l:1'
   # A place is named after its image's repository.
   pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
   while fields pattern expected; do
@@ -63,12 +63,13 @@ ROWS
     registry.example.com:*/*     | a b c d e h
     *.example.com/*              | a b c e
     r*.example.com*/*            | a b c d e h
-    docker.io/*                  | f g k
+    docker.io/*                  | f g k l
     docker.io/library/*          | f g
-    registry-1.docker.io/*       | f g k
-    Registry-1.Docker.IO:443/*   | f g k
-    index.docker.io/*            | f g k
+    registry-1.docker.io/*       | f g k l
+    Registry-1.Docker.IO:443/*   | f g k l
+    index.docker.io/*            | f g k l
     library/*                    | f g
+    l                            |
     localhost/*                  | i
     localhost:443/*              | i
     [2001:db8::1]/*              | j
@@ -114,18 +115,46 @@ ROWS
     a//b                   | has nothing between two slashes, so no image can match it: write a/b
     docker.io/ngin?        | leaves out the namespace, so no image can match it: write docker.io/library/ngin?
     nginx:a/b              | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
-ROWS
-}
-
-@test "a pattern whose registry ends with :443 after a wildcard is a settings error that says what to write" {
-  while fields pattern instead; do
-    invalid_like "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
-      "images.requireAlways[0] \"$pattern\" "
-    [[ $told == *"write $instead"* ]] || fail "$told"
-  done <<'ROWS'
-    *:443/*               |
-    *.example.com:443/*   | *.example.com/*
-    *.example.com:443/a:1 | *.example.com/a:1
+    registry.example.com:5000 | names a registry, but no image in it: write registry.example.com:5000/* for all its images
+    registry.example.com:    | names a registry, but no image in it: write registry.example.com/* for all its images
+    *.example.com            | names a registry, but no image in it: write *.example.com/* for all its images
+    docker.io                | names a registry, but no image in it: write docker.io/* for all its images
+    localhost                | names a registry, but no image in it: write localhost/* for all its images
+    localhost/               | names a registry, but no image in it: write localhost/* for all its images
+    localhost:5000           | names a registry, but no image in it: write localhost:5000/* for all its images
+    registry:5000/           | names a registry, but no image in it: write registry:5000/* for all its images
+    [::1]:5000               | names a registry, but no image in it: write [::1]:5000/* for all its images
+    [::1]                    | names a registry, but no image in it: write [::1]/* for all its images
+    [::1]:v1                 | names a registry, but no image in it: write [::1]/* for all its images
+    *.Example.com:443        | names a registry, but no image in it: write *.example.com/* for all its images
+    registry.example.com:443 | names a registry, but no image in it: write registry.example.com:443/* for all its images
+    localhost:v1             | names a registry, but no image in it: write docker.io/library/localhost:v1 for an image of this name
+    *:443/team/*             | has the port 443, which is dropped before an image is matched, so no image can match it: write */team/*
+    *.example.com:0443/*     | has the port 443, which is dropped before an image is matched, so no image can match it: write *.example.com/*
+    registry*:443/a:v1       | has the port 443, which is dropped before an image is matched, so no image can match it: write registry*:*/a:v1
+    *.Example.com/*          | has upper case in a host with a wildcard, so no image can match it: write *.example.com/*
+    *.Example.com/Team:V1    | has upper case in a host with a wildcard, so no image can match it: write *.example.com/team:V1
+    Registry*/a              | has upper case in a host with a wildcard, so no image can match it: write registry*:*/a
+    *Registry/a              | has upper case in a host with a wildcard, so no image can match it: write *registry/a
+    registry-1.docker.io/nginx | leaves out the namespace, so no image can match it: write docker.io/library/nginx
+    my.app:v1                | names a registry, but no image in it: write docker.io/library/my.app:v1 for an image of this name
+    *.app:v1                 | names a registry, but no image in it: write */*.app:v1 for an image of this name
+    ghcr.io/team/App:V1      | has upper case in a repository, so no image can match it: write ghcr.io/team/app:V1
+    docker.io/NGINX          | has upper case in a repository, so no image can match it: write docker.io/nginx
+    */Team/*                 | has upper case in a repository, so no image can match it: write */team/*
+    ghcr.io/a:               | ends with a colon, so no image can match it: write ghcr.io/a
+    :latest                  | begins with a colon, so no image can match it: write *:latest
+    *//b                     | has nothing between two slashes, so no image can match it: write */b
+    team/                    | ends with a slash, so no image can match it: write team/*
+    */                       | ends with a slash, so no image can match it: write */*
+    nginx:1:2                | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    nginx:.a                 | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    -a.b/*                   | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    ghcr.io/a..b             | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    ghcr.io/a_._b            | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    $(IMAGE)                 | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    a,b                      | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
+    [::1/*                   | can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
 ROWS
 }
 

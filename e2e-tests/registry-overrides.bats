@@ -80,6 +80,13 @@ ROWS
   invalid_like '{"registry":{"overrides":[{"images":["a"],"onGone":"Reject"}]}}' 'registry.overrides[0].onGone'
   invalid_like '{"registry":{"overrides":[{"images":["a"],"onDenied":"Pin"}]}}' 'registry.overrides[0].onDenied'
   invalid_like '{"registry":{"overrides":{"images":["a"]}}}' 'registry.overrides must be a list'
+  invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
+    'registry.overrides[0] must be an object, not a string' 'registry.overrides[1] must be an object, not null' \
+    'registry.overrides[2] must be an object, not a list'
+  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] must be an object, not a string'
+  invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
+    'registry.overrides[0].images[1] "/b" begins with a slash, so no image can match it: write */b' \
+    'registry.overrides[0].lookup must be one of Off, Verify, Pin, not "on"'
 }
 
 # ---- the copy: `consult` sends it the objects that mode Fix accepts ------------------------------
@@ -98,6 +105,7 @@ ROWS
     "defaults":{"imageCheckPullPolicy":"Always"}        | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
     "images":{"requireAlways":["*"]}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE
     "imageChecks":{"coverage":"Fix"}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
+    "imageChecks":{"coverage":"Off"}                    | "onUnreachable":"UseCached" | init imagecheck-0 GONE Never, app a GONE Always
 ROWS
 }
 

@@ -122,13 +122,17 @@ ROWS
       "${path}[5] \"registry.example.com\" names a registry, but no image in it: write registry.example.com/* for all its images" \
       "${path}[6] \"ghcr.io/Team/*\" has upper case in a repository, so no image can match it: write ghcr.io/team/*"
   done
+  # A long pattern is cut in the message.
+  cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   for path in imageChecks.after exempt.containers; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-"])')" \
+    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-", "-proxy", "x" * 64])')" \
       "${path}[1] \"Copy\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[2] \"a_b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
-      "${path}[5] \"istio-\" matches no container's name, as none ends with -: write istio-*"
+      "${path}[5] \"istio-\" matches no container's name, as none ends with -: write istio-*" \
+      "${path}[6] \"-proxy\" matches no container's name, as none begins with -: write *-proxy" \
+      "${path}[7] \"${cut}...${cut:1}\" matches no container's name, as none is longer than 63 characters"
   done
 }
 
@@ -227,6 +231,13 @@ ROWS
     {"securityContext":{"capabilities":{"drop":"ALL"}}}      | securityContext.capabilities.drop must be a list, not a string
     {"tty":"yes"}                                            | tty must be true or false, not a string
     {"workingDir":5}                                         | workingDir must be a string, not a number
+    {"command":{}}                                           | command must be a list, not an object
+    {"command":[1]}                                          | command[0] must be a string, not a number
+    {"command":[null]}                                       | command[0] must be a string, not null
+    {"ports":[{"containerPort":"80"}]}                       | ports[0].containerPort must be a whole number, not a string
+    {"resources":{"limits":[]}}                              | resources.limits must be an object, not a list
+    {"securityContext":["x"]}                                | securityContext must be an object, not a list
+    {"volumeMounts":[{"name":"v"},["a","b"]]}                | volumeMounts[1] must be an object, not a list
 ROWS
   invalid '{"imageChecks":{"template":"x"}}' 'imageChecks.template must be an object, not a string'
   invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template must be an object, not a list'
@@ -267,6 +278,8 @@ ROWS
       "exempt.containers \"$glob\" matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not"
   done
   row=
+  invalid '{"imageChecks":{"coverage":"Fix","namePrefixes":["check-","b-"]},"exempt":{"containers":["b-1","check-?1","checks"]}}' \
+    'exempt.containers "check-?1" matches the checks that imageChecks.coverage Fix adds, check- and a number: name containers that it does not'
   invalid '{"imageChecks":{"replaceExisting":true}}' \
     'imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes of the checks that are init containers'
   invalid '{"registry":{"maxLookups":0,"lookup":"Pin"}}' \

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${1:-60}
 shift || true
-(($# > 0)) || set -- validate validate_settings references globs host_errors
+(($# > 0)) || set -- validate validate_settings host_errors
 
 # `cargo +nightly` would install a nightly toolchain, so rustup's list is read first.
 if command -v rustup >/dev/null && rustup toolchain list | grep -q '^nightly'; then

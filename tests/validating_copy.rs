@@ -139,3 +139,37 @@ fn the_copy_accepts_check_volumes_of_images_that_it_cannot_tell_apart() {
     let copy = validate(&again, &copy_settings(&settings));
     assert!(copy.accepted(), "{}", copy.message());
 }
+
+/// Without init containers, an image volume is a check only if every app container of its image
+/// mounts it. With lookups, all tags and digests of one repository count as one image here. The
+/// answer of a registry must not decide whether a volume is a check, because the copy doesn't get
+/// this answer.
+#[test]
+fn with_lookups_every_app_container_of_the_repository_has_to_mount_a_check_volume() {
+    let mut carrier = container("a", "a:1", "IfNotPresent");
+    carrier["volumeMounts"] = json!([
+        {"name": "imagecheck-0", "mountPath": "/.imagecheck/imagecheck-0", "readOnly": true},
+    ]);
+    let request = pod_create(&json!({
+        "containers": [carrier, container("b", &format!("a@{}", digest(1)), "IfNotPresent")],
+        "volumes": [
+            {"name": "imagecheck-0", "image": {"reference": "a:1", "pullPolicy": "IfNotPresent"}},
+        ],
+    }));
+    // lookup, the digest that the registry gives, the number of volumes after the repair
+    for (lookup, number, volumes) in [("Off", 1, 2), ("Pin", 1, 2), ("Pin", 2, 3)] {
+        let settings = json!({
+            "imageChecks": {"as": "ImageVolume", "coverage": "Fix", "everyPod": true},
+            "registry": {"lookup": lookup},
+        });
+        let mut registry = registry_with_answers(&[("docker.io/library/a:1", Ok(digest(number)))]);
+        let answer = validate_with(&request, &settings, &mut registry);
+        let mut again = request.clone();
+        again["object"] = answer.mutated().expect("a repair").clone();
+        let after = again["object"]["spec"]["volumes"].as_array().map(Vec::len);
+        assert_eq!(after, Some(volumes), "{lookup} {number}");
+        assert_eq!(validate(&again, &settings).mutated(), None);
+        let copy = validate(&again, &copy_settings(&settings));
+        assert!(copy.accepted(), "{}", copy.message());
+    }
+}

@@ -5,15 +5,11 @@
 //! project. The admission reviews of agent-stack-k8s 0.47 in `test_data/reviews/` belong to the
 //! corpus too. They were captured from real requests.
 
-mod known;
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::server_default;
-
-pub use self::known::{Known, KnownFailure, KnownTrait};
 
 /// One Pod or workload of the corpus.
 #[derive(Clone, Debug)]
@@ -49,9 +45,6 @@ impl Example {
         })
     }
 }
-
-/// The file that lists the known failures.
-pub const KNOWN: &str = "test_data/pods/known.yaml";
 
 /// Returns the path of a file or folder in the repository.
 fn path(below: &str) -> PathBuf {
@@ -94,9 +87,7 @@ fn yaml(name: &str, text: &str) -> Value {
 /// If a file can't be read.
 #[must_use]
 pub fn manifests() -> Vec<(String, Value)> {
-    let mut files = files("test_data/pods", "yaml");
-    files.retain(|(name, _)| !KNOWN.ends_with(name));
-    files
+    files("test_data/pods", "yaml")
         .into_iter()
         .map(|(name, text)| {
             let pod = yaml(&name, &text);

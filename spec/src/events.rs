@@ -1,9 +1,8 @@
 //! Events in a Pod's life: before this policy sees the Pod, between two installations of this
 //! policy, and after the Pod was created.
 //!
-//! The file `test_data/pods/known.yaml` lists failures by the name of an [`Event`]. The functions
-//! here make the objects and requests of the events. [`promises`](crate::promises) checks the
-//! promises that apply to each event.
+//! The functions here make the objects and requests of the events. [`promises`](crate::promises)
+//! checks the promises that apply to each event.
 
 mod mesh;
 
@@ -62,7 +61,7 @@ impl Event {
         Self::StatusPasted,
     ];
 
-    /// The name of the event in lists.
+    /// The name of the event in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

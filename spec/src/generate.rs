@@ -196,8 +196,7 @@ impl Source<'_> {
 
 /// Returns the object that the API server would store after a CREATE, with its record. `None` means
 /// that the request is rejected.
-#[must_use]
-pub fn stored(case: &Case) -> Option<Value> {
+fn stored(case: &Case) -> Option<Value> {
     let verdict = crate::validate(&case.request, &case.settings, &mut case.answers.clone());
     if !verdict.allowed {
         return None;

@@ -27,7 +27,6 @@ mod request;
 mod rules;
 mod settings;
 pub mod spaces;
-pub mod traits;
 pub mod transcript;
 pub mod validity;
 mod verdict;

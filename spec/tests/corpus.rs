@@ -4,16 +4,14 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-
 use common::Native;
 use consistent_pull_policy_spec::corpus::{
-    Known, KnownFailure, Sample, create_request, examples, fill_in_defaults, manifests, samples,
+    Sample, create_request, examples, fill_in_defaults, manifests, samples,
 };
 use consistent_pull_policy_spec::differential::check;
 use consistent_pull_policy_spec::events::{Event, Mesh};
 use consistent_pull_policy_spec::generate::{Answers, Case};
-use consistent_pull_policy_spec::promises::{ALL, broken_promises};
+use consistent_pull_policy_spec::promises::broken_promises;
 use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
@@ -36,28 +34,6 @@ fn cases() -> Vec<(String, Sample, Case)> {
         }
     }
     cases
-}
-
-/// All failures, with their details.
-fn failures() -> Vec<(KnownFailure, String)> {
-    let mut failures = Vec::new();
-    for (settings, sample, case) in cases() {
-        for event in Event::ALL {
-            let place = format!("{}, {settings}, {}", sample.file, event.name());
-            let broken = broken_promises(&Native, &case, event);
-            let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
-            for one in broken {
-                let failure = KnownFailure {
-                    promise: one.promise.to_owned(),
-                    pod: sample.file.clone(),
-                    settings: settings.clone(),
-                    event: event.name().to_owned(),
-                };
-                failures.push((failure, one.details));
-            }
-        }
-    }
-    failures
 }
 
 /// The specification and this policy give the same answer to every request of the corpus. This
@@ -84,46 +60,20 @@ fn the_specification_agrees_with_this_policy_on_the_corpus() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// With `UPDATE_KNOWN=1` this test writes the cases that fail into `test_data/pods/known.yaml`.
-/// Otherwise it fails if an unlisted case fails, or if a listed case passes.
 #[test]
-fn the_corpus_keeps_the_promises_apart_from_the_known_failures() {
-    let failures = failures();
-    let found: BTreeSet<KnownFailure> = failures.iter().map(|(one, _)| one.clone()).collect();
-    let mut known = Known::read();
-    if std::env::var_os("UPDATE_KNOWN").is_some() {
-        known.corpus = found;
-        known.write().expect("the file of the known failures");
-        return;
+fn the_corpus_keeps_the_promises() {
+    let mut failures = Vec::new();
+    for (settings, sample, case) in cases() {
+        for event in Event::ALL {
+            let place = format!("{}, {settings}, {}", sample.file, event.name());
+            let broken = broken_promises(&Native, &case, event);
+            let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
+            for one in broken {
+                failures.push(format!("{}: {place}\n    {}", one.promise, one.details));
+            }
+        }
     }
-    let new: Vec<String> = failures
-        .iter()
-        .filter(|(one, _)| !known.corpus.contains(one))
-        .map(|(one, details)| {
-            let (pod, settings, event) = (&one.pod, &one.settings, &one.event);
-            format!("{}: {pod}, {settings}, {event}\n    {details}", one.promise)
-        })
-        .collect();
-    let gone: Vec<&KnownFailure> = known.corpus.difference(&found).collect();
-    assert!(
-        new.is_empty() && gone.is_empty(),
-        "cases that fail and are not known:\n{}\nknown failures that pass, to be taken off the list \
-         with UPDATE_KNOWN=1:\n{gone:#?}",
-        new.join("\n"),
-    );
-}
-
-#[test]
-fn known_failures_name_existing_promises_and_events() {
-    let known = Known::read();
-    let events: Vec<&str> = Event::ALL.into_iter().map(Event::name).collect();
-    for one in &known.corpus {
-        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
-        assert!(events.contains(&one.event.as_str()), "{one:?}");
-    }
-    for one in &known.random {
-        assert!(ALL.contains(&one.promise.as_str()), "{one:?}");
-    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The members of `value` that are missing in `typed`.

@@ -3,8 +3,6 @@
 // Each file of tests uses some of the helpers.
 #![allow(dead_code, unreachable_pub)]
 
-pub mod image_volumes;
-
 use std::collections::BTreeMap;
 
 use consistent_pull_policy::evaluate;

@@ -217,11 +217,12 @@ impl<P: Policy> Story<'_, P> {
                 continue;
             };
             let name = volume["name"].as_str().unwrap_or_default();
-            // An exempt volume is not examined, so no finding names it.
-            if self
-                .settings()
-                .is_exempt(name, Reference::parse(image).as_ref())
-            {
+            // A text that is no image reference is a finding of *invalid-image*. An exempt volume is
+            // not examined. So no finding of *stuck-pull* names these volumes.
+            let Some(reference) = Reference::parse(image) else {
+                continue;
+            };
+            if self.settings().is_exempt(name, Some(&reference)) {
                 continue;
             }
             let carriers = CONTAINER_LISTS.iter().flat_map(|list| {
@@ -244,7 +245,12 @@ impl<P: Policy> Story<'_, P> {
                 .flatten()
                 .filter(|finding| finding["rule"] == "stuck-pull")
                 .collect();
-            if stuck.len() != 1 || stuck.iter().any(|finding| finding["image"] != image) {
+            // The container's own image may be the same image, written differently.
+            let is_missing = |finding: &Value| {
+                let named = finding["image"].as_str().and_then(Reference::parse);
+                named.map(|named| named.normalised()) == Some(reference.normalised())
+            };
+            if stuck.len() != 1 || !stuck.iter().all(|finding| is_missing(finding)) {
                 let details = format!("{} waits for {image}: {stuck:?}", carrier["name"]);
                 self.breaks(MISSING_IMAGE, details);
             }

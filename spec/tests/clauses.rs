@@ -1,0 +1,191 @@
+//! Tests the clauses of the design that no row of an end-to-end table can state: an observed fact
+//! about API servers, the order of lookups, equal answers, the copy, and a verdict that leaves the
+//! answer open. The specification answers all rows of the end-to-end tests too (`make replay`).
+
+use consistent_pull_policy_spec::generate::{Answers, Case, bytes, case, shrink};
+use consistent_pull_policy_spec::{Failure, Settings, Verdict, server_default, validate};
+use serde_json::{Value, json};
+
+const D1: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
+
+/// A request that creates a Pod with these app containers and init containers.
+fn pod(containers: &Value, init_containers: &Value) -> Value {
+    json!({
+        "uid": "u", "operation": "CREATE", "oldObject": null,
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "userInfo": {"username": "a", "groups": ["system:authenticated"]},
+        "object": {
+            "metadata": {"name": "p"},
+            "spec": {"containers": containers, "initContainers": init_containers},
+        },
+    })
+}
+
+fn container(name: &str, image: &str, policy: &str) -> Value {
+    json!({"name": name, "image": image, "imagePullPolicy": policy, "command": ["/x"]})
+}
+
+fn run(request: &Value, settings: &Value, answers: &Answers) -> Verdict {
+    validate(request, settings, &mut answers.clone())
+}
+
+#[test]
+fn the_server_default_is_the_one_observed_on_an_api_server() {
+    let hex = "1".repeat(64);
+    let cases = [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1.25", "IfNotPresent"),
+        (&format!("nginx@sha256:{hex}"), "IfNotPresent"),
+        (&format!("nginx:latest@sha256:{hex}"), "Always"),
+        (&format!("nginx:1.25@sha256:{hex}"), "IfNotPresent"),
+        ("localhost:5000/a/b", "Always"),
+        ("localhost/a/b", "Always"),
+        ("[::1]:5000/a/b", "Always"),
+        ("localhost:5000/a/b:latest", "Always"),
+        ("localhost:5000/a/b:v1", "IfNotPresent"),
+        ("nginx:Latest", "IfNotPresent"),
+        ("nginx:LATEST", "IfNotPresent"),
+        ("nginx:latest-alpine", "IfNotPresent"),
+        ("nginx:stable-latest", "IfNotPresent"),
+        ("Registry.Example.com/nginx", "Always"),
+        ("REGISTRY/nginx", "Always"),
+        (&format!("{hex}:latest"), "Always"),
+        (&hex, "IfNotPresent"),
+        ("NGINX", "IfNotPresent"),
+        ("NGINX:latest", "IfNotPresent"),
+        ("nginx:", "IfNotPresent"),
+        ("nginx::latest", "IfNotPresent"),
+        ("nginx@latest", "IfNotPresent"),
+        ("nginx:latest@sha256:abc", "IfNotPresent"),
+        ("http://reg/nginx:latest", "IfNotPresent"),
+        ("$(IMG)", "IfNotPresent"),
+        ("a//b:latest", "IfNotPresent"),
+        ("-nginx:latest", "IfNotPresent"),
+        ("ngi nx", "IfNotPresent"),
+    ];
+    for (image, policy) in cases {
+        assert_eq!(server_default(image).name(), policy, "{image}");
+    }
+}
+
+#[test]
+fn the_images_of_app_containers_are_looked_up_first() {
+    let settings = json!({"registry": {"lookup": "Verify", "maxLookups": 2}});
+    let request = pod(
+        &json!([
+            container("a", "r.io/b:1", "Always"),
+            container("b", "r.io/c:1", "Always"),
+            container("c", "s.io/x:1", "Always"),
+        ]),
+        &json!([container("i", "r.io/a:1", "Always")]),
+    );
+    let unreachable = ("r.io/b:1".to_owned(), Err(Failure::Unreachable));
+    let answers = Answers {
+        digests: [unreachable].into(),
+        ..Answers::default()
+    };
+    let verdict = run(&request, &settings, &answers);
+    // The registry of `r.io/b` doesn't answer, so its other images are not asked for.
+    assert_eq!(verdict.lookups, ["r.io/b:1", "s.io/x:1"]);
+    assert_eq!(verdict.failed.iter().filter(|one| one.asked).count(), 1);
+}
+
+#[test]
+fn the_copy_accepts_the_possible_results_of_a_lookup() {
+    let is_accepted = |image: &str, registry: Value| {
+        let mut settings = json!({
+            "mode": "Reject", "defaults": {"imagePullPolicy": "Always"}, "registry": registry,
+        });
+        settings["registry"]["maxLookups"] = 0.into();
+        let request = pod(&json!([container("a", image, "IfNotPresent")]), &json!([]));
+        run(&request, &settings, &Answers::default()).allowed
+    };
+    let pinned = format!("a:1@{D1}");
+    let cached = json!({"lookup": "Pin", "onUnreachable": "UseCached"});
+    assert!(is_accepted("a:1", cached));
+    assert!(!is_accepted("a:1", json!({"lookup": "Pin"})));
+    assert!(is_accepted(&pinned, json!({"lookup": "Pin"})));
+    assert!(!is_accepted(&pinned, json!({"lookup": "Verify"})));
+}
+
+/// The size of the additions depends on how the object is written. So near the limit the
+/// specification leaves open whether they fit.
+#[test]
+fn a_size_near_the_limit_makes_the_verdict_undecided() {
+    let settings = json!({"imageChecks": {"coverage": "Fix"}});
+    for (argument, allowed) in [
+        (90_000, Some(true)),
+        (104_800, None),
+        (120_000, Some(false)),
+    ] {
+        let mut check = container("imagecheck-x", "base:1", "Always");
+        check["args"] = json!(["x".repeat(argument)]);
+        let containers: Value = (0..10)
+            .map(|n| container(&format!("c{n}"), &format!("a{n}:1"), "Always"))
+            .collect();
+        let request = pod(&containers, &json!([check]));
+        let verdict = run(&request, &settings, &Answers::default());
+        let decided = (!verdict.is_undecided).then_some(verdict.allowed);
+        assert_eq!(decided, allowed, "{argument}");
+    }
+}
+
+/// Whether the order of the containers can't decide which registries are asked.
+///
+/// **Decided\***: after a registry gave no answer, its other images are not asked for. The order of
+/// the images decides which images these are. An image without an answer of its own gets an answer
+/// that depends only on its name.
+fn asks_for_all(case: &Case) -> bool {
+    let verdict = run(&case.request, &case.settings, &case.answers);
+    case.answers.digests.is_empty()
+        && (verdict.lookups.len() as u64) < Settings(&case.settings).max_lookups()
+        && verdict.failed.iter().all(|lookup| lookup.asked)
+}
+
+/// The verdict, the rules and containers of the findings, and the number of the findings. A missing
+/// check is reported for the first container of its image, so its container is left out.
+fn told(case: &Case) -> (bool, Vec<(&'static str, String)>, usize) {
+    let verdict = run(&case.request, &case.settings, &case.answers);
+    let others = verdict
+        .findings
+        .iter()
+        .filter(|one| one.rule != "missing-check");
+    let mut found: Vec<_> = others
+        .map(|one| (one.rule, one.container.clone()))
+        .collect();
+    found.sort();
+    (verdict.allowed, found, verdict.findings.len())
+}
+
+#[test]
+fn the_order_of_containers_does_not_change_the_findings() {
+    let changes = |case: &Case| {
+        let object = &case.request["object"];
+        if case.request["operation"] != "CREATE"
+            || !asks_for_all(case)
+            || object.to_string().contains("status")
+        {
+            return false;
+        }
+        let mut turned = case.clone();
+        for root in [
+            "/spec",
+            "/spec/template/spec",
+            "/spec/jobTemplate/spec/template/spec",
+            "/template/spec",
+        ] {
+            let containers = turned.request["object"].pointer_mut(&format!("{root}/containers"));
+            if let Some(Value::Array(list)) = containers {
+                list.reverse();
+            }
+        }
+        told(case) != told(&turned)
+    };
+    for number in 0..4_000 {
+        let bytes = bytes(6, number);
+        if changes(&case(&bytes)) {
+            panic!("case {number}: {:#?}", case(&shrink(&bytes, changes)));
+        }
+    }
+}
