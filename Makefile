@@ -29,7 +29,7 @@ CARGO := cargo --locked
 # The packages and features of the host-side tools. `make run` and `make site` need only a few of them. The
 # other targets get all, because Cargo compiles most dependencies again for another set of packages or
 # features.
-PACKAGES := --package xtask --package faulty-registry --package $(POLICY) --all-features
+PACKAGES := --workspace --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
@@ -61,11 +61,11 @@ fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
 # With the profile of the host-side tools, build scripts and macros are compiled only once. The second
-# command checks the tools without their features, as `make run` compiles them. hack/weight.sh holds the
+# command checks the tools without their features, as `make run` compiles them. hack/weight.sh checks the
 # ratios of proof and tools to the product.
 .PHONY: lint
 lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows, the weight
-	$(CARGO) clippy --workspace --all-targets --all-features --profile xtask -- --deny warnings
+	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
 		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings"; \
@@ -75,11 +75,10 @@ lint: setup-components xtask ## Clippy on all code and on the module's target, t
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# There are two commands, so that wasmtime is compiled for one profile only.
+# With the profile and the packages of the host-side tools, no dependency is compiled again.
 .PHONY: unit-tests
-unit-tests: setup-cargo ## The unit tests of this policy and of the host-side tools
-	$(CARGO) test --package $(POLICY)
-	$(CARGO) test --package xtask --package faulty-registry --profile xtask --all-features
+unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
+	$(CARGO) test --profile xtask $(PACKAGES)
 
 # These tests also run the steps of a release. GNU parallel runs some files at the same time. PARALLEL has
 # its options: with --will-cite, it doesn't ask to be cited.
@@ -92,10 +91,8 @@ e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## Test the built mod
 # The seed is fixed, so that only a change of the code can change the result.
 .PHONY: specification
 specification: policy.wasm ## Compare the built module with the specification, on random cases and all small ones
-	$(CARGO) test --package $(POLICY)-spec --profile xtask
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
-	@"$(XTASK)" soak --load 60
 
 # The specification has to give the answers that the module gave.
 .PHONY: replay
@@ -107,7 +104,6 @@ replay: e2e-tests ## Compare the specification with each answer of the end-to-en
 soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (twenty minutes)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
-	@"$(XTASK)" soak --load 60
 
 # The test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is one
 # on the PATH.
