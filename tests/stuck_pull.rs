@@ -4,7 +4,7 @@
 mod common;
 
 use common::{captured, pod_create, validate};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_waiting_container_is_found_with_the_check_that_passed() {
