@@ -119,3 +119,24 @@ fn every_field_of_a_check_template_may_be_null() {
         assert_eq!(problems, expected, "{template}");
     }
 }
+
+#[test]
+fn all_problems_of_a_check_template_are_reported_together() {
+    let template = json!({
+        "name": "a",
+        "args": ["a", 1, "b", 2],
+        "env": [{"nam": "a"}, {"name": 5}],
+        "volumeMount": [],
+    });
+    let expected = [
+        "name can't be set: every added check has its own",
+        "args[1] must be a string, not a number",
+        "args[3] must be a string, not a number",
+        "env[0].nam is not a field of a container",
+        "env[1].name must be a string, not a number",
+        "volumeMount is not a field of a container",
+        "command is missing: without it a check would run the image's own program",
+    ]
+    .map(|problem| format!("imageChecks.template.{problem}"));
+    assert_eq!(problems(&template), Some(expected.join("; ")));
+}
