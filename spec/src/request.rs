@@ -131,7 +131,7 @@ pub(crate) fn has_controller(object: &Value) -> bool {
     !controllers(object).is_empty()
 }
 
-fn controllers(object: &Value) -> Vec<&Value> {
+pub(crate) fn controllers(object: &Value) -> Vec<&Value> {
     let owners = object.pointer("/metadata/ownerReferences");
     let owners = owners.and_then(Value::as_array).into_iter().flatten();
     owners.filter(|owner| owner["controller"] == true).collect()

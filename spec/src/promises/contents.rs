@@ -124,7 +124,7 @@ pub(super) fn broken(
         if settings.template().is_none() {
             check(COPIED_FIELDS, needless_fields(one.fields));
         }
-        check(APPARMOR, lost_profile(before, one.fields));
+        check(APPARMOR, lost_profile(before, one.fields, template));
     }
     if windows::is_windows(spec_before) && !(added.is_empty() && removed(before, after).is_empty())
     {
@@ -230,12 +230,16 @@ fn needless_fields(check: &Value) -> Option<String> {
 }
 
 /// Tells if the added check is a copy of a check whose `AppArmor` profile is an annotation. The
-/// added check would run without the profile.
-fn lost_profile(before: &Value, check: &Value) -> Option<String> {
+/// added check would run without the profile. A check with the contents of the check template is no
+/// copy.
+fn lost_profile(before: &Value, check: &Value, template: Option<&Value>) -> Option<String> {
     let contents = |one: &Value| {
         let keys = ["command", "args", "volumeMounts", "securityContext"];
         keys.map(|key| one[key].clone())
     };
+    if template.is_some_and(|template| contents(template) == contents(check)) {
+        return None;
+    }
     let mut same = elements(&before["spec"], "initContainers")
         .iter()
         .filter(|one| contents(one) == contents(check))
