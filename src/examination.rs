@@ -105,7 +105,7 @@ impl<'p> Examination<'p> {
             }
             match reference {
                 Ok(reference) => {
-                    places.push(ExaminedContainerOrVolume::new(place, reference, settings))
+                    places.push(ExaminedContainerOrVolume::new(place, reference, settings));
                 }
                 Err(invalid) => invalid_images.push((place, invalid)),
             }

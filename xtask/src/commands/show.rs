@@ -98,9 +98,12 @@ fn page(
     settings: &str,
 ) -> Result<String> {
     let file = Path::new("examples/settings").join(settings);
-    let (shown, settings) = if settings.ends_with(".yaml") {
-        let values = read_settings(Some(&workspace::root().join(&file)), None)?;
-        (file.display().to_string(), values)
+    let path = workspace::root().join(&file);
+    let (shown, settings) = if path.is_file() {
+        (
+            file.display().to_string(),
+            read_settings(Some(&path), None)?,
+        )
     } else {
         (settings.to_owned(), read_settings(None, Some(settings))?)
     };
