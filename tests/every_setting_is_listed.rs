@@ -50,7 +50,7 @@ fn is_written_as(default: &Value, cell: &str) -> bool {
     }
 }
 
-/// The lines of a failure, or nothing.
+/// Fails if there are problems, with a line for each.
 fn fail_if_any(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
