@@ -263,11 +263,11 @@ fn every_question_has_what_rancher_shows() {
                 "{variable}: a tooltip is not shown"
             );
         }
-        // A `show_if` can name neither the content of a list nor every wrong number.
+        // A list or a number is always shown: a `show_if` couldn't name all its wrong values.
         let is_free = kind == "boolean" || kind == "enum";
         assert!(is_free || show_if.is_empty(), "{variable}: {show_if}");
     }
-    // A section's variable exists as soon as any value of the section was written.
+    // The section `registry` has no value of its own. Its settings have questions.
     assert!(
         questions
             .iter()
