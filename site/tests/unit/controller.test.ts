@@ -99,7 +99,7 @@ describe("each controller", () => {
     });
   });
 
-  test("a Pod of a Job with a selector of its own gets no labels", () => {
+  test("the Pod of a Job with its own selector has only the template's labels", () => {
     const made = workloadPod(workload("batch/v1", "Job", { manualSelector: true, template }));
     expect(metadata(made?.pod)["labels"]).toEqual({ app: "x" });
   });
@@ -167,7 +167,7 @@ describe("each controller", () => {
     });
   });
 
-  test("no controller makes a Pod from a Pod, from a PodTemplate, or from another group's Job", () => {
+  test("no controller makes a Pod from a Pod, a PodTemplate, or another group's Job", () => {
     expect(workloadPod(workload("v1", "Pod", template.spec))).toBeUndefined();
     expect(
       workloadPod({ apiVersion: "v1", kind: "PodTemplate", metadata: {}, template } as JsonObject),
