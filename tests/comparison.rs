@@ -206,7 +206,8 @@ fn compare_md_sets_always_on_the_images_that_it_names() {
 }
 
 /// The Pod has one image under two names: the check's `docker.io/library/postgres:16` is the
-/// container's `postgres:16`. A prefix finds one of them, so the two get different pull policies.
+/// container's `postgres:16`. A prefix matches only one of these names, so the check and the
+/// container get different pull policies.
 #[test]
 fn cel_does_not_see_that_two_names_are_one_image() {
     let request = captured("agent-stack-pod-create");

@@ -15,7 +15,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Each page of the documentation: its path from the root and its text.
+/// The pages of the documentation: the path of each from the root, and its text.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut pages = Vec::new();
     for folder in ["", ".github", "docs", "examples"] {
@@ -74,7 +74,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split(')').next())
 }
 
-/// Why a link leads nowhere, if it does.
+/// The reason why a link leads nowhere. `None` if it leads to a page.
 fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = [
@@ -181,7 +181,7 @@ fn renamed_things_have_their_new_name() {
         }
         assert!(pages.iter().any(|(_, text)| text.contains(new)), "{new}");
     }
-    // One version of the policy server.
+    // All pages name the same version of policy-server.
     let image = "ghcr.io/kubewarden/adm-controller/policy-server:";
     let mut versions = BTreeSet::new();
     for (_, text) in pages() {

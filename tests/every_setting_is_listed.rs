@@ -35,8 +35,8 @@ fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// How a table writes a default. An empty list is a word there, and a default that is not set is an
-/// empty cell.
+/// Whether a cell of a table has this default. The table writes an empty list as `none` or `all`, and
+/// leaves the cell empty if there is no default.
 fn is_written_as(default: &Value, cell: &str) -> bool {
     match default {
         Value::Null => cell.is_empty(),
@@ -50,7 +50,7 @@ fn is_written_as(default: &Value, cell: &str) -> bool {
     }
 }
 
-/// The lines of a failure, or nothing.
+/// Fails if there are problems, with a line for each.
 fn fail_if_any(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }

@@ -29,7 +29,7 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The example that does without Kubewarden; tests/comparison.rs evaluates it.
+/// The example that needs no Kubewarden. tests/comparison.rs evaluates it.
 const WITHOUT_KUBEWARDEN: &str = "without-kubewarden.yaml";
 
 /// Each example of this policy: its file's name and its manifests.
@@ -45,7 +45,7 @@ fn examples() -> Vec<(String, Vec<Value>)> {
         .collect()
 }
 
-/// The specifications of this policy in a manifest, members of a group included.
+/// The `spec` of each policy in a manifest that installs this module, also of members of a group.
 fn policies(manifest: &Value) -> Vec<&Value> {
     let spec = &manifest["spec"];
     let mut policies: Vec<&Value> = match spec["policies"].as_object() {
@@ -60,7 +60,7 @@ fn policies(manifest: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn the_settings_of_each_example_are_valid_and_it_may_change_what_they_repair() {
+fn each_example_has_valid_settings_and_is_mutating_only_in_mode_fix() {
     for (name, manifests) in examples() {
         assert!(manifests.iter().any(|m| !policies(m).is_empty()), "{name}");
         for manifest in &manifests {
@@ -137,7 +137,7 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     }
     let mounts = check["volumeMounts"].as_array().expect("mounts");
     assert_eq!(template["volumeMounts"], json!([mounts[0]]));
-    // What Pod Security's level `restricted` demands of a container.
+    // Pod Security's level `restricted` demands these values of a container.
     let security = &template["securityContext"];
     assert_eq!(security["allowPrivilegeEscalation"], false);
     assert_eq!(security["runAsNonRoot"], true);

@@ -145,7 +145,7 @@ fn tags_have_at_most_128_and_repositories_at_most_255_bytes() {
         Reference::parse(&format!("example.com/{}", "r".repeat(256))).err(),
         Some(InvalidReference::Long)
     );
-    // `a.b_c` is no host by the grammar, so it counts with its slash.
+    // `a.b_c` is no host in the grammar, so it is a part of the repository and counts.
     assert!(Reference::parse(&format!("a.b_c/{}", "r".repeat(249))).is_ok());
     assert_eq!(
         Reference::parse(&format!("a.b_c/{}", "r".repeat(250))).err(),
@@ -205,7 +205,7 @@ fn oracle_differs(image: &str) -> bool {
     (image.contains('/') && first.bytes().any(|byte| byte.is_ascii_uppercase()))
         // `oci-spec` refuses IPv6 registries.
         || image.contains('[')
-        // Some registries are valid only because they are path components: a.b_c/d.
+        // A first part with `_` is no host, but it may be a part of the repository: a.b_c/d.
         || first.contains('_')
         // `oci-spec` accepts upper-case hexadecimal digits, and any algorithm with the right length.
         || digest.bytes().any(|byte| byte.is_ascii_uppercase())

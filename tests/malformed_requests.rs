@@ -98,7 +98,7 @@ fn an_error_names_the_path_and_never_a_value() {
     }
 }
 
-/// The API server reads it in the same way.
+/// The API server reads `null` in the same way.
 #[test]
 fn null_means_not_set() {
     let spec = r#"{"os":null,"nodeSelector":null,"affinity":null,"initContainers":null,"ephemeralContainers":null,

@@ -12,8 +12,8 @@ fn check(name: &str, image: &str) -> Value {
     check
 }
 
-/// The size of the additions is worked out before they are written. A copied field counts with the size
-/// that it has in the request, escapes and white space included.
+/// The size of the additions is computed before they are written. A copied field counts with the
+/// size that it has in the request, with its escapes and white space.
 #[test]
 fn at_most_a_mebibyte_is_added() {
     for (images, argument, accepted) in [

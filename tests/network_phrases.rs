@@ -116,8 +116,8 @@ fn string_literals(source: &str) -> Vec<String> {
     literals
 }
 
-/// Whether a part of a sentence could become a phrase together with the text of an object before or
-/// after it. Such a text is one word.
+/// Whether a part of a sentence begins or ends a phrase. A text of the object, which is one word,
+/// could then complete the phrase.
 fn is_start_or_end_of(part: &str, phrase: &str) -> bool {
     let words: Vec<&str> = phrase.split(' ').collect();
     words.len() <= 3
@@ -165,7 +165,7 @@ fn no_words_of_this_policy_are_such_a_phrase_or_a_part_of_one() {
     assert!(count > 500, "only {count} literals were found");
 }
 
-/// A text of the object stands in a sentence without white space, and each phrase has some.
+/// A sentence shows texts of the object without their white space, and each phrase has white space.
 #[test]
 fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
     for phrase in PHRASES {
@@ -205,7 +205,7 @@ fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
     }
 }
 
-/// The error of a request that can't be read repeats none of its texts.
+/// The error for an unreadable request repeats no text of the request.
 #[test]
 fn an_unreadable_request_has_no_such_phrase_in_its_answer() {
     for phrase in PHRASES {

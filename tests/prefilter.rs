@@ -264,7 +264,7 @@ fn an_update_is_sent_exactly_if_it_can_concern_this_policy() {
     );
 }
 
-/// A `PodTemplate` has its template at the top level. There is no captured one.
+/// A `PodTemplate` has its template at the top level. No captured request has one.
 #[test]
 fn pod_templates_at_other_paths_are_compared_too() {
     let prefilter = Prefilter::of_example();

@@ -15,11 +15,11 @@ use std::path::Path;
 use consistent_pull_policy::evaluate::validate_settings;
 use serde_json::{Map, Value, json};
 
-/// The settings that differ from their defaults at the same time, at most. Two are enough for each pair
-/// of settings that contradict each other.
+/// The largest number of settings that differ from their defaults at the same time. Two settings are
+/// enough for each contradiction.
 const MAX_CHANGED: usize = 2;
 
-/// The answers of a form: question's variable and value.
+/// The answers of a form: the variable and the value of each question.
 type Answers = BTreeMap<String, Value>;
 
 struct Question {
@@ -126,8 +126,9 @@ fn refusal(settings: &Value) -> Option<String> {
     (answer["valid"] != true).then(|| answer["message"].to_string())
 }
 
-/// All states of the form that clicks reach, with few changed settings in each state on the way. A
-/// question is answered only if it can become hidden, or if it can hide another question.
+/// All states of the form that clicks reach, if at most [`MAX_CHANGED`] other settings differ from
+/// their defaults at each click. A question is answered only if it can become hidden, or if it can
+/// hide another question.
 fn reachable_states(questions: &[Question]) -> BTreeSet<String> {
     let key = |answers: &Answers| serde_json::to_string(answers).expect("JSON");
     let is_changed = |question: &Question, answers: &Answers| {
@@ -248,12 +249,12 @@ fn every_question_has_what_rancher_shows() {
         assert!(labels.insert(label), "two questions are labelled '{label}'");
         // A required question with a dot in its variable blocks the button Finish.
         assert_eq!(yaml["required"], false, "{variable}");
-        // Rancher shows a question with `!=` always.
+        // Rancher always shows a question whose `show_if` has `!=`.
         let show_if = show_if.as_deref().unwrap_or_default();
         assert!(!show_if.contains('!'), "{variable}: {show_if}");
         let kind = yaml["type"].as_str().expect(variable);
         if kind == "sequence[" {
-            // Add does nothing without a list.
+            // Without a list as the default, the button Add does nothing.
             assert_eq!(default, &Some(json!([])), "{variable}");
         } else {
             assert!(yaml["description"].is_string(), "{variable} has no help");
@@ -262,11 +263,11 @@ fn every_question_has_what_rancher_shows() {
                 "{variable}: a tooltip is not shown"
             );
         }
-        // A `show_if` can name neither the content of a list nor every wrong number.
+        // A list or a number is always shown: a `show_if` couldn't name all its wrong values.
         let is_free = kind == "boolean" || kind == "enum";
         assert!(is_free || show_if.is_empty(), "{variable}: {show_if}");
     }
-    // A section's variable exists as soon as any value of the section was written.
+    // The section `registry` has no value of its own. Its settings have questions.
     assert!(
         questions
             .iter()
@@ -286,7 +287,7 @@ fn words_that_yaml_1_1_reads_as_booleans_are_quoted() {
             Some(_) => continue,
             None => value,
         };
-        // A line of a longer text has several words.
+        // A line with several words belongs to a longer text.
         if value.contains(' ') && !value.starts_with('[') {
             continue;
         }

@@ -34,7 +34,7 @@ fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
         let mut registry = FakeRegistry::default();
         assert!(!validate_with(&of_user(pod.clone()), &settings, &mut registry).accepted());
         assert!(registry.asked.is_empty(), "{:?}", registry.asked);
-        // An audit tells everything, so it asks.
+        // An audit reports all findings, so it makes the lookup.
         assert!(!validate_with(&pod, &settings, &mut registry).accepted());
         assert_eq!(registry.asked, ["docker.io/library/a:1"]);
     }
@@ -78,8 +78,8 @@ fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
     }
 }
 
-/// Under `Pin` an image with a digest is looked up for its platforms only. Under `Verify` it is looked
-/// up in any case.
+/// Under `Pin`, an image with a digest is looked up only for its platforms. Under `Verify`, it is
+/// always looked up.
 #[test]
 fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
     let digest = digest(1);

@@ -1,5 +1,5 @@
 //! The rule *replace-check*: checks that stay init containers. The comparison with the specification
-//! needs many cases for some of them.
+//! needs many cases for some of these checks.
 
 mod common;
 

@@ -26,7 +26,7 @@ fn a_check_that_forbid_always_names_is_not_raised() {
     );
 }
 
-/// `imagecheck-1` is raised for `a`, which writes the image like this check. It is then strong
+/// `imagecheck-1` is raised for `a`, because both are written alike. The raised check is strong
 /// enough for `b` too, so `imagecheck-0` is not raised.
 #[test]
 fn one_raised_check_serves_containers_of_every_spelling() {

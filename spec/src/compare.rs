@@ -2,8 +2,9 @@
 //!
 //! The comparison covers the verdict, the object that is returned, the changes, the record, the
 //! lookups that were made and those that failed. Findings are compared by rule, path and container.
-//! The specification doesn't contain the sentences of messages and warnings. For these it only
-//! checks that they exist, their number and their length.
+//! The specification doesn't contain the sentences of messages and warnings. The comparison checks
+//! only their number and length, the path of a broken shape in the message, and that no sentence
+//! has a control character, a secret or a phrase of `RETRIED`.
 
 use std::collections::BTreeSet;
 

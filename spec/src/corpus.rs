@@ -175,7 +175,8 @@ pub fn create_request(pod: &Value) -> Value {
 }
 
 /// Writes the API server's defaults into a Pod: pull policies, requests that equal their limits,
-/// and the fields that every container has. An API server writes them before it calls any webhook.
+/// and the fields that every Pod and every container has. An API server writes them before it calls
+/// any webhook.
 pub fn fill_in_defaults(pod: &mut Value) {
     let spec = &mut pod["spec"];
     for key in ["containers", "initContainers"] {

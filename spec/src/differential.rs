@@ -1,5 +1,5 @@
-//! Differential runs. Random cases go through the specification and through the module, until they
-//! give different answers. [`Policy`] runs the module. This file answers the module's lookups in
+//! Differential runs: one case goes through the specification and through the module, and their
+//! answers are compared. [`Policy`] runs the module. This file answers the module's lookups in
 //! place of the host.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::generate::{Answers, Case, bytes, case, shrink};
 use crate::{Failure, Registry, Verdict, validate};
 
 /// Answers one host call. The arguments are namespace, operation and payload. The error is the text
-/// that the guest gets.
+/// that the module gets.
 pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
 /// Runs the module in a host, with a new instance for each call.
@@ -20,20 +20,20 @@ pub trait Policy {
     /// Calls `validate` with a payload like that of a policy server.
     ///
     /// # Errors
-    /// If the guest gives no answer.
+    /// If the module gives no answer.
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String>;
 
     /// Calls `validate_settings`.
     ///
     /// # Errors
-    /// If the guest gives no answer.
+    /// If the module gives no answer.
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// A case on which specification and module differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The case, after [`shrink`] made it smaller.
+    /// The case. [`check_number`] makes it smaller first, with [`shrink`].
     pub case: Case,
     /// The verdict of the specification.
     pub verdict: Verdict,
@@ -46,7 +46,7 @@ pub struct Difference {
 /// Runs one case through the specification and the module.
 ///
 /// # Errors
-/// The differences, or the reason why the module gave no answer.
+/// The differences, or the error of [`observe`].
 pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
     let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
     let mut observed = Observed::default();
@@ -99,7 +99,7 @@ pub fn kinds(difference: &Difference) -> Vec<String> {
 /// Runs the module on a case.
 ///
 /// # Errors
-/// If the module gives no answer, or if it refuses the settings.
+/// If the module gives no answer or an answer that is no JSON, or if it refuses the settings.
 pub fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
     let settings = case.settings.to_string();
     let answer = policy.validate_settings(settings.as_bytes())?;

@@ -100,7 +100,7 @@ impl Event {
 /// The lists of containers in a Pod spec.
 pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// The elements of a list that can be changed. A list that is missing or null is empty.
+/// The elements of a list as mutable references. A list that is missing or null is empty.
 pub(crate) fn elements_mut<'v>(
     value: &'v mut Value,
     key: &str,
@@ -133,8 +133,8 @@ pub fn raise_all(pod: &mut Value) {
     }
 }
 
-/// Adds requests and limits to each container that has none, like a `LimitRange`. A Pod with
-/// `resources` in its spec is not changed, because the quota counts those.
+/// Writes requests and limits of cpu and memory into each container that lacks one of them, like a
+/// `LimitRange`. A Pod with `resources` in its spec is not changed, because the quota counts those.
 pub fn give_resources(pod: &mut Value) {
     if pod["spec"]["resources"].is_object() {
         return;
@@ -156,7 +156,8 @@ pub fn give_resources(pod: &mut Value) {
 }
 
 /// Gives each container the security context that Pod Security's level `restricted` requires. A Pod
-/// whose `spec.os.name` is `windows` is not changed, because it may not have most of these fields.
+/// whose `spec.os.name` is `windows` is not changed, because most of these fields are forbidden in
+/// it.
 pub fn give_security_contexts(pod: &mut Value) {
     if pod["spec"]["os"]["name"] == "windows" {
         return;
@@ -175,8 +176,8 @@ pub fn give_security_contexts(pod: &mut Value) {
 }
 
 /// Returns the request of `kubectl apply` for a manifest whose Pod is stored. kubectl keeps the
-/// containers, volumes and mounts that a webhook added. It writes the images and pull policies of
-/// the manifest.
+/// containers, volumes and mounts that a webhook added. It writes the images, the pull policies and
+/// the volumes of the manifest.
 #[must_use]
 pub fn applied_again(create: &Value, stored: &Value) -> Value {
     let manifest = &create["object"]["spec"];
@@ -273,8 +274,8 @@ pub fn running_status(pod: &Value) -> Value {
     })
 }
 
-/// Returns the status of a Pod in which one container waits for an image. The text is that of the
-/// kubelet: its message has the image between double quotes. No other container has started.
+/// Returns the status of a Pod in which one container waits for an image. The waiting message has
+/// the image in double quotes, like the kubelet's messages. No other container has started.
 #[must_use]
 pub fn waiting_status(pod: &Value, name: &Value, image: &str) -> Value {
     status(pod, "Pending", |container, _| {

@@ -142,8 +142,8 @@ impl Source<'_> {
         }
         let mut request = self.request(&images)?;
         let answers = self.answers(&images)?;
-        // Some cases are a second request for the same object. They contain this policy's own
-        // output, or apply the manifest again.
+        // Some cases are a second request for the same object: a CREATE of this policy's own output,
+        // or an UPDATE of the stored object.
         if request["operation"] == "CREATE" && self.chance(1, 4)? {
             let first = Case {
                 request: request.clone(),

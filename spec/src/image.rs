@@ -118,7 +118,7 @@ impl Reference {
     }
 
     /// Returns the names that image patterns are compared with: [`Self::name`], and the same name
-    /// with the tag. The registry's host is written like [`compared_host`] returns it.
+    /// with the tag. The registry's host is the one that [`compared_host`] returns.
     #[must_use]
     pub fn names_for_patterns(&self) -> Vec<String> {
         let name = format!("{}/{}", compared_host(&self.registry), self.repository);

@@ -69,8 +69,8 @@ fn restore(
             .get("path")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        // An entry is matched by the list and the container's name. The index doesn't matter,
-        // because an injected container may have changed it.
+        // An entry is matched by the list, the field and the container's name. The index doesn't
+        // matter, because an injected container may have changed it.
         let is_there = match entry.get("container") {
             Some(container) => *container == name && same_field(text, path),
             None => text == path,

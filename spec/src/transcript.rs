@@ -124,7 +124,7 @@ impl Registry for Recorded<'_> {
 }
 
 // The errors of oci-client and of Kubewarden's hosts (facts). The first match in the text decides.
-// The registry's own text comes after it and may contain any words.
+// The registry's own text comes after this match and may contain any words.
 static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         "(?P<refused>has not been granted access)",

@@ -131,11 +131,11 @@ fn a_size_near_the_limit_makes_the_verdict_undecided() {
     }
 }
 
-/// Whether the order of the containers can't decide which registries are asked.
+/// Whether all lookups are made and no image has an answer of its own. Only then does the order of
+/// the containers not matter: each answer depends only on the name of the image.
 ///
 /// **Decided\***: after a registry gave no answer, its other images are not asked for. The order of
-/// the images decides which images these are. An image without an answer of its own gets an answer
-/// that depends only on its name.
+/// the images decides which images these are.
 fn asks_for_all(case: &Case) -> bool {
     let verdict = run(&case.request, &case.settings, &case.answers);
     case.answers.digests.is_empty()

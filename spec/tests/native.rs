@@ -12,7 +12,7 @@ use consistent_pull_policy_spec::generate::{any_shape, bytes, case};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-/// A Pod that Kubernetes' own types can read is still such a Pod after this policy has changed it.
+/// If Kubernetes' own types can read a Pod, they can read it after a change by this policy too.
 #[test]
 fn kubernetes_reads_the_object_that_fix_returns() {
     let reads = |object: &Value| serde_json::from_value::<Pod>(object.clone());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const CASES: u64 = 20_000;
 const SEED: u64 = 30;
 
-/// The event of a case. For half of the Pods the event is only their creation.
+/// The event of a case. At least half of the Pods are only created.
 fn event(number: u64) -> Event {
     let half = usize::try_from(number / 2).unwrap_or_default();
     if number.is_multiple_of(2) {

@@ -121,8 +121,8 @@ fn image_oracle(glob: &str, name: &str) -> bool {
         .any(|glob| matches(glob.as_bytes(), name.as_bytes(), is_host))
 }
 
-/// A text as the name of an image. The text after a colon is a tag if there is no slash after it,
-/// and a slash before it.
+/// A text as the name of an image. The text after the last colon is a tag if it has no slash, and if
+/// the text before the colon has one.
 fn image_name(text: &str) -> ImageName {
     match text.rsplit_once(':') {
         Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => ImageName {
@@ -153,7 +153,7 @@ fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
     }
 }
 
-/// Each pattern is compared with each. The names have the letters of the patterns and one more,
+/// Compares all pairs of patterns. The names have the letters of the patterns and one more,
 /// which represents all other letters.
 #[test]
 fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {

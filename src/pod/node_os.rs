@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_field_that_says_something_decides() {
+    fn the_first_field_that_names_an_os_decides() {
         let windows = r#"{"kubernetes.io/os": "windows"}"#;
         let linux = r#"{"beta.kubernetes.io/os": "linux"}"#;
         let other = r#"{"disk": "ssd"}"#;

@@ -10,7 +10,7 @@ pub struct Setting {
     pub path: String,
     /// The value if nothing is set.
     pub default: Value,
-    /// The values of a boolean or an enum; none for any other type.
+    /// The values of a boolean or an enum. Empty for any other type.
     pub plain_values: Vec<Value>,
 }
 
@@ -49,7 +49,8 @@ fn add_settings(section: &Value, root: &Value, prefix: &str, settings: &mut Vec<
     }
 }
 
-/// The schema and its alternatives, references included: an optional enum is the enum or null.
+/// The schema and its alternatives, with the targets of references. For example, the alternatives of
+/// an optional enum are the enum and null.
 fn alternatives<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s Value> {
     let mut found = vec![schema];
     if let Some(reference) = schema["$ref"].as_str() {

@@ -10,18 +10,17 @@ use consistent_pull_policy::lookup::RegistryLookups;
 use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
-/// A digest; each number has another one.
+/// The digest for a number. Different numbers give different digests.
 pub fn digest(number: usize) -> String {
     format!("sha256:{number:064x}")
 }
 
-/// All registries, with fixed answers. It keeps the images that it is asked about.
+/// All registries, with fixed answers. It remembers the images of all calls.
 #[derive(Clone, Debug, Default)]
 pub struct FakeRegistry {
     /// The digest of an image, or the host's text for a failed lookup, by the image's full name.
     pub answers: BTreeMap<String, Result<String, String>>,
-    /// The platforms of indexes, by `repository@digest`. `None` stands for an image without an
-    /// index.
+    /// The platforms of indexes, by `repository@digest`. `None` means that the image has no index.
     pub platforms: BTreeMap<String, Result<Option<Vec<Platform>>, String>>,
     /// The images of all calls, in their order.
     pub asked: Vec<String>,
@@ -78,14 +77,13 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
-/// The request, from a person. Other requests of these tests name no user, as those of an audit.
+/// The same request from a person. Other requests of these tests name no user, like an audit.
 pub fn of_user(mut request: Value) -> Value {
     request["userInfo"] = json!({"username": "admin"});
     request
 }
 
-/// The UPDATE request of a Pod with one container: its image in the stored object and in the
-/// request.
+/// The UPDATE request that changes the image of a Pod's only container.
 pub fn image_update(stored: &str, requested: &str) -> Value {
     let container = container("a", requested, "IfNotPresent");
     let mut request = pod_create(&json!({"containers": [container]}));
@@ -151,8 +149,8 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// The entries of an audit annotation that is a list in JSON. An annotation that is missing has
-    /// none.
+    /// The entries of an audit annotation that is a list in JSON. The result is empty if the
+    /// annotation is missing.
     pub fn audited(&self, key: &str) -> Vec<Value> {
         match self.0["audit_annotations"][key].as_str() {
             Some(text) => serde_json::from_str(text).expect("an audit annotation is JSON"),
@@ -187,7 +185,7 @@ pub fn payload_with_pod_spec(spec: &str) -> String {
 pub const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
     "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
 
-/// The settings of the copy: the same ones, with `mode: Reject` and `registry.maxLookups: 0`.
+/// The settings of the copy: these settings with `mode: Reject` and `registry.maxLookups: 0`.
 pub fn copy_settings(settings: &Value) -> Value {
     let mut copy = settings.clone();
     copy["mode"] = json!("Reject");
@@ -200,7 +198,7 @@ pub fn validate(request: &Value, settings: &Value) -> Answer {
     validate_with(request, settings, &mut FakeRegistry::default())
 }
 
-/// The message about wrong settings; `None` if the settings are valid.
+/// The message about wrong settings. `None` if the settings are valid.
 pub fn settings_problems(settings: &Value) -> Option<String> {
     let answer = evaluate::validate_settings(settings.to_string().as_bytes());
     let answer = answer.expect("an answer");

@@ -19,8 +19,8 @@ fn the_settings_have_to_be_an_object() {
     }
 }
 
-/// A setting that can't be read has its default. A conflict with this default is no conflict of the
-/// settings that the user wrote. Conflicts between other settings are still reported.
+/// A setting that can't be read counts with its default. A conflict with this default is not
+/// reported, because the user didn't write it. Conflicts between other settings are still reported.
 #[test]
 fn a_conflict_with_a_setting_that_cannot_be_read_is_not_reported() {
     let cases = [
@@ -82,7 +82,7 @@ fn settings_without_a_conflict_are_valid() {
     }
 }
 
-/// `Validatable` is the SDK's trait. A program that uses this crate can call it.
+/// `Validatable` is the SDK's trait. A program that uses this crate can call its function.
 #[test]
 fn the_validate_function_of_the_sdk_reports_conflicts() {
     for (settings, expected) in [

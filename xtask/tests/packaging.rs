@@ -95,13 +95,13 @@ fn artifact_hub_gets_a_short_list_of_changes() {
     let releases = changelog
         .lines()
         .filter(|line| line.starts_with("## [") && !line.contains("Unreleased"));
-    // Nobody has the version before the first one.
+    // The first release has no release before it, so every entry is an addition.
     if releases.count() <= 1 {
         assert!(changes.iter().all(|change| change["kind"] == "added"));
     }
 }
 
-/// The words of a person whose job hangs.
+/// A person whose job hangs searches for these words.
 #[test]
 fn artifact_hub_finds_the_policy_by_the_problem() {
     let package = &yaml(&root().join("artifacthub-pkg.yml"))[0];

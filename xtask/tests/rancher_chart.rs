@@ -1,5 +1,5 @@
-//! The Helm repository of `hack/helm-repository.sh`, read back by Rancher's rules. Nothing here is shared
-//! with the code that writes it.
+//! The Helm repository of `hack/helm-repository.sh`, read as Rancher reads it. This test shares no code
+//! with the script.
 //!
 //! | who reads | what |
 //! | --- | --- |
@@ -23,7 +23,7 @@ struct Index {
     entries: BTreeMap<String, Vec<ChartVersion>>,
 }
 
-/// A version of a chart: its metadata, and where its archive is.
+/// A version of a chart: its metadata, and the addresses of its archive.
 #[derive(Deserialize)]
 struct ChartVersion {
     urls: Vec<String>,
@@ -125,7 +125,7 @@ fn the_newest_version_of_the_index_is_the_archive() {
         chart,
     } = repository("archive");
     let address = &newest.urls[0];
-    // Versions of Rancher resolve a relative address differently.
+    // Not all versions of Rancher resolve a relative address in the same way.
     assert!(address.starts_with("https://"), "{address}");
     let file = folder.join(address.rsplit_once('/').expect("an address").1);
     let archive = fs::File::open(&file).expect("the archive");
@@ -136,7 +136,7 @@ fn the_newest_version_of_the_index_is_the_archive() {
     let inside: Chart = serde_json::from_value(yaml(&chart.join("Chart.yaml"))).expect("a chart");
     assert_eq!(inside, newest.metadata);
     assert_eq!(inside.version, env!("CARGO_PKG_VERSION"));
-    // The installation of the chart itself makes nothing.
+    // Helm itself creates nothing from the chart.
     assert!(!chart.join("templates").exists());
 }
 
@@ -156,7 +156,7 @@ fn rancher_lists_the_chart_as_a_policy() {
         annotation("catalog.cattle.io/type"),
         Some("kubewarden-policy")
     );
-    // Not among the apps.
+    // Rancher doesn't show the chart among the apps.
     assert_eq!(annotation("catalog.cattle.io/hidden"), Some("true"));
     for column in ["kubewarden/displayName", "kubewarden/resources"] {
         assert!(
@@ -187,7 +187,7 @@ fn the_form_creates_the_policy_of_metadata_yml() {
         word("/module/repository"),
         word("/module/tag"),
     ));
-    // Earlier versions of the UI.
+    // Older versions of the UI read the annotations.
     let by_annotations = policy(format!(
         "{}/{}:{}",
         annotation("kubewarden/registry"),

@@ -1,7 +1,7 @@
 /**
- * The requests of the end-to-end tests, sent to the page: with the same settings and the same
- * answers of host calls, the page has to give the same answer as the embedded host. `make
- * e2e-tests` writes these requests down.
+ * Sends the requests of the end-to-end tests to the page. With the same settings and the same
+ * answers to host calls, the page has to give the same answer as the embedded host.
+ * `make e2e-tests` writes the files of these requests.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";

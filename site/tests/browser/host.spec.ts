@@ -57,8 +57,8 @@ async function embedded(
   asked: Exchange[],
 ): Promise<Response> {
   mkdirSync(directory, { recursive: true });
-  // Only the request is sent, because the audit scanner's reviews have no kind and not every host
-  // reads them.
+  // The file has only the request. A review of the audit scanner has no kind, and not every host
+  // reads such a review.
   const { request, ...bare } = JSON.parse(review);
   writeFileSync(`${directory}/review.json`, JSON.stringify(request ?? bare));
   writeFileSync(`${directory}/session.yml`, session(asked));
@@ -72,7 +72,7 @@ async function embedded(
     `${directory}/session.yml`,
     module,
   ]);
-  expect(stderr, "both hosts are asked the same").toBe("");
+  expect(stderr, "both hosts get the same host calls").toBe("");
   return JSON.parse(stdout) as Response;
 }
 
@@ -83,7 +83,7 @@ for (const { name, value } of settings) {
     const { page } = playground;
     const tables: Table[] = [{}];
     if (asksRegistries(value)) {
-      // The classes of failures, in turn for the images that are looked up.
+      // Each image that is looked up gets a class of failure, one class after the other.
       const evaluations = await page.evaluate(
         async ({ texts, json }) => {
           const policy = window.consistentPullPolicy;

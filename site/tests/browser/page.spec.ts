@@ -27,10 +27,10 @@ test("the first example is a Pod of agent-stack-k8s with weak checks, and its re
     ["agent", agent, "IfNotPresent", "IfNotPresent", ""],
     ["checkout", agent, "IfNotPresent", "IfNotPresent", ""],
   ]);
-  // Its image is missing, and the node has an old copy.
+  // The Pod's image is missing from its registry, and the node has an old copy.
   await expect(playground.image("my-app:v1.2.3")).toHaveAttribute("aria-pressed", "true");
   await expect(page.locator("figcaption")).toContainText([HANGS, IS_SEEN]);
-  // A Pod makes no other Pod.
+  // No controller makes a Pod from a Pod.
   await expect(page.locator("#pod")).toBeHidden();
   await page.locator("#audit summary").first().click();
   await expect(page.locator("#audit pre").first()).toContainText('"rule": "pull-once"');
@@ -59,7 +59,7 @@ test("the steps of agent-stack-k8s without a check get one, as Pods and from the
   }
 });
 
-test("beside a Job stands the Pod that is made from it", async ({ playground }) => {
+test("the Pod that is made from a Job is shown beside the Job", async ({ playground }) => {
   const { page } = playground;
   await playground.choose("object", "weak-checks: Job");
   await expect(playground.about).toContainText("Job buildkite-");
@@ -69,12 +69,12 @@ test("beside a Job stands the Pod that is made from it", async ({ playground }) 
   await expect(page.locator("#pod-verdict")).toContainText(/Pod buildkite-.*-\*, CREATE/);
   await expect(page.locator("#pod-note")).toContainText("The job-controller makes this Pod");
   await expect(page.locator("#pod-places tr.changed")).toHaveCount(4);
-  // The drawing shows the Pod, which starts; the Job doesn't.
+  // The drawing shows the start of the Pod.
   await expect(page.locator("figcaption")).toContainText([HANGS, IS_SEEN]);
   await expect(page.locator("#diff-section")).toBeHidden();
   await expect(page.locator("#pod-diff .cm-changedLine").first()).toBeVisible();
   await expect(page.locator("#audit h3")).toContainText([/^Job /, /^Pod /]);
-  // On a wide screen they stand side by side.
+  // On a wide screen, the Job and the Pod are side by side.
   await page.setViewportSize({ width: 1800, height: 1000 });
   const box = async (selector: string) => (await page.locator(selector).boundingBox())?.y;
   expect(await box("#pod")).toBe(await box("section:has(> #verdict)"));
@@ -154,7 +154,7 @@ spec:
   await asItIs(
     /app \(IfNotPresent, image missing\) never starts; log \(IfNotPresent\) never starts/,
   );
-  // A mark stays while the object is edited.
+  // A mark stays while the settings are edited.
   await playground.type("settings", "mode: Warn\n");
   await expect(playground.image("checked:1")).toHaveAttribute("aria-pressed", "true");
 });

@@ -1,7 +1,7 @@
 /**
  * Pictures for the docs and the README. Only `make pictures` writes them, because they differ with
- * the installed fonts. The SHA-256 of the shown texts is stored for each picture. So a test notices
- * an outdated picture.
+ * the installed fonts. For each picture, the SHA-256 of the style sheet and of the shown texts is
+ * stored. So a test notices an outdated picture.
  */
 
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ const pictures = new URL("../../../docs/pictures/", import.meta.url);
 const list = new URL("shown.json", pictures);
 const style = readFileSync(new URL("../../src/style.css", import.meta.url), "utf8");
 
-/** Takes a picture, or checks that the texts of the page are still those of the stored picture. */
+/** Takes a picture, or checks that the page still has the texts and the style of the stored one. */
 async function picture(name: string, page: Page, target: Page | Locator = page) {
   const texts = await page
     .locator(

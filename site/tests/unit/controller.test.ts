@@ -19,13 +19,13 @@ function stored(name: string, podName: string): JsonObject {
   return { ...workload, metadata: { ...(workload["metadata"] as JsonObject), uid } };
 }
 
-/** Metadata without the lists of who manages which field. */
+/** Metadata without `managedFields`. */
 function metadata(pod: JsonObject | undefined) {
   const { managedFields: _, ...rest } = at(pod, "metadata") as JsonObject;
   return rest;
 }
 
-/** Metadata without a cluster's hashes of pod templates, which can't be worked out here. */
+/** Metadata without a cluster's hashes of pod templates, which the page can't compute. */
 const withoutHashes = (pod: JsonObject | undefined): unknown =>
   JSON.parse(JSON.stringify(metadata(pod)).replaceAll(/6d4cf56db9|bb6fd895d|6bbc49c7c7/g, "hash"));
 
@@ -83,7 +83,7 @@ const template = {
 const workload = (apiVersion: string, kind: string, spec: object) =>
   ({ apiVersion, kind, metadata: { name: "web", namespace: "shop" }, spec }) as JsonObject;
 
-describe("each controller has its own way", () => {
+describe("each controller", () => {
   test("a CronJob's Pod belongs to a Job", () => {
     const made = workloadPod(
       workload("batch/v1", "CronJob", { jobTemplate: { spec: { template } } }),
@@ -99,12 +99,12 @@ describe("each controller has its own way", () => {
     });
   });
 
-  test("a Job that brings its own selector gets no labels", () => {
+  test("the Pod of a Job with its own selector has only the template's labels", () => {
     const made = workloadPod(workload("batch/v1", "Job", { manualSelector: true, template }));
     expect(metadata(made?.pod)["labels"]).toEqual({ app: "x" });
   });
 
-  test("the Pods of an Indexed Job know their index", () => {
+  test("the Pods of an Indexed Job have their index", () => {
     const made = workloadPod(workload("batch/v1", "Job", { completionMode: "Indexed", template }));
     expect(metadata(made?.pod)).toMatchObject({
       generateName: "web-0-",
@@ -167,7 +167,7 @@ describe("each controller has its own way", () => {
     });
   });
 
-  test("no controller makes a Pod of a Pod, of a PodTemplate, or of another group's Job", () => {
+  test("no controller makes a Pod from a Pod, a PodTemplate, or another group's Job", () => {
     expect(workloadPod(workload("v1", "Pod", template.spec))).toBeUndefined();
     expect(
       workloadPod({ apiVersion: "v1", kind: "PodTemplate", metadata: {}, template } as JsonObject),
@@ -180,7 +180,7 @@ describe("each controller has its own way", () => {
 describe("the request for the Pod", () => {
   const job = readValue(workload("batch/v1", "Job", { template })).items[0] as Item;
 
-  test("is made from the workload that comes out", () => {
+  test("is made from the workload that this policy changed", () => {
     const repaired = JSON.parse(
       JSON.stringify(job.request["object"]).replace("Always", "IfNotPresent"),
     );

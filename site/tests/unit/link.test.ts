@@ -15,7 +15,7 @@ test("a link restores the typed texts, and is short", async () => {
   expect(await fromFragment(`#${fragment}`)).toEqual(typed);
 });
 
-test("a link of the first release, which has no choices for the drawing, is read", async () => {
+test("a link without choices for the drawing is read", async () => {
   const { start: _, ...old } = typed;
   expect(await fromFragment(await toFragment(old))).toEqual(old);
 });

@@ -11,8 +11,8 @@ const pod = (name: string, more = {}) => ({
 const names = (value: Parameters<typeof readValue>[0]) =>
   readValue(value).items.map((item) => `${item.kind} ${item.namespace}/${item.name}`);
 
-describe("what comes in", () => {
-  test("is an object of each kind with a Pod spec", () => {
+describe("a pasted value", () => {
+  test("may be an object of any kind with a Pod spec", () => {
     const spec = { template: { spec: { containers: [{ name: "app", image: "app" }] } } };
     for (const [apiVersion, kind, holder] of [
       ["apps/v1", "Deployment", { spec }],
@@ -33,7 +33,7 @@ describe("what comes in", () => {
     }
   });
 
-  test("is a list of kubectl's, of the API's, or of nothing", () => {
+  test("may be a list of kubectl, a list of the API, or an empty list", () => {
     expect(
       names({ apiVersion: "v1", kind: "List", items: [pod("a"), pod("b", { namespace: "n" })] }),
     ).toEqual(["Pod default/a", "Pod n/b"]);
@@ -42,7 +42,7 @@ describe("what comes in", () => {
     expect(names({ apiVersion: "v1", kind: "PodList", items: [] })).toEqual([]);
   });
 
-  test("is left out where no rule of the policy names it", () => {
+  test("may have objects that no rule names, and these are left out", () => {
     const read = readValue([
       { apiVersion: "v1", kind: "Service", metadata: { name: "web" } },
       { apiVersion: "batch.volcano.sh/v1alpha1", kind: "Job", metadata: { name: "other" } },
@@ -60,7 +60,7 @@ describe("what comes in", () => {
     [{ a: 1 }, /apiVersion and kind/],
     [{ kind: "AdmissionReview", response: {} }, /has no request/],
     [{ kind: "AdmissionReview", request: { uid: "u" } }, /has no kind, no resource, no operation/],
-  ])("is a problem where it is nothing: %j", (value, problem) => {
+  ])("gives a problem if it has no object: %j", (value, problem) => {
     const read = readValue(value);
     expect(read.items).toEqual([]);
     expect(read.problems.join()).toMatch(problem);
@@ -72,7 +72,7 @@ describe("what comes in", () => {
     expect(object).toEqual(pod("a"));
   });
 
-  test("was made by its kubelet if it is a mirror Pod of a cluster, and by nobody else", () => {
+  test("gives a request of the kubelet for a mirror Pod with a uid", () => {
     const mirror = (uid: object) => ({
       ...pod("m", { annotations: { "kubernetes.io/config.mirror": "x" }, ...uid }),
       spec: { nodeName: "n1", containers: [] },
@@ -97,7 +97,7 @@ describe("a captured review", () => {
     expect(items[0]?.defaults).toEqual([]);
   });
 
-  test("loses what is null, and what admission/v1 doesn't have", () => {
+  test("loses null fields, and fields that admission/v1 doesn't have", () => {
     const request = {
       uid: "u",
       kind: { group: "", version: "v1", kind: "Pod", more: 1 },

@@ -96,7 +96,7 @@ describe("completion", () => {
   });
 });
 
-describe("the sentences of this policy", () => {
+describe("a message about the settings", () => {
   /** The parts of the text that the sentences are about. */
   const places = (text: string, message: string) =>
     locate(message, readSettings(text).document).map(({ from, to }) => text.slice(from, to));
@@ -116,7 +116,7 @@ describe("the sentences of this policy", () => {
     ["images:\n  requireAlways: [a, b/]", "images.requireAlways[1] ends with a slash", ["b/"]],
     ["mode: Fix", "something else", ["m"]],
     ["mode: x", "mode must be a word; (or nothing)", ["mode: x"]],
-  ])("of %j: %j stand at %j", (text, message, expected) => {
+  ])("in %j, the message %j is shown at %j", (text, message, expected) => {
     expect(places(text, message)).toEqual(expected);
   });
 });

@@ -73,7 +73,7 @@ test.each([
     "imagecheck-0 node, app node, other node",
   ],
   [
-    "all is well",
+    "every pull succeeds",
     pod("app:v1", "Always", "Always", "app:v1"),
     up,
     "imagecheck-0 registry, app registry, other registry",
@@ -153,7 +153,7 @@ describe("an image that is missing from its registry", () => {
   });
 });
 
-test("the images of some Pods are each named once, as they are written first", () => {
+test("each image of some Pods is listed once, as the first Pod writes it", () => {
   const other = { containers: [container("a", "docker.io/library/app:v1", "Always")] };
   expect([...imagesOf([undefined, volume("Always"), other, pod("B:1", "", "", "tools")])]).toEqual([
     ["docker.io/library/app:v1", "app:v1"],
@@ -163,7 +163,7 @@ test("the images of some Pods are each named once, as they are written first", (
   ]);
 });
 
-describe("a sentence says how it ends", () => {
+describe("the sentence about the end of a start", () => {
   const checked = (check: string, app: string) => pod("app:v1", check, app, "app:v1");
   const { initContainers, ...bare } = volume("Always");
   const carried = { ...bare, containers: [{ ...initContainers[0], name: "app" }] };
@@ -205,7 +205,7 @@ describe("a sentence says how it ends", () => {
       "good: Every container starts, with the node's copies.",
     ],
     [
-      "the node has a copy of what is missing",
+      "the node has a copy of the missing image",
       volume("IfNotPresent"),
       without(true, "app:v1"),
       "good: Every container starts. Missing, but the node has a copy: app:v1.",

@@ -18,8 +18,8 @@ const FAILURES: [Failure; 6] = [
     Failure::NotGranted,
 ];
 
-/// The answers of the registries. An image that is not listed here has one of three digests. The
-/// length of its name decides which.
+/// The answers of the registries. A tag that is not listed here has one of three digests, and the
+/// length of the image's name decides which. A digest that is not listed exists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
     /// The answer to a lookup of the digest, by normalised image.

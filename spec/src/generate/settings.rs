@@ -18,11 +18,12 @@ const ON: [&str; 5] = [
     "onUnknown",
 ];
 
-/// The boolean settings that contradict other settings. They are written together with these.
+/// Boolean settings that are valid only with certain other settings. The generator writes them
+/// together with these.
 const BOOLEANS_WITH_CONDITIONS: [&str; 2] = ["imageChecks.everyPod", "imageChecks.replaceExisting"];
 
-/// The other boolean settings. The form lists every setting with its type, so a new one is written
-/// without a change of this file.
+/// The other boolean settings. The form lists every setting with its type, so the generator writes a
+/// new one without a change of this file.
 fn booleans() -> &'static [String] {
     static BOOLEANS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let form = include_str!("../../../questions-ui.yml");

@@ -153,9 +153,9 @@ fn newly(before: &[Fault], after: &[Fault]) -> Option<String> {
     (before.is_empty() && !after.is_empty()).then(|| after.join("; "))
 }
 
-/// The removal of checks must not lower the quality of service, and no Pod may become `BestEffort`.
-/// There is one exception: a check template without resources may lower a Guaranteed Pod, and this
-/// is the operator's responsibility.
+/// A repair must not lower the quality of service. There is one exception: if the check template
+/// alone is not Guaranteed, it may make a Guaranteed Pod `Burstable`, and this is the operator's
+/// responsibility.
 fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
     let was = quality_of_service(&before["spec"]);
     let is = quality_of_service(&after["spec"]);

@@ -31,7 +31,7 @@ impl<P: Policy> Story<'_, P> {
         if !is_accepted(&warn) {
             return Ok(());
         }
-        // If an object has another reason for a rejection, only mode `Warn` makes lookups.
+        // If an object has another reason for a rejection, `Reject` and `Fix` may make no lookups.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
             if is_accepted(other) && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);

@@ -190,8 +190,8 @@ impl<P: Policy> Story<'_, P> {
         let Some(stored) = self.stored().filter(|_| self.is_bounded()) else {
             return Ok(());
         };
-        // A node is the controller of every real mirror Pod. An audit examines other Pods with the
-        // annotation, even if a kubelet created them.
+        // Every real mirror Pod has a node as its controller. If a Pod has only the annotation, it
+        // is accepted untouched when a kubelet creates it, but an audit examines it.
         if is_mirror(&stored) && !controllers(&stored).iter().any(|one| one["kind"] == "Node") {
             return Ok(());
         }
@@ -204,7 +204,7 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// `Warn` admits Pods with findings, so its audits run in `Warn` too.
+    /// `Warn` admits Pods with findings, so an audit of such a Pod runs in `Warn` too.
     fn audit_mode(&self) -> Value {
         match self.settings().mode() {
             "Fix" => "Reject".into(),

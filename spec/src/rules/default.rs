@@ -125,8 +125,8 @@ pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
         || pod.is_lenient && pod.may_be_pulled_first(place)
 }
 
-/// Whether *pull-once* may have left this place so: a check with `Always`, or a container with
-/// `IfNotPresent` that has such a check.
+/// Whether *pull-once* may have left this place as it is: as a check with `Always`, or as a container
+/// with `IfNotPresent` that has such a check.
 ///
 /// **Decided**: the pull policies of the admission request decide this.
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {

@@ -339,7 +339,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     });
 }
 
-/// Reports an image that its registry doesn't have, or doesn't have for the Pod's platform.
+/// Reports an image whose lookup failed, or an image that lacks a platform that the Pod asks for.
 pub(super) fn find(pod: &mut Pod, place: usize, weight: Weight) {
     let path = pod.image_path(place);
     let found = Value::from(pod.places[place].image.as_str());

@@ -71,11 +71,10 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
 /// message has no such reference, one finding lists the container's image and the images of the
 /// volumes that it mounts.
 ///
-/// **Decided**: an image volume counts only if the running Pod has it, if it is not exempt and if its
-/// image can be parsed. A check volume that `Fix` would add doesn't count. The volumes are tried in
-/// the order of the mounts. The finding is about the volume, so two containers that wait for the
-/// same volume are one finding. An exempt container that waits for its own image
-/// is not reported.
+/// **Decided**: an image volume counts only if the running Pod has it, if it is not exempt and if
+/// its image can be parsed. A check volume that `Fix` would add doesn't count. The volumes are tried
+/// in the order of the mounts. The finding is about the volume, so two containers that wait for the
+/// same volume are one finding. An exempt container that waits for its own image is not reported.
 fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     let mut volumes: Vec<usize> = Vec::new();
     for mount in &pod.places[container].mounts {

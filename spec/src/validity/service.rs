@@ -10,7 +10,7 @@ use super::{CONTAINERS, INIT_CONTAINERS, containers};
 /// The classes of the quality of service. The lowest class is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QualityOfService {
-    /// No container has a request or a limit.
+    /// No container has a request or a limit of cpu or memory.
     BestEffort,
     /// The Pod belongs to neither of the two other classes.
     Burstable,

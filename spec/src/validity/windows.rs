@@ -1,4 +1,4 @@
-//! Windows Pods: how they are recognised, and the fields that they may not have.
+//! Windows Pods: how they are recognised, and the fields that are forbidden in them.
 
 use serde_json::Value;
 

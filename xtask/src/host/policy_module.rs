@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn each_call_gets_a_fresh_instance() {
-        // Its answer has one byte for each call that this instance has had.
+        // The answer has one byte for each call that this instance got.
         let call =
             "(i32.store (i32.const 2048) (i32.add (i32.load (i32.const 2048)) (i32.const 1)))
             (call $response (i32.const 0) (i32.load (i32.const 2048))) (i32.const 1)";

@@ -131,7 +131,7 @@ fn locked<T>(entries: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// Written by kwctl 1.36.
+    /// A session that kwctl 1.36 recorded.
     const SESSION: &str = "\
 - type: Exchange
   request: |
