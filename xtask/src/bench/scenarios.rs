@@ -95,8 +95,7 @@ impl ScenarioTemplate {
     /// A scenario for each expected answer. For the answer *accepted*, the object is one that the
     /// policy has repaired already.
     pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<Vec<Scenario>> {
-        let path = root.join("test_data/reviews").join(&self.review);
-        let path = path.with_extension("json");
+        let path = root.join(format!("test_data/reviews/{}.json", self.review));
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut request = parse_review(&text).with_context(|| format!("in {}", path.display()))?;

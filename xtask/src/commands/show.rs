@@ -72,8 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         selection.push((review.clone(), &MODES));
     }
     for (name, settings) in DEFAULT.iter().filter(|_| args.reviews.is_empty()) {
-        let path = root.join("test_data/reviews").join(name);
-        selection.push((path.with_extension("json"), settings));
+        let path = root.join(format!("test_data/reviews/{name}.json"));
+        selection.push((path, settings));
     }
     let own: Vec<&str> = args.settings_json.iter().map(String::as_str).collect();
     for (review, default) in selection {
