@@ -1,4 +1,4 @@
-# The built module. xtask inspects it, also with KWCTL=kwctl.
+# The built module. xtask inspects it, even if the other tests run in the real kwctl.
 
 load lib
 

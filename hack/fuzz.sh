@@ -4,7 +4,7 @@
 #   hack/fuzz.sh [seconds] [target...]
 #
 # Without a nightly toolchain there is no sanitizer. A sanitizer would find little, because this policy has
-# no unsafe code. An input that causes a crash is kept in fuzz/artifacts. It should become a test.
+# no unsafe block. An input that causes a crash is kept in fuzz/artifacts. It should become a test.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
-# tells how to install the others. It prints nothing if no program is missing.
+# tells how to install the others. It prints nothing if nothing is missing or too old.
 #
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
@@ -165,7 +165,7 @@ check_site() {
   [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
 
-  # npm writes this file when it installs.
+  # npm writes .package-lock.json at each install. If the lock file is newer, the packages are out of date.
   if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then
     echo "Getting the playground's packages from npm"
     # The tests don't use Playwright's own browsers.
@@ -189,8 +189,8 @@ check_browser() {
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's subcommands for the release and some targets, in versions that work. They are not optimised,
-# because they compile for minutes, and most of them run for a second.
+# Cargo's subcommands for the release and some targets, in versions that work. They are built without
+# optimisation, because an optimised build takes minutes longer.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lists the packages that are compiled into the module in policy-sbom.spdx.json, and signs this list.
+# Writes the packages that the module is built with to policy-sbom.spdx.json, and signs this file.
 #
 #   hack/release/sbom.sh
 set -euo pipefail

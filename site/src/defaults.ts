@@ -20,7 +20,7 @@ export function defaultPolicy(image: string): PullPolicy {
   return tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-/** A copy of the Pod spec with the server defaults. */
+/** A copy of the Pod spec with the server defaults, and the list of the defaults that it got. */
 export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: Default[] } {
   const defaults: Default[] = [];
   const fill = (list: string, name: unknown, holder: JsonObject, image: string, key: string) => {

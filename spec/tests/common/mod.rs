@@ -9,7 +9,8 @@ use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use oci_spec::image::{ImageIndex, Platform};
 use serde_json::Value;
 
-/// The crate, without a host and without WebAssembly.
+/// Calls the functions of the crate directly, without WebAssembly. A closure of the test answers the
+/// calls to the host.
 pub struct Native;
 
 struct Host(Arc<HostCall>);
