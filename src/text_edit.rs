@@ -50,7 +50,8 @@ pub fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
 }
 
 /// The text with all edits made. Texts inserted at the same position keep their order. None if a
-/// part doesn't belong to this text, or if two parts overlap.
+/// part doesn't belong to this text, if two parts overlap, or if text is inserted before a part
+/// that an earlier edit replaces.
 #[must_use]
 pub fn apply_edits(text: &str, edits: &[TextEdit<'_>]) -> Option<String> {
     let mut placed = BTreeMap::new();

@@ -4,7 +4,7 @@
 //! lookups that were made and those that failed. Findings are compared by rule, path and container.
 //! The specification doesn't contain the sentences of messages and warnings. The comparison checks
 //! only their number and length, the path of a broken shape in the message, and that no sentence
-//! has a control character, a secret or a phrase of `RETRIED`.
+//! has a control character, a secret or a phrase of `RETRIED`. Undecided verdicts are not compared.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const RECORD_BYTES: usize = 16 * 1024;
 const ANNOTATIONS_BYTES: usize = 262_144;
 
 /// Phrases that no sentence may contain. GitLab Runner, Argo or Jenkins would mistake a rejection
-/// with such a phrase for a network error, and retry (facts, *Texts*).
+/// with such a phrase for a network error or a full quota, and retry.
 const RETRIED: [&str; 20] = [
     "error dialing backend",
     "TLS handshake timeout",
@@ -279,8 +279,9 @@ fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
 }
 
 /// Returns what is wrong with the module's record. The record lists new changes first, then earlier
-/// ones. It has at most 16 KiB, and entries that don't fit are counted. If an object's annotations
-/// would exceed 262,144 bytes, its record is shortened or left out.
+/// ones. It has at most 16 KiB. If some entries don't fit, a last entry `{"more": n}` says how many
+/// were left out. If an object's annotations would exceed 262,144 bytes, its record is shortened or
+/// left out.
 fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Option<String> {
     let others: usize = case.request["object"]["metadata"]["annotations"]
         .as_object()

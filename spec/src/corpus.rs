@@ -32,8 +32,8 @@ pub struct Example {
 }
 
 impl Example {
-    /// Whether the example selects an object by its labels. Namespace selectors are ignored: this
-    /// function assumes that the Pod is in a selected namespace.
+    /// Whether the `matchLabels` of the example's `objectSelector` select an object. Namespace
+    /// selectors and `matchExpressions` are ignored: this function assumes that they select it.
     #[must_use]
     pub fn selects(&self, object: &Value) -> bool {
         let labels = self.match_labels.as_object();
@@ -121,7 +121,7 @@ pub fn samples() -> Vec<Sample> {
     samples
 }
 
-/// Returns the settings of all examples.
+/// Returns the settings of all examples in `examples/settings/`.
 ///
 /// # Panics
 /// If a file can't be read.
@@ -134,7 +134,7 @@ pub fn examples() -> Vec<Example> {
             let beside = path("examples").join(&file);
             let manifest = std::fs::read_to_string(&beside);
             let manifest = manifest.expect("each settings file has its example");
-            // If a file holds two installations, the first of them has mode `Fix`.
+            // A file may hold two policies with the same selectors.
             let first = manifest.split("\n---").next().unwrap_or_default();
             let manifest = yaml(&file, first);
             Example {
@@ -174,9 +174,9 @@ pub fn create_request(pod: &Value) -> Value {
     })
 }
 
-/// Writes the API server's defaults into a Pod: pull policies, requests that equal their limits,
-/// and the fields that every Pod and every container has. An API server writes them before it calls
-/// any webhook.
+/// Writes the API server's defaults into a Pod: pull policies, missing resource requests (copied
+/// from the limits), and the fields that every Pod and every container has. An API server writes
+/// them before it calls any webhook.
 pub fn fill_in_defaults(pod: &mut Value) {
     let spec = &mut pod["spec"];
     for key in ["containers", "initContainers"] {

@@ -104,7 +104,7 @@ impl Reference {
         Some(Self {
             registry,
             repository,
-            // With neither tag nor digest, the tag is `latest` (facts).
+            // With neither tag nor digest, the tag is `latest`.
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
             digest,
             spelling: spelling.to_owned(),

@@ -348,7 +348,7 @@ fn changes(pod: &Pod) -> Vec<Change> {
                 if came_in.effective != place.policy {
                     let path = format!("{path}.{}", field(place.list, false));
                     let to = place.policy.name().into();
-                    // `""` and `null` count as not set (facts).
+                    // `""` and `null` count as not set.
                     let is_set = came_in.policy != "";
                     let from = if is_set {
                         came_in.policy.clone()
@@ -365,7 +365,7 @@ fn changes(pod: &Pod) -> Vec<Change> {
 }
 
 /// Returns a pull policy of the request. An empty text becomes `null`, because `""` and `null`
-/// count as not set (facts).
+/// count as not set.
 fn set(policy: &Value) -> Value {
     if policy == "" {
         Value::Null

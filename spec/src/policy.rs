@@ -38,8 +38,7 @@ impl PullPolicy {
 
 /// Returns the pull policy that the API server writes if none is set. An image with the tag
 /// `latest` gets `Always`, even if it has a digest too. An image with neither tag nor digest counts
-/// as `latest`. Any other image gets `IfNotPresent`, and so does a text that can't be parsed
-/// (facts).
+/// as `latest`. Any other image gets `IfNotPresent`, and so does a text that can't be parsed.
 #[must_use]
 pub fn server_default(image: &str) -> PullPolicy {
     match Reference::parse(image) {

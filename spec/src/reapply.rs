@@ -88,7 +88,7 @@ fn restore(
     }
 }
 
-// Returns `None` for a value that counts as not set: `""` and `null` (facts).
+// Returns `None` for a value that counts as not set: `""` and `null`.
 fn set(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null() && **value != "")
 }

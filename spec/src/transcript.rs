@@ -123,7 +123,7 @@ impl Registry for Recorded<'_> {
     }
 }
 
-// The errors of oci-client and of Kubewarden's hosts (facts). The first match in the text decides.
+// The errors of oci-client and of Kubewarden's hosts. The first match in the text decides.
 // The registry's own text comes after this match and may contain any words.
 static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(

@@ -1,6 +1,6 @@
-//! Compares this policy with the specification. `cargo xtask soak` does the same with the module.
-//! These tests use the crate, compiled for this machine, without a host and without WebAssembly.
-//! Coverage and mutants are measured with these tests.
+//! Compares this policy with the specification, and sends it input of any shape. `cargo xtask soak`
+//! does the same with the module. These tests use the crate, compiled for this machine, without a
+//! host and without WebAssembly. Coverage and mutants are measured with these tests.
 
 mod common;
 
@@ -50,8 +50,8 @@ fn any_shape_gets_an_answer() {
     }
 }
 
-/// Bytes of a request are changed, removed and repeated. Each such request gets an answer, and no
-/// answer repeats a secret of the Pod or a text from a registry.
+/// Bytes of a request are changed, removed and repeated. Each such request gets an answer, and
+/// apart from the changed object no answer repeats a secret of the Pod or a text from a registry.
 #[test]
 fn any_bytes_get_an_answer() {
     let host: Arc<HostCall> = Arc::new(|_, _, _| Err("s3cr3t-value".to_owned()));

@@ -38,7 +38,7 @@ pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     }
 }
 
-/// The images that the settings select, each once, in the order of [`places_by_image`].
+/// The images that are looked up, each once, in the order of [`places_by_image`].
 fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     let settings = &examination.settings.registry;
     if settings.accepts_unknown_answers() || !settings.looks_up() {
@@ -86,9 +86,9 @@ fn normalised_image(examined: &ExaminedContainerOrVolume<'_>) -> String {
     }
 }
 
-/// The places of each image that is looked up. The images of app containers come first: an added
-/// check must not change the order, because the order decides which images `registry.maxLookups`
-/// leaves out.
+/// The places of each image for which `lookup` is not `Off`. The images of app containers come
+/// first: an added check must not change the order, because the order decides which images
+/// `registry.maxLookups` leaves out.
 fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     let images = examination.image_groups();
     let mut numbers: Vec<Option<usize>> = vec![None; images.image_count()];
@@ -96,8 +96,8 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     for app_containers in [true, false] {
         for (index, (examined, image)) in examination.places.iter().zip(images.images()).enumerate()
         {
-            // Several tags can share a digest, and a setting may name only one of these tags. So
-            // the setting of each place counts.
+            // `app:1@sha256:x` and `app:2@sha256:x` are one image, but a setting may name only
+            // `app:1`. So each place has its own setting.
             let is_off = examined.lookup.mode == LookupMode::Off;
             if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
                 continue;
@@ -196,8 +196,8 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
         return;
     };
     let mut action = error.class.action(&first.lookup);
-    // An outage must not be written into a pod template. The pull policies of an existing Pod can't
-    // change. `UseCached` acts only on tags.
+    // A pod template would keep `IfNotPresent` after the outage. The pull policies of an existing
+    // Pod can't change. `UseCached` acts only on tags.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();

@@ -101,7 +101,7 @@ pub(super) fn read_place(
     }
     let image = text(fields, keys[0], &path)?.unwrap_or_default();
     let policy = match text(fields, keys[1], &path)?.as_deref() {
-        // `""` and `null` count as not set (facts).
+        // `""` and `null` count as not set.
         None | Some("") => server_default(&image),
         // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
         Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,

@@ -1,5 +1,5 @@
-//! All modes compute the same findings and the same repaired object. The mode only decides how they
-//! are used.
+//! All modes compute the same findings, and only mode `Fix` changes the object. The mode decides
+//! whether the findings reject.
 
 use serde_json::Value;
 
@@ -27,11 +27,13 @@ impl<P: Policy> Story<'_, P> {
         if is_accepted(&reject) && !is_accepted(&fix) {
             self.breaks(MODES, "`Reject` accepts an object that `Fix` rejects");
         }
-        // A broken shape has no findings.
+        // `Warn` rejects only an object that this policy can't read. Such an object has no findings to
+        // compare.
         if !is_accepted(&warn) {
             return Ok(());
         }
-        // If an object has another reason for a rejection, `Reject` and `Fix` may make no lookups.
+        // `Reject` and `Fix` make no lookups if the object is rejected in any case. Then they lack
+        // findings that `Warn` has, so only accepted answers are compared.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
             if is_accepted(other) && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);

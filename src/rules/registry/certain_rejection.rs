@@ -1,4 +1,5 @@
-//! Finds out which findings a registry's answer may remove. Such findings don't prevent lookups.
+//! Finds out whether an object is rejected whatever the registries answer. Then no lookups are made. A
+//! finding that an answer may remove doesn't make the rejection certain.
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
@@ -10,8 +11,8 @@ use crate::pull_policy::PullPolicy;
 use crate::settings::LookupMode;
 
 /// Whether the object is rejected, whatever the registries answer. A pin or `UseCached` can remove
-/// a finding of *default* or *weak-check*. A digest that makes two images the same can remove such
-/// a finding, and a finding of *missing-check*.
+/// a finding of *default* or *weak-check*. A digest can show that two references name the same
+/// image. It can remove such a finding, and a finding of *missing-check*.
 pub fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
     mode: EffectiveMode,
@@ -48,8 +49,8 @@ pub fn is_rejected_whatever_registries_answer(
 /// The rule that repairs the pull policy of a place.
 fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
-    // If a default of `Never` replaced `Always`, and `Never` is forbidden, *disallowed-policy*
-    // reports this. It counts as a finding of *default* here.
+    // If *default* replaced `Always` with a forbidden `Never`, *disallowed-policy* reports the repair.
+    // An answer that removes a finding of *default* removes this finding too.
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {

@@ -3,8 +3,8 @@
 //!
 //! Three things differ from the real host on purpose:
 //!
-//! - Requests have a time limit. In the real host, a registry that never answers blocks the policy,
-//!   and each policy after it, for minutes.
+//! - Connecting and each read can have a time limit. In the real host, a registry that never answers
+//!   blocks the policy for minutes, and with it every policy that waits for a call to the host.
 //! - No answer is cached, because a run is one request.
 //! - The error text doesn't depend on `RUST_BACKTRACE`.
 
@@ -122,8 +122,9 @@ impl RegistryClient {
         }
     }
 
-    /// The protocols to try with a registry, in this order. It is only HTTPS with a valid
-    /// certificate, unless the sources file calls the registry insecure or `trusted` is set.
+    /// The protocols to try with a registry, in this order. HTTPS with a valid
+    /// certificate comes first. Unverified HTTPS and HTTP follow only if the sources file lists the
+    /// registry as insecure, or if the caller sets `trusted`.
     pub(crate) fn transports(&self, registry: &str, trusted: bool) -> Result<Vec<Transport>> {
         let mut transports = vec![Transport::Https(self.sources.certificates(registry)?)];
         if trusted || self.sources.insecure.contains(registry) {
