@@ -61,20 +61,13 @@ pub struct ChangedContainerOrVolume<'p> {
 pub struct NewInitContainers<'p> {
     /// Their position.
     pub position: CheckInsertPosition<'p>,
-    /// The init containers in their order.
-    pub containers: Vec<NewInitContainer<'p>>,
+    /// The source of the fields that all of them have in common. None if nothing is added.
+    pub fields: Option<NewContainerFields<'p>>,
+    /// The added checks, in their order.
+    pub checks: Vec<Rc<AddedCheck<'p>>>,
 }
 
-/// An init container to add.
-#[derive(Clone, Debug)]
-pub struct NewInitContainer<'p> {
-    /// The added check.
-    pub check: Rc<AddedCheck<'p>>,
-    /// The source of its other fields.
-    pub fields: NewContainerFields<'p>,
-}
-
-/// The fields of an init container to add, apart from its name, image and pull policy.
+/// The fields of the init containers to add, apart from name, image and pull policy.
 #[derive(Clone, Copy, Debug)]
 pub enum NewContainerFields<'p> {
     /// The fields of an image check in the Pod.
@@ -123,7 +116,7 @@ impl<'p> Outcome<'p> {
         for check in &examination.added_checks {
             outcome.add(check);
         }
-        if !outcome.new_init_containers.containers.is_empty() {
+        if !outcome.new_init_containers.checks.is_empty() {
             let places = &examination.places;
             outcome.new_init_containers.position =
                 CheckInsertPosition::in_pod(review, settings, places);
@@ -153,10 +146,8 @@ impl<'p> Outcome<'p> {
             AddedCheckSource::CopyOf(copied) => NewContainerFields::CopyOf(copied),
             AddedCheckSource::Template(template) => NewContainerFields::Template(template),
         };
-        self.new_init_containers.containers.push(NewInitContainer {
-            check: Rc::clone(check),
-            fields,
-        });
+        self.new_init_containers.fields = Some(fields);
+        self.new_init_containers.checks.push(Rc::clone(check));
     }
 
     fn replace(&mut self, examined: &ExaminedContainerOrVolume<'p>) {
@@ -200,7 +191,7 @@ impl<'p> Outcome<'p> {
     #[must_use]
     pub fn changes_object(&self) -> bool {
         !self.changed_places.is_empty()
-            || !self.new_init_containers.containers.is_empty()
+            || !self.new_init_containers.checks.is_empty()
             || !self.new_volumes.is_empty()
     }
 

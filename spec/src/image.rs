@@ -88,7 +88,7 @@ impl Reference {
         let (registry, repository) = (text_of(1)?, text_of(3)?);
         let (tag, digest) = (text_of(4), text_of(5));
         // In Go's grammar, a first part with `_` is not a host. It is a part of the repository
-        // then, and its characters count for the limit of 255 (issue 20, item 12).
+        // then, and its characters count for the limit of 255.
         let is_host = parts.name("host").is_some();
         let counted = repository.len() + if is_host { 0 } else { registry.len() + 1 };
         if counted > 255 {

@@ -58,7 +58,7 @@ pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
 /// The copy accepts a repaired Pod into which a mesh then injected containers.
 pub const COPY_BESIDE_MESH: &str = "the-copy-accepts-a-mesh";
 /// A second run in mode `Fix` adds no check for the images of the first run, even if a mesh
-/// injected containers between the two runs (issue 20, item 2).
+/// injected containers between the two runs.
 pub const NO_CHECK_TWICE: &str = "a-mesh-leads-to-no-second-check";
 /// The copy accepts a repaired Pod after the plugin `AlwaysPullImages` changed it, with settings
 /// that suit the plugin.

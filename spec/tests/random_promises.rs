@@ -39,8 +39,8 @@ fn has_shape_of_pod(object: &Value) -> bool {
         })
 }
 
-/// Exempts the containers of meshes. Settings in a cluster with a mesh have to do the same (issue
-/// 20, item 2).
+/// Exempts the containers of meshes. Settings in a cluster with a mesh have to do the same
+/// (docs/your-own-checks.md).
 fn exempt_meshes(settings: &mut Value) {
     // `[]` means that the setting is not set.
     if !settings["exempt"].is_object() {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::field_changes::VolumeValue;
 use crate::examination::check_volume_mounts::mount_path;
 use crate::json::{elements, from_value_of, quoted};
-use crate::outcome::{NewContainerFields, NewInitContainer, Outcome};
+use crate::outcome::{NewContainerFields, NewInitContainers, Outcome};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
@@ -68,13 +68,13 @@ fn set_image<'p>(place: &ContainerOrVolume<'p>, image: &str) -> Option<TextEdit<
 
 fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdit<'p>>> {
     let new = &outcome.new_init_containers;
-    if new.containers.is_empty() {
+    if new.checks.is_empty() {
         return Some(Vec::new());
     }
     let review = outcome.review;
     let list = list_text(review, review.pod.init_containers_key);
     let present = list.map(elements).unwrap_or_default();
-    let texts = new_containers(&new.containers);
+    let texts = new_containers(new);
     Some(vec![match (new.position.after, present.first()) {
         (Some(place), _) => TextEdit::after(present.get(place.index)?, format!(",{texts}")),
         (None, Some(first)) => TextEdit::before(first, format!("{texts},")),
@@ -82,16 +82,11 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
     }])
 }
 
-/// The texts of the init containers to add, with commas between them. All have the same fields apart
-/// from name, image and pull policy.
-fn new_containers(containers: &[NewInitContainer<'_>]) -> String {
-    let Some(first) = containers.first() else {
-        return String::new();
-    };
-    let fields = other_fields(first.fields);
+/// The texts of the init containers to add, with commas between them.
+fn new_containers(new: &NewInitContainers<'_>) -> String {
+    let fields = new.fields.map(other_fields).unwrap_or_default();
     let mut texts = String::new();
-    for container in containers {
-        let check = &container.check;
+    for check in &new.checks {
         if !texts.is_empty() {
             texts.push(',');
         }

@@ -84,8 +84,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         }
     }
     let first = outcome.new_init_containers.position.index();
-    for (offset, new) in outcome.new_init_containers.containers.iter().enumerate() {
-        let check = &new.check;
+    for (offset, check) in outcome.new_init_containers.checks.iter().enumerate() {
         let value = FieldValue::Container {
             name: &check.name,
             image: &check.image,
@@ -168,7 +167,7 @@ fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
     }
     let new = &outcome.new_init_containers;
     let added = if place.index >= new.position.index() {
-        new.containers.len()
+        new.checks.len()
     } else {
         0
     };
