@@ -327,7 +327,7 @@ fn is_mirror(pod: &Value) -> bool {
 
 /// Whether settings suit the plugin `AlwaysPullImages`. Settings with `images.forbidAlways` don't,
 /// because the copy would reject the pull policies that the plugin raised. Settings with `Pin`,
-/// `UseCached` or a default pull policy don't either (docs/settings.md, *Beside AlwaysPullImages*).
+/// `UseCached` or a default pull policy don't either (docs/settings.md, *Beside `AlwaysPullImages`*).
 fn goes_with_plugin(settings: Settings<'_>) -> bool {
     let text = settings.0.to_string();
     settings.list("images.forbidAlways").is_empty()
