@@ -1,7 +1,9 @@
-# `make` lists the targets. All of them work on a fresh clone, because they install what they need.
+# `make` lists the targets. The targets need Rust and a C compiler. hack/setup.sh installs everything else,
+# or says what to install.
 
 .DEFAULT_GOAL := help
-# Targets run one after another, so that their output is readable. Cargo uses every core by itself.
+# Targets run one after another, so that their output is readable. This costs little time, because Cargo
+# uses every core by itself.
 .NOTPARALLEL:
 
 POLICY := consistent-pull-policy
@@ -9,26 +11,27 @@ WASM_TARGET := wasm32-unknown-unknown
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 XTASK := $(TARGET_DIR)/xtask/xtask
 
-# The host that annotates the module and runs it in the end-to-end tests: xtask, or the real kwctl with
-# `make e2e-tests KWCTL=kwctl`.
+# KWCTL is the program that annotates the module and runs it in the end-to-end tests. It is xtask, or the
+# real kwctl with `make e2e-tests KWCTL=kwctl`.
 KWCTL ?= $(XTASK)
 export KWCTL
 
-# hack/setup.sh installs tools in TOOLS_DIR. ~/.cargo/bin may not be on the PATH of a shell that was opened
-# before Rust was installed. Both come last on the PATH, so they hide no other program.
+# hack/setup.sh installs tools in TOOLS_DIR. A shell that was opened before Rust was installed may not have
+# ~/.cargo/bin on its PATH. Both folders come last on the PATH, so that a program in them never hides a
+# program of the same name in another folder.
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
-# The end-to-end tests write their requests and answers to this folder. The playground's tests and `make
-# replay` repeat them.
+# The end-to-end tests write their requests and answers to this folder. The playground's tests send the
+# requests again, and `make replay` compares the answers with the specification.
 TRANSCRIPTS := $(TARGET_DIR)/transcripts
 
-# Every dependency has the version in Cargo.lock.
+# With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# The packages and features of the host-side tools. `make run` and `make site` need only a few of them. The
-# other targets get all, because Cargo compiles most dependencies again for another set of packages or
-# features.
+# The packages and features that `make xtask` compiles. The targets that FEATURES names need only some of
+# them. All other targets use the same full set, because Cargo compiles most dependencies again if the
+# packages or features change.
 PACKAGES := --workspace --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
@@ -45,8 +48,8 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
-setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm, cargo-sbom
-	@hack/setup.sh cargo components packages site browser sbom
+setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
+	@hack/setup.sh cargo components packages site browser
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -60,33 +63,40 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# With the profile of the host-side tools, build scripts and macros are compiled only once. The second
-# command checks the tools without their features, as `make run` compiles them. hack/weight.sh checks the
-# ratios of proof and tools to the product.
+# `xtask` is the profile of the host-side tools. With this profile, Clippy uses the build scripts and macros
+# that were compiled for these tools, so Cargo doesn't compile them again. The second command checks the
+# tools without their features, as `make run` compiles them. hack/weight.sh limits the lines of tests and
+# tools for each line of this policy.
 .PHONY: lint
 lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows, the weight
 	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
-		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings"; \
-		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) -- --deny warnings; \
+		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings"; \
+		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings; \
 	fi
 	@XTASK="$(XTASK)" hack/check-packaging.sh
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# With the profile and the packages of the host-side tools, no dependency is compiled again.
+# The profile and the packages are those of `make xtask`, so no dependency is compiled again.
 .PHONY: unit-tests
 unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
 	$(CARGO) test --profile xtask $(PACKAGES)
 
-# These tests also run the steps of a release. GNU parallel runs some files at the same time. PARALLEL has
-# its options: with --will-cite, it doesn't ask to be cited.
+# bats uses GNU parallel to run several files at the same time. In the variable PARALLEL, the option
+# --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
-e2e-tests: setup-packages setup-sbom annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
+e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
-	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite \
-		bats --jobs "$$(getconf _NPROCESSORS_ONLN)" --no-parallelize-within-files e2e-tests
+	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite bats --filter-tags '!slow' \
+		--jobs "$$(getconf _NPROCESSORS_ONLN)" --no-parallelize-within-files e2e-tests
+
+# `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
+# module's packages, for which cargo-sbom is compiled.
+.PHONY: release-tests
+release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every step of a release
+	bats e2e-tests/release.bats
 
 # The seed is fixed, so that only a change of the code can change the result.
 .PHONY: specification
@@ -94,32 +104,32 @@ specification: policy.wasm ## Compare the built module with the specification, o
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 
-# The specification has to give the answers that the module gave.
+# The specification has to give the same answers as the module gave in the end-to-end tests.
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)"
 
-# Each run has another seed, and prints how to continue it.
+# The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
 soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (twenty minutes)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 
-# The test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is one
-# on the PATH.
+# The load test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is
+# one on the PATH.
 .PHONY: load
 load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
 	@hack/load-test.sh "$(or $(SECONDS),60)"
 
-# Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. Its first inputs are the reviews,
-# or its folder in fuzz/seeds.
+# Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. The target `validate` starts with
+# the captured reviews. The other targets start with the files in fuzz/seeds.
 .PHONY: fuzz
 fuzz: ## Fuzz requests, settings and hosts' errors
 	@hack/setup.sh cargo fuzz
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
-# A change that no test notices needs a test, or an entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth
-# of the changes.
+# cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
+# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes.
 .PHONY: mutants
 mutants: ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
@@ -127,15 +137,15 @@ mutants: ## Check that a test notices each small change of this policy's code (h
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 .PHONY: deep-tests
-deep-tests: soak load fuzz mutants ## The checks that CI runs each week
+deep-tests: soak load fuzz release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# The page gets a new copy of the schema each time, so that it has the current settings. The Helm repository
-# for Rancher is written beside the page, because both are published together.
+# Each build writes the schema of the settings again, so that the page has the current schema. The Helm
+# repository for Rancher is written beside the page, because both are published together.
 .PHONY: site-build
 site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
@@ -157,7 +167,8 @@ site-tests: setup-browser e2e-tests site-build ## Test the playground: types, fo
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
 	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
 
-# The figures are the same on every machine. The first run compiles wasmtime.
+# The size, the instructions and the memory are the same on every machine. The first run also compiles
+# wasmtime.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## Check the size, the instructions and the memory of the module
 	@"$(XTASK)" bench --check
@@ -176,13 +187,14 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# The host-side tools. `cargo xtask` builds them too, but prints nothing.
+# Builds the host-side tools. `cargo xtask` would build them too, but without the message that the first
+# build takes longer.
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
 	@$(CARGO) build --profile xtask $(FEATURES)
 
-# The parts of the set-up, for targets that need only one part.
+# The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
 setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
@@ -197,7 +209,7 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
 
-# The ratios of proof and tools to the product.
+# hack/weight.sh also fails if there are too many lines of tests or tools for each line of this policy.
 .PHONY: weight
 weight: ## Count the lines of code by purpose
 	@hack/weight.sh

@@ -1,6 +1,7 @@
-# The steps of the release workflow: the scripts in hack/release. They run in a copy of the repository,
-# with a registry on the loopback. gh, kwctl and cosign need GitHub's identity, so scripts replace them
-# and write down their arguments. The replaced cosign stores a digest as the signature.
+# Tests of the steps of the release workflow, the scripts in hack/release. These run in a copy of the
+# repository, with a registry on the loopback interface. The real release uses gh, kwctl and cosign with
+# GitHub's identity. Here a script replaces each of these programs and writes down the arguments. The
+# script for cosign "signs" by storing an image reference or the digest of a file.
 
 load lib
 load registry/lib
@@ -11,7 +12,7 @@ setup_file() {
   REGISTRY=$(start_registry registry)
   TAG=v$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-  # The copy is committed and tagged, and its changelog has a section for the version.
+  # The copy of the repository is committed and tagged, and its changelog has a section for the version.
   mkdir -p "$COPY" "$BIN"
   git ls-files -z | xargs -0 cp --parents -t "$COPY"
   cd "$COPY" || return
@@ -28,7 +29,15 @@ setup_file() {
   git push --quiet origin main "$TAG"
   cd "$OLDPWD" || return
 
-  # `gh release view` succeeds after `gh release create`. The notes are kept in a file.
+  # The slow tests replace these files. Without the slow tests, the others use them as they are.
+  cp policy.wasm annotated-policy.wasm "$COPY"
+  (
+    cd "$COPY" && sha256sum annotated-policy.wasm policy.wasm >SHA256SUMS
+    echo '{}' >policy-sbom.spdx.json
+    sha256sum policy-sbom.spdx.json >policy-sbom.spdx.jsonl.bundle.sigstore
+  )
+
+  # `gh release view` succeeds only after `gh release create`. A copy of the release notes is kept.
   cat >"$BIN/gh" <<'SH'
 #!/usr/bin/env bash
 printf 'gh %s\n' "$*" >>"$CALLS"
@@ -47,7 +56,7 @@ SH
 printf 'kwctl verify %s\n' "$4" >>"$CALLS"
 cp "$3" "$CALLS.verification-config"
 SH
-  # The last argument is the signed reference or file. A bundle has the digest of the signed file.
+  # The last argument is the reference or file to sign or verify. A bundle has the signed file's digest.
   cat >"$BIN/cosign" <<'SH'
 #!/usr/bin/env bash
 printf 'cosign %s\n' "$*" >>"$CALLS"
@@ -66,8 +75,9 @@ teardown_file() {
   stop_servers
 }
 
-# in_the_copy COMMAND...: runs COMMAND in the copy, with the replaced programs, and with this repository's
-# target directory. So only hack/build-elsewhere.sh compiles the dependencies again.
+# in_the_copy COMMAND...: runs COMMAND in the copy, with the scripts that replace gh, kwctl and cosign. The
+# copy uses this repository's target directory, so only hack/build-elsewhere.sh compiles the dependencies
+# again.
 in_the_copy() {
   (
     cd "$COPY" && env PATH="$BIN:$PATH" XTASK="$XTASK" CARGO_MANIFEST_DIR="$COPY/xtask" \
@@ -79,7 +89,7 @@ in_the_copy() {
 # output NAME: prints this output of hack/release/push.sh.
 output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
 
-# Each test needs the result of the test before it, as in the workflow.
+# A test may need the results of the tests before it, as a step of the workflow does.
 
 @test "check: the tag, the metadata, the changelog and the package agree" {
   in_the_copy hack/check-packaging.sh "$TAG"
@@ -91,14 +101,16 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   [[ $output == *"the tag v99.0.0 says version '99.0.0'"*"CHANGELOG.md has no section [${TAG#v}]"* ]] || fail "$output"
 }
 
+# bats test_tags=slow
 @test "build: twice, with the same bytes" {
   in_the_copy hack/release/build.sh
   cd "$COPY"
   sha256sum --check SHA256SUMS
-  # With KWCTL=kwctl, another tool has annotated the module of the tests.
+  # With KWCTL=kwctl, kwctl has annotated the tests' module, so its bytes may differ from this build's.
   real_host || cmp annotated-policy.wasm "$OLDPWD/annotated-policy.wasm"
 }
 
+# bats test_tags=slow
 @test "components: the list has the packages of the module" {
   in_the_copy hack/release/sbom.sh
   cd "$COPY"
@@ -106,7 +118,7 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   same components "$(cargo --locked tree --target wasm32-unknown-unknown --edges normal --prefix none \
     --format '{p}' | cut -d ' ' -f 1,2 | sort -u)" "$packages"
   grep -q '^wapc-guest v' <<<"$packages"
-  # Each relationship is between listed packages.
+  # Each relationship refers only to listed packages, listed files and the document itself.
   same 'loose ends' '[]' "$(jq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
     | [.relationships[] | .spdxElementId, .relatedSpdxElement] - $known' policy-sbom.spdx.json)"
 }
@@ -119,7 +131,7 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$(output name):$TAG")
   same digest "$(output digest)" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
   same signatures 2 "$(grep -cx "cosign sign --yes --new-bundle-format=[a-z]* --use-signing-config=[a-z]* $reference" "$CALLS")"
-  # The layer is the file whose SHA-256 is published.
+  # The layer is the file annotated-policy.wasm, whose SHA-256 is published in SHA256SUMS.
   same layer "sha256:$(sed -n 's/  annotated-policy.wasm$//p' "$COPY/SHA256SUMS")" \
     "$(jq -r '.layers[0].digest' <<<"$manifest")"
 }
@@ -127,7 +139,7 @@ output() { sed -n "s/^$1=//p" "$BATS_FILE_TMPDIR/outputs" | tail -n 1; }
 @test "verify: the pushed module passes, and a module or a list of components that was changed later does not" {
   : >"$CALLS"
   in_the_copy hack/release/verify.sh "$(output reference)" "$TAG"
-  # The signer is the one of docs/verify.md, with another repository.
+  # The expected signer is the signer in docs/verify.md, but with the repository owner/repository.
   workflow=https://github.com/owner/repository/.github/workflows/release.yml@refs/tags/
   signer="--certificate-identity $workflow$TAG --certificate-oidc-issuer https://token.actions.githubusercontent.com"
   same calls "cosign verify $signer $(output reference)
@@ -161,7 +173,7 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   created=$(sed -n 's/^gh release create //p' "$CALLS")
   [[ $created == "$TAG --latest --verify-tag "*' policy.wasm annotated-policy.wasm SHA256SUMS policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore' ]] ||
     fail "$created"
-  # The notes have the changelog's section, the module and its digests.
+  # The notes have the version's section of the changelog, the module's address and the lines of SHA256SUMS.
   grep -qxF '### Added' "$CALLS.notes"
   [[ $(grep -c '^## ' "$CALLS.notes") == 1 ]] || fail "$(cat "$CALLS.notes")"
   grep -qF "registry://$(output reference)" "$CALLS.notes"
@@ -178,7 +190,7 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   origin=$BATS_FILE_TMPDIR/origin
   for _ in first repeated; do
     in_the_copy hack/release/artifacthub.sh "$TAG"
-    # The branch has no history of the source.
+    # The branch artifacthub has one commit, without the history of the source code.
     same commits 1 "$(git -C "$origin" rev-list --count artifacthub)"
   done
   same files 'README.md artifacthub-pkg.yml artifacthub-repo.yml' \

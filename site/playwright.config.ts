@@ -27,7 +27,7 @@ export default defineConfig({
   outputDir: "test-results",
   forbidOnly: true,
   retries: 0,
-  workers: 1,
+  workers: 2,
   reporter: [["list"]],
   // The limit is long, so that a test does not fail on a busy machine.
   timeout: 180_000,

@@ -48,15 +48,9 @@ enum PlanFormat {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // A compiled module evaluates a long list faster. An interpreted module starts faster.
-    #[cfg(feature = "wasmtime")]
-    const ENGINE: Engine = Engine::Compiler;
-    #[cfg(not(feature = "wasmtime"))]
-    const ENGINE: Engine = Engine::Interpreter;
-
     let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let path = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;
-    let module = PolicyModule::load(&path, ENGINE, None)?;
+    let module = PolicyModule::load(&path, Engine::FASTEST, None)?;
     let validation = module.judge_settings(&settings)?;
     ensure!(
         validation.valid,
@@ -84,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })
 }
 
-/// Whether the policy asks registries with these settings.
+/// Whether these settings have a `lookup` that is not `Off`. The setting `maxLookups` is ignored.
 fn makes_lookups(settings: &Settings) -> bool {
     let is_on = |holder: &Value| {
         let lookup = holder.get("lookup").and_then(Value::as_str);
@@ -115,7 +109,8 @@ fn read_objects(paths: &[PathBuf]) -> Result<RequestsFromManifests> {
     Ok(input)
 }
 
-/// Reads a file that is `named` on the command line, or each manifest in a folder, sorted by name.
+/// Reads a file, or the files of a folder and its subfolders in the order of their names. A file that is
+/// not `named` on the command line is read only if its extension is that of a manifest.
 fn read_path(path: &Path, named: bool, input: &mut RequestsFromManifests) -> Result<()> {
     if path.is_dir() {
         let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -150,11 +145,11 @@ struct PlanRow {
     outcome: Outcome,
     /// The rules with a finding or a change, in alphabetical order.
     rules: Vec<String>,
-    /// The message of a rejection, else the warnings, else the changes.
+    /// The message of a rejection, or the warnings of another outcome. Without such a text, the changes.
     reason: String,
 }
 
-/// Every outcome in its order, with its name.
+/// The name of every outcome, in the order of [`Outcome`], so that an outcome is an index of this list.
 const OUTCOMES: [(Outcome, &str); 4] = [
     (Outcome::Rejected, "rejected"),
     (Outcome::Changed, "changed"),
@@ -203,7 +198,7 @@ impl PlanRow {
         ]
     }
 
-    /// The cells in three columns, for a terminal: the reason needs room.
+    /// The cells in three columns, so that the reason has enough room on a terminal.
     fn narrow_cells(&self) -> [String; 3] {
         let [kind, namespace, name, outcome, rules, reason] = self.cells();
         let slash = if namespace.is_empty() { "" } else { "/" };
@@ -223,8 +218,8 @@ fn describe_change(change: &AuditEntry) -> String {
     format!("{}: {from} -> {to}", change.path)
 }
 
-/// The rows of objects that are not allowed unchanged, and the number of rows for each outcome and
-/// each rule.
+/// A table of the objects, except those that are allowed without a change or a warning. Below the table
+/// are the numbers of objects: for each outcome, of other kinds (`others`), and for each rule.
 fn plan_table(rows: &[PlanRow], others: usize, width: Option<u16>) -> String {
     let mut shown: Vec<&PlanRow> = rows
         .iter()

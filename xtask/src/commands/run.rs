@@ -1,5 +1,5 @@
-//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The
-//! flags and the output are those of `kwctl run`, so that the same tests run with both programs.
+//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The output
+//! and most flags are those of `kwctl run`, so that the same tests run with both programs.
 
 use std::fs;
 use std::io;
@@ -85,13 +85,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = match in_registry.filter(|uri| policy_artifact::is_in_registry(uri)) {
         Some(uri) => {
             let bytes = policy_artifact::pull(&client, uri)?;
-            PolicyModule::new(&bytes, Engine::default(), limit)
+            PolicyModule::new(&bytes, Engine::FASTEST, limit)
                 .with_context(|| format!("cannot load module {uri}"))?
         }
-        None => PolicyModule::load(&args.module, Engine::default(), limit)?,
+        None => PolicyModule::load(&args.module, Engine::FASTEST, limit)?,
     };
     let validation = module.judge_settings(&settings)?;
-    // The session is saved and checked before an error of the evaluation is reported.
+    // A recording is saved, and a replay is checked, before an error of the evaluation is reported.
     let evaluation = validation
         .valid
         .then(|| module.evaluate(&capabilities, &settings, &request))
