@@ -3,7 +3,7 @@
 load lib
 
 fix='{"imageChecks":{"coverage":"Fix"}}'
-# pull-once is off, so that only the added checks show.
+# pull-once is off, so that the result shows only the added checks.
 fix_alone='{"pullOnce":false,"imageChecks":{"coverage":"Fix"}}'
 template='{"command":["/check/true"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
 every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"template\":$template}}"
@@ -15,7 +15,7 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'imagecheck-2 was added: it pulls override:9 with Always before container-0 does' \
     'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
-  # The new check has the command, the mounts and the resources of the check before it.
+  # The two new checks have a command and mounts, and differ only in name, image and pull policy.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'
   found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
@@ -185,8 +185,8 @@ added() {
 ROWS
 }
 
-# not_added [CONTAINER...]: accepted unchanged. Each of these containers gets one warning that says why
-# its image gets no check.
+# not_added [CONTAINER...]: the request is accepted unchanged. For each of these containers, one warning
+# says why the container's image gets no check.
 not_added() {
   local name
   [[ $allowed == true && -z $patch ]] || fail "not only warned"
@@ -241,7 +241,7 @@ not_added() {
   pod 'init imagecheck-1 a:1, app b b:1' "$apparmor"
   evaluate "$fix_alone"
   not_added b
-  # A profile in a field is copied, and an annotation about another container doesn't matter.
+  # An AppArmor profile in a field is copied. An annotation about another container has no effect.
   pod 'init imagecheck-0 a:1, app b b:1' "$apparmor"' | .object.spec.initContainers[0].securityContext = {appArmorProfile: {type: "RuntimeDefault"}}'
   evaluate "$fix_alone"
   added '{"command":["/bin/true"],"securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}'
@@ -268,7 +268,7 @@ not_added() {
 ROWS
 }
 
-# Without this limit, a Pod of 0.25 MB can become an answer of 268 MB.
+# Without the limit of 1 MiB, a Pod of 0.25 MB could lead to an answer of 268 MB.
 @test "at most 1 MiB is added: beyond that nothing is added, and each image is a finding without a repair" {
   # arguments N: gives the check an argument of N bytes.
   arguments() { edit '.object.spec.initContainers[0].args = ["x" * $bytes]' --argjson bytes "$1"; }
@@ -286,7 +286,13 @@ ROWS
     same 'rules of the findings' '110 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   done
   row=
-  # The size of an argument is its size in the request, escapes included.
+  # No check is added, so the check in another spelling has to be strong enough.
+  pod "init imagecheck-0 a:1, init imagecheck-1 docker.io/library/c1:1 IfNotPresent, $(series 110 'app c# c#:1 Always')" \
+    '.object.spec.initContainers[1].args = ["x" * 10000]'
+  evaluate "$fix_alone"
+  same 'rules of the findings' $'110 missing-check\n1 weak-check' \
+    "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+  # An argument counts with its size in the request. JSON escapes are part of this size.
   pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')" '.object.spec.initContainers[0].args = ["\"" * 10000]'
   evaluate "$fix_alone"
   [[ $allowed == false ]] || fail "accepted"
@@ -423,7 +429,7 @@ ROWS
 }
 
 @test "the same Pod gives the same answer" {
-  # A host may write the keys of an object in any order.
+  # A host may write the keys of an object in any order, so `jq -S` sorts the keys.
   pod "init imagecheck-0 a:1, $(series 12 'app c# c:# Always')"
   evaluate "$fix"
   first=$(jq -S '.patch |= (@base64d | fromjson)' "$BATS_TEST_TMPDIR/answer.json")

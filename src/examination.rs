@@ -1,6 +1,6 @@
 //! The examination of one object: the values that all rules share and change.
 //!
-//! The modules below this one hold the types that several rules need. They don't know the rules.
+//! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
 pub mod added_check;
 pub mod check_volume_mounts;
@@ -8,8 +8,10 @@ pub mod configured_default;
 pub mod examined_container_or_volume;
 pub mod failed_lookup;
 pub mod finding;
+mod free_check_names;
 pub mod image_groups;
 pub mod known_digest;
+pub mod missing_checks;
 pub mod possible_lookup_answers;
 pub mod pull_policy_limits;
 pub mod roles;
@@ -34,35 +36,38 @@ use crate::settings::{LookupMode, MissingCheckAction, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
-/// The rules set the image and the pull policy that every place should have, and the reason. A
-/// value that differs from the one that came in is a finding, unless the change only saves a pull.
-/// The mode decides later what happens to the findings, so all modes compute the same outcome.
+/// The rules set the image and the pull policy that every place should have, with the reasons. A
+/// value that differs from the value in the request is a finding, unless the change only saves a pull
+/// or is part of another finding. The mode decides later what happens to the findings. So all modes
+/// compute the same outcome, apart from lookups, *stuck-pull* and fields that re-apply restores.
 #[derive(Clone, Debug)]
 pub struct Examination<'p> {
-    /// The object that came in.
+    /// The object in the request.
     pub review: &'p ExaminedObject<'p>,
     /// The settings.
     pub settings: &'p Settings,
     /// The places that the rules examine, in the order of the Pod. Exempt places are not among
     /// them.
     pub places: Vec<ExaminedContainerOrVolume<'p>>,
-    /// The places whose image could not be read, each with the mistake.
+    /// The places whose image could not be read, each with the mistake. Exempt places are not among
+    /// them.
     pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub has_image_checks: bool,
-    /// The source of the checks that *missing-check* adds. None if it adds none in this object.
+    /// The source of the checks that *missing-check* adds. None without `coverage: Fix`, and None
+    /// if the object is not a new Pod or is a Windows Pod.
     ///
-    /// A pod template gets no checks, because nobody would ever remove an added check again. If the
-    /// image of a stale check left the registry, the workload could not start. A Windows Pod gets
-    /// no checks, because the API server refuses Windows Pods with fields that are usual on Linux.
+    /// A pod template gets no checks, because nothing removes an added check whose image is no
+    /// longer used. If this image disappeared from the registry, the workload could not start. A
+    /// Windows Pod gets no checks, because the API server refuses in it some fields of Linux containers.
     pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
-    /// The findings without a repair.
+    /// The findings that have no repair.
     pub findings: Vec<Finding<'p>>,
     /// The image checks to add.
     pub added_checks: Vec<Rc<AddedCheck<'p>>>,
     /// The image checks that become image volumes.
     pub replaced_checks: ReplacedChecks<'p>,
-    /// The lookups to make, or those that were made.
+    /// The planned lookups, or their answers.
     pub lookups: PlannedOrAnsweredLookups,
     /// The lookups that failed or were not made, by the normalised image.
     pub failed_lookups: BTreeMap<String, FailedLookup>,
@@ -75,16 +80,16 @@ pub struct Examination<'p> {
 pub enum PlannedOrAnsweredLookups {
     /// The images to look up. The rule *registry* chooses them.
     Planned(Vec<ImageToLookUp>),
-    /// The images that were looked up, with the answers.
+    /// The same images, each with its answer or with the reason why there is none.
     Answered(Rc<[LookedUpImage]>),
 }
 
 /// The image checks that become image volumes.
 #[derive(Clone, Debug, Default)]
 pub struct ReplacedChecks<'p> {
-    /// The indexes of their examined places, in the order of the Pod.
+    /// The indexes of these checks among the examined places, in the order of the Pod.
     pub places: Vec<usize>,
-    /// The check volumes that these checks carry, and that another container has to carry now.
+    /// The check volumes that these checks mount, and that another container has to mount instead.
     pub moved_volumes: Vec<&'p str>,
 }
 
@@ -154,20 +159,14 @@ impl<'p> Examination<'p> {
         Rc::clone(groups)
     }
 
-    /// Whether the rules about image checks run: they compare checks with the containers that the
-    /// checks guard.
+    /// Whether *weak-check* and *pull-once* compare the checks of the request with the containers
+    /// that the checks guard.
     #[must_use]
     pub fn compares_checks(&self) -> bool {
         self.review.request_type.is_before_start() && self.has_image_checks
     }
 
-    /// Whether *missing-check* adds the checks that are missing.
-    #[must_use]
-    pub const fn adds_missing_checks(&self) -> bool {
-        matches!(self.added_check_source, Some(Ok(_)))
-    }
-
-    /// The answers that the first installation may have got. Empty unless this is the copy.
+    /// The lookup answers that the first installation may have received. Empty except in the copy.
     #[must_use]
     pub fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
         if self.settings.registry.accepts_unknown_answers() {
@@ -180,8 +179,8 @@ impl<'p> Examination<'p> {
 
 /// The digest behind a tag, as far as it is known without a lookup.
 ///
-/// At UPDATE of a Pod, a tag that is stored with a digest keeps that digest. A manifest that is
-/// applied again must not restart containers because the tag has moved.
+/// At UPDATE of a Pod, under `Pin`, a tag that is stored with a digest keeps that digest. Otherwise a
+/// manifest that is applied again would restart containers whose tag has moved.
 fn known_resolution(
     examined: &ExaminedContainerOrVolume<'_>,
     request_type: RequestType,
@@ -190,7 +189,7 @@ fn known_resolution(
     if may_be_left_by_use_cached(examined, request_type, settings) {
         return KnownDigest::UseCached;
     }
-    // The copy says nothing about tags without a digest.
+    // In the copy, a tag without a digest is no finding, so the copy doesn't need the stored digest.
     if request_type == RequestType::PodUpdate
         && !settings.registry.accepts_unknown_answers()
         && examined.lookup.mode == LookupMode::Pin

@@ -1,4 +1,5 @@
-//! The rule *missing-check*: the size of what is added, and the sentence for a pod template.
+//! The rule *missing-check*: the largest size of the added checks, and the sentence for a pod
+//! template.
 
 mod common;
 
@@ -13,7 +14,7 @@ fn check(name: &str, image: &str) -> Value {
 }
 
 /// The size of the additions is computed before they are written. A copied field counts with the
-/// size that it has in the request, with its escapes and white space.
+/// length of its JSON text in the request, escapes included.
 #[test]
 fn at_most_a_mebibyte_is_added() {
     for (images, argument, accepted) in [
@@ -42,7 +43,7 @@ fn at_most_a_mebibyte_is_added() {
         let after = answer
             .mutated()
             .map_or(before, |object| object.to_string().len());
-        // The changed pull policies are six bytes longer each.
+        // `IfNotPresent` is six bytes longer than `Always`, and a changed pull policy is no addition.
         assert!(
             after - before <= 1024 * 1024 + 6 * images,
             "{images} images, {bytes} bytes"
@@ -53,6 +54,44 @@ fn at_most_a_mebibyte_is_added() {
             assert_eq!(answer.0["code"], 422);
         }
     }
+}
+
+/// Without init containers, every app container mounts every check volume. So the mounts are most of
+/// the size.
+#[test]
+fn check_volumes_and_their_mounts_are_at_most_a_mebibyte() {
+    let settings = json!({
+        "imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"},
+        "pullOnce": false,
+        "recordChanges": false,
+    });
+    let sizes: Vec<(bool, usize)> = (105..=120)
+        .map(|images| {
+            let containers: Vec<Value> = (0..images)
+                .map(|number| container(&format!("c{number}"), &format!("c{number}:1"), "Always"))
+                .collect();
+            let request = pod_create(&json!({"containers": containers}));
+            let answer = validate(&request, &settings);
+            let before = request["object"].to_string().len();
+            let after = answer
+                .mutated()
+                .map_or(before, |object| object.to_string().len());
+            // The keys and brackets of new lists don't count as added.
+            let keys = r#""volumes":[],"#.len() + images * r#""volumeMounts":[],"#.len();
+            (answer.accepted(), (after - before).saturating_sub(keys))
+        })
+        .collect();
+    let largest = sizes.iter().map(|(_, size)| *size).max().expect("sizes");
+    assert!(largest <= 1024 * 1024, "{largest} bytes were added");
+    // One image more would add about 20,000 bytes.
+    assert!(
+        largest > 1024 * 1024 - 20_000,
+        "only {largest} bytes were added"
+    );
+    assert!(
+        sizes[0].0 && !sizes[15].0,
+        "the limit is not between 105 and 120 images"
+    );
 }
 
 #[test]

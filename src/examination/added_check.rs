@@ -12,29 +12,29 @@ use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
 pub enum AddedCheckSource<'p> {
-    /// A copy of an image check, with another name, image and pull policy.
+    /// The fields that are copied from an image check of the Pod: not its name, image or pull policy.
     CopyOf(&'p CopiedCheckFields<'p>),
-    /// `imageChecks.template`
+    /// The setting `imageChecks.template`.
     Template(&'p CheckTemplate),
     /// An image volume.
     ImageVolume,
 }
 
-/// Why a Pod gets no image check.
+/// The reason why a Pod gets no image check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoCheckSource {
     /// The Pod has no check that can be copied and no check volume, and there is no template.
     NothingToCopy,
-    /// The check asks for resources, and the Pod has resources of its own. The containers of such
-    /// a Pod may not ask for more than the Pod.
+    /// The check to copy, or the template, has resources, and the Pod spec sets pod-level resources.
+    /// With an added check, the containers could request more than the Pod, which Kubernetes forbids.
     PodHasResources,
 }
 
 impl<'p> AddedCheckSource<'p> {
-    /// The source in a Pod.
+    /// The source of the checks that are added to a Pod.
     ///
     /// # Errors
-    /// Why the Pod gets no check.
+    /// The reason why the Pod gets no check.
     pub fn in_pod(
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
@@ -59,13 +59,13 @@ impl<'p> AddedCheckSource<'p> {
         Ok(source)
     }
 
-    /// Whether it makes an image volume, and not an init container.
+    /// Whether an added check is an image volume, and not an init container.
     #[must_use]
     pub const fn is_image_volume(&self) -> bool {
         matches!(self, Self::ImageVolume)
     }
 
-    /// How many containers mount the volume that it makes.
+    /// The number of containers that mount an added check volume.
     #[must_use]
     pub fn carrier_count(&self, review: &'p ExaminedObject<'p>, settings: &Settings) -> usize {
         if self.is_image_volume() {
@@ -76,7 +76,7 @@ impl<'p> AddedCheckSource<'p> {
         }
     }
 
-    /// Whether every app container of the Pod mounts the volume that it makes.
+    /// Whether every app container of the Pod mounts an added check volume.
     #[must_use]
     pub fn is_mounted_by_app_containers(
         &self,
@@ -90,7 +90,8 @@ impl<'p> AddedCheckSource<'p> {
             )
     }
 
-    /// The size of the fields, apart from name, image and pull policy, in bytes of JSON.
+    /// The size of an added init container's fields in bytes of JSON, without name, image and pull
+    /// policy. An image volume has no such fields.
     #[must_use]
     pub fn fields_size(&self) -> usize {
         match self {
@@ -122,7 +123,7 @@ fn init_container_checks<'c, 'p>(
 }
 
 /// The last image check that can be copied: it has a command, and no annotation gives it an
-/// `AppArmor` profile. Such an annotation names its container, so a copy would have no profile.
+/// `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
 fn last_copyable_check<'p>(
     review: &ExaminedObject<'p>,
     places: &[ExaminedContainerOrVolume<'p>],
@@ -140,10 +141,10 @@ fn last_copyable_check<'p>(
 
 /// The position of added init containers: directly after the Pod's last check that is an init
 /// container. In a Pod without such a check it is after the last init container that
-/// `imageChecks.after` names. If there is none, the added init containers come first.
+/// `imageChecks.after` names. If it names none, the added init containers come before all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckInsertPosition<'p> {
-    /// The init container before them. None if they come first.
+    /// The init container directly before the added ones. `None` if the added ones come first.
     pub after: Option<&'p ContainerOrVolume<'p>>,
 }
 
@@ -177,36 +178,43 @@ impl<'p> CheckInsertPosition<'p> {
 /// An image check that is added.
 #[derive(Clone, Debug)]
 pub struct AddedCheck<'p> {
-    /// Its name. Nothing else in the Pod has it.
+    /// Its name. No other container has this name. If the check is a volume, no other volume has it.
     pub name: String,
-    /// Its image, written like the image of the place that it guards.
+    /// Its image, written like the image of the place that the check guards.
     pub image: String,
     /// Its pull policy.
     pub policy: PullPolicy,
     /// Its source.
     pub source: AddedCheckSource<'p>,
-    /// The index of the examined place that it guards.
+    /// The index of the examined place with the strongest pull policy among those that the check guards.
     pub guarded: usize,
-    /// The container or image volume that it guards.
+    /// The container or image volume at this index.
     pub place: &'p ContainerOrVolume<'p>,
-    /// The image of a check that writes the same image differently, if there is one.
+    /// The reference of an existing check that has the same image in another spelling, if there is one.
     pub written_differently: Option<&'p str>,
 }
 
 impl AddedCheck<'_> {
     /// The size of the check and of its mounts, in bytes of JSON. `fields_size` is the size of the
-    /// fields that all added checks have in common, `carriers` is the count of its mounts.
+    /// fields that all added checks have in common. `carriers` is the number of the check's mounts.
     #[must_use]
     pub fn size(&self, fields_size: usize, carriers: usize) -> usize {
-        /// The keys and quotes of a container's or volume's name, image and pull policy.
-        const KEYS: usize = 48;
-        /// The keys and quotes of a mount, with `readOnly`.
-        const MOUNT_KEYS: usize = 40;
+        /// The braces, keys, quotes and commas of `{"name":"","image":"","imagePullPolicy":""},`.
+        const CONTAINER: usize = 44;
+        /// The same of `{"name":"","image":{"reference":"","pullPolicy":""}},`.
+        const VOLUME: usize = 53;
+        /// The same of `{"name":"","mountPath":"","readOnly":true},`.
+        const MOUNT: usize = 43;
         let name = self.name.len();
-        let mount = MOUNT_KEYS
+        let keys = if self.source.is_image_volume() {
+            VOLUME
+        } else {
+            CONTAINER
+        };
+        let mount = MOUNT
             .saturating_add(name)
             .saturating_add(mount_path(&self.name).len());
-        KEYS.saturating_add(name)
+        keys.saturating_add(name)
             .saturating_add(self.image.len())
             .saturating_add(self.policy.as_str().len())
             .saturating_add(fields_size)

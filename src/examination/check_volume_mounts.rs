@@ -4,17 +4,18 @@ use crate::image::Reference;
 use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::settings::Settings;
 
-/// The folder in which check volumes are mounted.
+/// The folder in which this policy mounts check volumes.
 pub const MOUNT_FOLDER: &str = "/.imagecheck/";
 
-/// The path at which a check volume is mounted.
+/// The path at which this policy mounts a check volume.
 #[must_use]
 pub fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
-/// The carriers of added check volumes. An init container carries them, so that no app container
-/// starts before the volumes are pulled. Without init containers, each app container carries them.
+/// The carriers of the check volumes that this policy adds or moves. An init container carries the
+/// volumes, so that no app container starts before the volumes are pulled. In a Pod without init
+/// containers, each app container carries the volumes.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckVolumeCarriers<'p> {
     /// This init container.
@@ -24,14 +25,15 @@ pub enum CheckVolumeCarriers<'p> {
 }
 
 impl<'p> CheckVolumeCarriers<'p> {
-    /// The carriers in a Pod whose init containers all stay.
+    /// The carriers in a Pod from which no init container is removed.
     #[must_use]
     pub fn in_pod(pod: &'p Pod<'p>, settings: &Settings) -> Self {
         Self::among(pod.list(PodSpecList::InitContainers), settings)
     }
 
-    /// The carrier among these init containers: the first that is neither a native sidecar nor
-    /// exempt. If there is none, it is the first of them all, because a mount does no harm there.
+    /// The carrier is the first init container that is neither a native sidecar nor exempt. If there
+    /// is no such init container, the carrier is the first of all init containers: a mount harms neither
+    /// a native sidecar nor an exempt container. With no init container, the carriers are the app containers.
     #[must_use]
     pub fn among(
         init_containers: impl Iterator<Item = &'p ContainerOrVolume<'p>>,

@@ -1,10 +1,10 @@
 //! The configured default of a place, and whether its author chose a pull policy.
 //!
-//! This policy sees its own output again: in the copy, in a Pod that a controller makes from a
-//! repaired pod template, and in an audit. It then can't distinguish the author's choice, the
-//! server default and its own repair. The record has this information, but anybody can write this
-//! annotation. So all rules follow one principle: **a rule keeps a value that another rule may have
-//! written.**
+//! This policy sees its own output again: for example in the copy, in an audit, and in a Pod that a
+//! controller makes from a repaired pod template. It then can't distinguish the author's choice,
+//! the server default and its own repair. The record has this information, but anybody can write
+//! a record. So all rules follow one principle for the values of a request: **a rule keeps a
+//! value that another rule may have written.**
 
 use super::examined_container_or_volume::{ExaminedContainerOrVolume, server_default};
 use crate::image::Reference;
@@ -21,9 +21,9 @@ pub enum DefaultSettingKey {
 }
 
 /// Whether the author chose the pull policy. A pull policy that equals the server default counts
-/// as not chosen, unless `defaults.replaceServerDefaults` is off. A forbidden pull policy counts
-/// as not chosen, so *default* replaces it before *disallowed-policy* can. Otherwise the
-/// replacement would get the default on the next run.
+/// as not chosen, unless `defaults.replaceServerDefaults` is off. A forbidden pull policy also counts
+/// as not chosen, so that *default* can replace it before *disallowed-policy* does. Otherwise the next
+/// run could write the default over the pull policy that *disallowed-policy* has set.
 #[must_use]
 pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     examined.place.policy.is_some_and(|policy| {
@@ -33,7 +33,8 @@ pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) 
     })
 }
 
-/// The configured default of a place. None if no default is set for it.
+/// The configured default of a place. None if no default is set for the place, or if the default is
+/// `Never` and the settings select the image for lookups.
 #[must_use]
 pub fn configured_default(
     examined: &ExaminedContainerOrVolume<'_>,
@@ -52,21 +53,22 @@ pub fn configured_default(
     let has_digest = examined.has_digest();
     let lookup = examined.lookup.mode;
     let policy = match default {
-        // `Pin` writes `IfNotPresent` with each digest. With `Always` here, the next run would
-        // replace this `IfNotPresent`.
+        // Where `Pin` writes a digest, it usually writes `IfNotPresent` too. If the default were
+        // `Always` here, the next run could replace this `IfNotPresent`.
         DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
             PullPolicy::IfNotPresent
         }
-        // An image that is looked up is meant to be pulled. With `Never` here, the next run would
-        // also replace the `IfNotPresent` that `Pin` and `UseCached` write.
+        // An image that is looked up is meant to be pulled. Besides, if the default were `Never`
+        // here, the next run could replace the `IfNotPresent` that `Pin` and `UseCached` write.
         DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
         default => default.resolve(has_digest),
     };
     Some((policy, setting))
 }
 
-/// The pull policy of a check that is raised or added. Its containers need the strength `needed`.
-/// A second run would not change the result.
+/// The pull policy of a check that is raised or added: at least `needed`, the strongest pull policy
+/// of the places that the check guards. `examined` is the raised check, or the place that the added
+/// check guards. A second run would not change the result.
 #[must_use]
 pub fn stable_check_policy(
     examined: &ExaminedContainerOrVolume<'_>,

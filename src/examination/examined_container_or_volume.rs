@@ -18,13 +18,14 @@ pub enum Role {
     ImageCheck,
     /// Any other init container that ends before the app containers start.
     InitContainer,
-    /// A guarded container. With `imageChecks.as: ImageVolume` also a guarded image volume.
+    /// An app container. With `imageChecks.as: ImageVolume`, also an image volume that is no
+    /// check, if an app container mounts it and no init container does.
     Guarded,
     /// A native sidecar, an ephemeral container or any other image volume. No check guards these.
     Unguarded,
 }
 
-/// A container or image volume that the rules examine. Its image could be read.
+/// A container or image volume that the rules examine. Its image reference could be parsed.
 #[derive(Clone, Debug)]
 pub struct ExaminedContainerOrVolume<'p> {
     /// The container or image volume as it came in.
@@ -39,17 +40,17 @@ pub struct ExaminedContainerOrVolume<'p> {
     pub limits: PullPolicyLimits<'p>,
     /// The settings of `registry` for its image.
     pub lookup: EffectiveLookupSettings,
-    /// The pull policy that it should have. Before any rule it is the one that came in, or the
-    /// server default.
+    /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
+    /// came in, or the server default if none was set.
     pub policy: PullPolicy,
-    /// The reason of the last rule that changed the pull policy.
+    /// The reason from the last call of `set_policy` that changed the pull policy.
     pub policy_reason: Option<Rc<dyn FindingReason + 'p>>,
-    /// The digest behind its tag.
+    /// The digest behind its tag, as far as it is known.
     pub tag: KnownDigest,
 }
 
 impl<'p> ExaminedContainerOrVolume<'p> {
-    /// A place as it came in. Its role is worked out later.
+    /// A place as it came in. Its role and its digest are set later.
     #[must_use]
     pub fn new(
         place: &'p ContainerOrVolume<'p>,
@@ -70,7 +71,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         }
     }
 
-    /// The pull policy that came in, or the server default.
+    /// The pull policy that came in, or the server default if none was set.
     #[must_use]
     pub fn policy_before(&self) -> PullPolicy {
         self.place
@@ -78,7 +79,8 @@ impl<'p> ExaminedContainerOrVolume<'p> {
             .unwrap_or_else(|| server_default(&self.reference))
     }
 
-    /// Sets the pull policy, with a reason. Nothing changes if it has this pull policy already.
+    /// Sets the pull policy, with a reason. If the place already has this pull policy, the reason
+    /// doesn't change either.
     pub fn set_policy(&mut self, policy: PullPolicy, reason: impl FindingReason + 'p) {
         if policy != self.policy {
             self.policy = policy;
@@ -86,20 +88,21 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         }
     }
 
-    /// Whether the pull policy ends up different from the one that came in.
+    /// Whether the pull policy that the place should have differs from [`Self::policy_before`].
     #[must_use]
     pub fn has_new_policy(&self) -> bool {
         self.policy != self.policy_before()
     }
 
-    /// The reason why the pull policy that came in is wrong. None if it isn't wrong.
+    /// The reason why the pull policy that came in is wrong. `None` if it isn't wrong.
     #[must_use]
     pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
         let reason = self.policy_reason.as_ref()?;
         (self.has_new_policy() && reason.is_finding()).then_some(reason)
     }
 
-    /// Whether it pulls its image before any app container starts.
+    /// Whether its role is `ImageCheck` or `InitContainer`, and its image is pulled before any app
+    /// container starts.
     #[must_use]
     pub fn is_pulled_first(&self) -> bool {
         matches!(self.role, Role::ImageCheck | Role::InitContainer)
@@ -125,7 +128,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     }
 
     /// The identity that decides whether two places pull the same image. A tag and a digest are
-    /// the same image if a lookup of this request gave that digest for the tag.
+    /// the same image if the tag is known to have this digest.
     #[must_use]
     pub fn identity(&self) -> ImageIdentity<'_> {
         match self.tag.digest() {
@@ -140,7 +143,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         self.tag.pinned_digest().is_some() || self.reference.digest().is_some()
     }
 
-    /// Whether `UseCached` lets it use the image that the node has cached.
+    /// Whether `UseCached` lets the place use the image that the node has cached.
     #[must_use]
     pub fn uses_cached(&self) -> bool {
         self.tag == KnownDigest::UseCached

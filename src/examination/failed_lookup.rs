@@ -17,9 +17,9 @@ pub struct FailedLookup {
 /// The action after a failed lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliedLookupAction {
-    /// The object is rejected.
+    /// The image is a finding without a repair.
     Reject,
-    /// Image and pull policy stay as they are.
+    /// The failed lookup changes neither the image nor the pull policy.
     KeepTag,
     /// The image that the node has cached may be used.
     UseCached(UseCachedLowering),
@@ -30,14 +30,15 @@ pub enum AppliedLookupAction {
 pub enum UseCachedLowering {
     /// No place had `Always`, so no pull policy changed.
     NothingLowered,
-    /// `Always` became `IfNotPresent`.
+    /// At least one place was lowered from `Always`. `images.requireAlways` matches no place.
     Lowered,
-    /// `images.requireAlways` keeps a place at `Always`.
+    /// `images.requireAlways` matches at least one place. This place keeps its pull policy, and other
+    /// places may have been lowered.
     AlwaysKept,
 }
 
 impl AppliedLookupAction {
-    /// The setting's value for this action.
+    /// The value of this action in the settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +50,8 @@ impl AppliedLookupAction {
 }
 
 impl FailedLookup {
-    /// The warning about this lookup. Its end depends on whether this policy repairs the object.
+    /// The warning about this lookup. If `UseCached` lowered a pull policy, the warning says so only
+    /// if this policy repairs the object.
     #[must_use]
     pub fn warning<'s>(&self, image: &'s str, is_repaired: bool) -> Sentence<'s> {
         let done = match self.action {
@@ -68,7 +70,8 @@ impl FailedLookup {
     }
 }
 
-/// The end of a sentence that begins with an image: why there is no answer, and the way out.
+/// The end of a sentence that begins with an image. It says why there is no answer from the registry
+/// and, for most errors, what the user can do.
 #[must_use]
 pub fn why_no_answer(error: LookupError) -> Sentence<'static> {
     let (why, way_out) = match (error.class, error.attempt) {

@@ -1,4 +1,4 @@
-//! Findings: one thing that is wrong, the rule that found it, and the sentence for people.
+//! A finding: one thing that is wrong, with the rule that found it and a sentence for people.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -10,7 +10,7 @@ use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// The rules by their ids. The rule with the most important findings comes first.
+/// The ids of the rules. The rule with the most important findings comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleId {
     /// `src/rules/invalid_image.rs`
@@ -64,65 +64,67 @@ impl RuleId {
     }
 }
 
-/// The reason why a field has to change or is wrong. Each rule has its own reasons, with their
+/// The reason why a field changes or is wrong. Each reason belongs to one rule, and writes its own
 /// sentences.
 pub trait FindingReason: Debug {
-    /// The rule.
+    /// The rule that this reason belongs to.
     fn rule(&self) -> RuleId;
 
-    /// The sentence that says what is wrong, and the way out.
+    /// The sentence that says what is wrong and how to correct it.
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s>;
 
     /// The warning about the repair. None if no warning is needed. Defaults and pins need none,
-    /// because the operator asked for them everywhere.
+    /// because the author of the settings asked for these changes. `UseCached` needs none, because the
+    /// failed lookup has its own warning.
     fn repair_warning<'s>(&'s self, _subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
         None
     }
 
-    /// Whether the same request may be accepted later. This is so if the reason is a temporary
-    /// answer of a registry.
+    /// Whether the same request may be accepted later. True for a failed lookup, unless the image
+    /// doesn't exist or `registry.maxLookups` was reached.
     fn is_momentary(&self) -> bool {
         false
     }
 
-    /// Whether a field that changes for this reason was wrong. A change that only saves work is no
-    /// finding. A change that belongs to another finding is no finding of its own.
+    /// Whether a field that changes for this reason was wrong. A change that only saves a pull is no
+    /// finding. A change that is part of another finding is no second finding.
     fn is_finding(&self) -> bool {
         true
     }
 }
 
-/// The container or image volume of a finding, as its sentences show it.
+/// The container or image volume of a finding, with the texts for the finding's sentences.
 #[derive(Clone, Copy, Debug)]
 pub struct FindingSubject<'f> {
     /// The path of the field.
     pub path: UntrustedText<'f>,
     /// The name of the container or image volume.
     pub name: UntrustedText<'f>,
-    /// Its image as it came in.
+    /// Its image in the request.
     pub image: UntrustedText<'f>,
-    /// Its pull policies.
+    /// The pull policies of the finding.
     pub policies: FoundAndExpectedPolicy,
 }
 
 /// A pull policy that was found, and the one that should be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundAndExpectedPolicy {
-    /// The pull policy that was found. None if none was set.
+    /// The pull policy that was found. None for an added check. If the place sets no pull policy, this
+    /// is the server default in a finding with a repair, and None in other findings.
     pub found: Option<PullPolicy>,
-    /// The pull policy that should be there, if one can be named.
+    /// The pull policy that should be there. None if the finding proposes no pull policy.
     pub expected: Option<PullPolicy>,
 }
 
 impl<'f> FindingSubject<'f> {
-    /// The pull policy that was found.
+    /// The pull policy that was found, or the words `no policy`.
     #[must_use]
     pub fn found(&self) -> Sentence<'f> {
         let found = self.policies.found;
         found.map_or("no policy", PullPolicy::as_str).into()
     }
 
-    /// The pull policy that should be there.
+    /// The pull policy that should be there. Empty if the finding proposes none.
     #[must_use]
     pub fn expected(&self) -> Sentence<'f> {
         let expected = self.policies.expected;
@@ -159,25 +161,25 @@ impl<'f> FindingSubject<'f> {
 /// The field that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindingField {
-    /// The image is wrong, and no other image is known that could replace it.
+    /// The image is invalid, lacks a platform, or could not be looked up. No replacement is known.
     Image,
-    /// The image gets a digest. The pull policy that goes with it belongs to this finding.
+    /// The image gets a digest. A new pull policy because of the digest is part of this finding.
     ImageToPin {
         /// The image with its digest.
         pinned: String,
     },
-    /// The image has no image check.
+    /// The image is not covered.
     MissingCheck {
         /// The check that should be there.
         expected: Cow<'static, str>,
     },
-    /// The pull policy.
+    /// The pull policy is wrong.
     PullPolicy,
     /// A reason in the status of a waiting container.
     WaitingReason {
         /// The path of the reason.
         path: FieldPath,
-        /// The reason. It is one of those that *stuck-pull* reports.
+        /// The reason: one of the waiting reasons that *stuck-pull* reports.
         found: &'static str,
     },
 }
@@ -185,11 +187,11 @@ pub enum FindingField {
 /// The effect that a finding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repairability {
-    /// It has a repair.
+    /// The finding has a repair.
     Repairable,
-    /// It has no repair.
+    /// The finding has no repair.
     Unrepairable,
-    /// It is worth a warning, and never rejects.
+    /// The finding leads at most to a warning, and never rejects the request.
     Advice,
 }
 
@@ -200,7 +202,7 @@ pub struct Finding<'p> {
     pub place: &'p ContainerOrVolume<'p>,
     /// The field.
     pub field: FindingField,
-    /// The pull policies of the place.
+    /// The pull policies of the place, or of the added check.
     pub policies: FoundAndExpectedPolicy,
     /// The effect.
     pub effect: Repairability,
@@ -209,7 +211,7 @@ pub struct Finding<'p> {
 }
 
 impl<'p> Finding<'p> {
-    /// A finding without a repair.
+    /// A finding without a repair. The caller may turn it into advice.
     pub fn unrepairable(
         place: &'p ContainerOrVolume<'p>,
         field: FindingField,
@@ -227,7 +229,7 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The path of the field in the object that came in.
+    /// The path of the field in the request's object.
     #[must_use]
     pub fn path(&self, pod_spec: &'static [&'static str]) -> FieldPath {
         match self.field {
@@ -241,7 +243,7 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The position of the finding among the others.
+    /// The key by which the findings are sorted.
     #[must_use]
     pub fn order(&self) -> FieldSortKey {
         let (list, index) = (self.place.list, self.place.index);
@@ -261,7 +263,8 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The value of the field as it was found.
+    /// The value of the field as it was found. None for a missing check, and for a pull policy that
+    /// was not set and has no repair.
     #[must_use]
     pub fn found(&self) -> Option<&str> {
         match &self.field {
@@ -272,7 +275,7 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The value that should be there, if one can be named.
+    /// The value that should be there. None if no value is known to be right.
     #[must_use]
     pub fn expected(&self) -> Option<&str> {
         match &self.field {

@@ -1,8 +1,8 @@
-//! The places of a Pod in groups: by the same image, and by the same image written alike.
+//! Groups the places of a Pod: by their image, and by their image and its spelling.
 //!
-//! Two references are the same image if their normalised forms are equal. A node is stricter: it
-//! keeps credentials by the repository as it is written (`KubeletEnsureSecretPulledImages`), and
-//! asks the registry again for another spelling.
+//! Two references are the same image if their identities ([`ImageIdentity`]) are equal. A node is
+//! stricter: it remembers pulls by the written repository (`KubeletEnsureSecretPulledImages`), and
+//! asks the registry again for another spelling. So the rules also need the groups by spelling.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
-/// The images of a list of places, and their spellings. Both are numbered in the order in which
-/// they first appear.
+/// The images of a list of places, and the spellings of each image. Images and spellings are
+/// numbered in the order in which they first appear. `nginx:1` and `nginx:2` are two images, so
+/// their repository counts as two spellings.
 #[derive(Clone, Debug)]
 pub struct ImageGroups {
     /// The number of the spelling of each place.
@@ -104,19 +105,19 @@ impl ImageGroups {
     }
 }
 
-/// The image checks of one image.
+/// The image checks of one image, in one spelling or in all spellings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChecksOfImage {
     /// The index of the first check.
     pub first: Option<usize>,
-    /// The index of the first check that `images.forbidAlways` doesn't name. Checks of one image
-    /// can have different tags of the same digest, and a pattern can name one of these tags.
+    /// The index of the first check that `images.forbidAlways` doesn't match. Checks of one image
+    /// can have different tags of the same digest, and a pattern can match only one of these tags.
     pub first_for_always: Option<usize>,
     /// The strongest pull policy of the checks.
     pub strongest: Option<PullPolicy>,
-    /// The strongest pull policy that the checks came in with.
+    /// The strongest pull policy that the checks have in the request.
     pub strongest_before: Option<PullPolicy>,
-    /// Whether `UseCached` applies to one of the checks.
+    /// Whether `UseCached` applies to a check whose pull policy isn't `Never`.
     pub uses_cached: bool,
 }
 
@@ -138,10 +139,10 @@ pub struct PullsOfSpelling {
     pub image: usize,
     /// The checks.
     pub checks: ChecksOfImage,
-    /// The strongest pull policy of the other init containers.
+    /// The strongest pull policy of the init containers that are neither checks nor native sidecars.
     pub by_init_containers: Option<PullPolicy>,
-    /// The strongest pull policy of the guarded places, and the index of the first place that has
-    /// it.
+    /// The strongest pull policy of the guarded places, and the index of the first guarded place
+    /// with this pull policy.
     pub guarded: Option<(usize, PullPolicy)>,
 }
 
@@ -153,7 +154,7 @@ impl PullsOfSpelling {
                 first_for_always: examined.limits.forbid_always.is_none().then_some(index),
                 strongest: Some(examined.policy),
                 strongest_before: Some(examined.policy_before()),
-                // `UseCached` doesn't change `Never`, so it doesn't excuse a check with `Never`.
+                // `UseCached` doesn't change `Never`. So *weak-check* can still report a check with `Never`.
                 uses_cached: examined.uses_cached() && examined.policy != PullPolicy::Never,
             }),
             Role::InitContainer => {
@@ -167,8 +168,8 @@ impl PullsOfSpelling {
         }
     }
 
-    /// Whether the image is covered. A check that is too weak covers it too: *weak-check* raises
-    /// such a check.
+    /// Whether the image is covered in this spelling, or no guarded place pulls it. A check counts
+    /// even if it is too weak, because *weak-check* is about such checks.
     #[must_use]
     pub fn is_covered(&self) -> bool {
         let by_init = |needed| {

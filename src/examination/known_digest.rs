@@ -1,4 +1,4 @@
-//! The digest behind a tag, as far as this request knows it.
+//! The digest behind a tag, if it is known while a request is examined.
 
 use std::rc::Rc;
 
@@ -6,18 +6,18 @@ use super::finding::{FindingReason, FindingSubject, RuleId};
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// The digest behind the tag of an image, as far as this request knows it.
+/// The digest behind the tag of an image, if it is known while a request is examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KnownDigest {
-    /// No lookup gave a digest.
+    /// No digest behind the tag is known.
     #[default]
     Unknown,
     /// A lookup gave this digest. It is not written into the image.
     Resolved(Rc<str>),
-    /// This digest is written into the image, after the tag.
+    /// This digest is to be written into the image, after the tag.
     Pinned(Rc<str>),
     /// The image that the node has cached may be used (`UseCached`), because the registry gave no
-    /// digest.
+    /// digest. The copy also uses this value, because the first installation may have got no digest.
     UseCached,
 }
 
@@ -31,7 +31,7 @@ impl KnownDigest {
         }
     }
 
-    /// The digest that is written into the image.
+    /// The digest that is to be written into the image.
     #[must_use]
     pub fn pinned_digest(&self) -> Option<&Rc<str>> {
         match self {
@@ -41,7 +41,7 @@ impl KnownDigest {
     }
 }
 
-/// A tag is pinned to its digest.
+/// The reason for a finding: a tag has to be pinned to its digest.
 #[derive(Clone, Debug)]
 pub struct PinnedTag {
     /// The image with its digest.

@@ -1,5 +1,5 @@
 //! The answers that registries may give in this request, or may have given to the first
-//! installation. The copy makes no lookups, so it doesn't know these answers.
+//! installation. The copy makes no lookups, so it doesn't know the answers to the first installation.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,22 @@ use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::settings::Settings;
 
-/// The repositories of a Pod, each with all its spellings. An answer about a tag can make several
-/// references of the repository one image, pin the tag, or let `UseCached` act.
+/// The repositories of a Pod's images. All spellings of a repository are one entry. The lookup of a tag
+/// can show that several references of its repository are one image, because they have one digest. It
+/// can also pin the tag, or make `UseCached` apply.
 #[derive(Debug, Default)]
 pub struct PossibleLookupAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
 
 /// The pulls of one repository.
 #[derive(Debug, Default)]
 struct RepositoryPulls<'e> {
-    /// One of its images.
+    /// The first of the Pod's images in this repository.
     image: Option<ImageIdentity<'e>>,
     has_other_images: bool,
     is_looked_up: bool,
-    /// The strongest pull policy that its checks came in with.
+    /// The strongest pull policy of the repository's checks in the request.
     by_checks: Option<PullPolicy>,
-    /// The strongest pull policy that other init containers came in with.
+    /// The strongest pull policy of its init containers that are neither checks nor native sidecars.
     by_init_containers: Option<PullPolicy>,
 }
 
@@ -51,20 +52,21 @@ impl<'e> PossibleLookupAnswers<'e> {
         Self(repositories)
     }
 
-    /// The repository of an image, if an answer can make it the same as another image of the Pod.
+    /// The repository of an image. None if no answer can show that the image is the same as another
+    /// image of the Pod.
     fn joinable<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s RepositoryPulls<'s>> {
         let repository = self.0.get(&reference.repository_identity())?;
         (repository.is_looked_up && repository.has_other_images).then_some(repository)
     }
 
-    /// Whether a tag of the image's repository may be looked up.
+    /// Whether the settings select a tag of the image's repository for a lookup.
     #[must_use]
     pub fn concern(&self, reference: &Reference<'_>) -> bool {
         let repository = self.0.get(&reference.repository_identity());
         repository.is_some_and(|repository| repository.is_looked_up)
     }
 
-    /// Whether an answer can make the image the same as another image that is pulled first.
+    /// Whether an answer can show that an image check or an init container pulls the same image.
     #[must_use]
     pub fn may_join(&self, reference: &Reference<'_>) -> bool {
         self.joinable(reference).is_some_and(|repository| {

@@ -9,7 +9,7 @@ use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::ImagePullPolicyRules;
 
-/// The settings that name an image, each with the pattern that matches it.
+/// The settings of `images` that match one image, each with its first matching pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct PullPolicyLimits<'p> {
     /// The pattern of `images.requireAlways`.
@@ -31,7 +31,7 @@ impl<'p> PullPolicyLimits<'p> {
         }
     }
 
-    /// The setting that forbids a pull policy.
+    /// The setting that forbids a pull policy: `images.forbidAlways` or `images.forbidNever`.
     #[must_use]
     pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
         match policy {
@@ -41,7 +41,8 @@ impl<'p> PullPolicyLimits<'p> {
         }
     }
 
-    /// The setting that a pull policy violates, and the pull policy that replaces it.
+    /// The pull policy to set instead of a disallowed one, and the setting that disallows it.
+    /// `requireAlways` has priority. None if the pull policy is allowed.
     #[must_use]
     pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
         match self.require_always {
@@ -57,7 +58,7 @@ impl<'p> PullPolicyLimits<'p> {
         }
     }
 
-    /// The allowed pull policy that is nearest to this one. `requireAlways` has priority.
+    /// The allowed pull policy that is nearest to `policy` in strength. `requireAlways` has priority.
     #[must_use]
     pub fn clamp(&self, policy: PullPolicy) -> PullPolicy {
         let mut policy = policy;

@@ -42,8 +42,8 @@ impl<'p> PodRoles<'p> {
         Self { settings, volumes }
     }
 
-    /// Whether an init container mounts an image volume, so that the volume is pulled before any
-    /// app container starts.
+    /// Whether the place is an image volume that an init container mounts. Such a volume is pulled
+    /// before any app container starts.
     #[must_use]
     pub fn is_carried_by_init_container(&self, place: &ContainerOrVolume<'_>) -> bool {
         let mounters = self.volumes.get(&*place.name.value);
@@ -80,8 +80,9 @@ impl<'p> PodRoles<'p> {
 
 impl VolumeMounters<'_> {
     /// Whether every app container of the volume's image has to wait until the volume is pulled.
-    /// This is so if an init container mounts the volume, or if all these app containers mount it.
-    /// In the second case init containers don't matter, because a mesh may add some later.
+    /// This is so if an init container mounts the volume. It is also so if an app container mounts
+    /// the volume, and every app container with its image mounts it too. In the second case the Pod may
+    /// still have init containers, because a mesh may have added them after the volume.
     const fn are_held_up(&self) -> bool {
         self.has_init_container
             || (self.has_app_container && self.pulling_its_image == self.pulling_and_mounting)
@@ -102,7 +103,7 @@ fn volume_mounters<'p>(
             looked_up.insert(examined.reference.repository_identity());
         }
     }
-    // An exempt container counts as if it pulled nothing.
+    // A place that is exempt or has an invalid image counts as if it pulled nothing.
     let identity = |place: &ContainerOrVolume<'_>| -> Option<ImageIdentity<'p>> {
         let key = |place: &ContainerOrVolume<'_>| (place.list, place.index);
         let examined = places.binary_search_by_key(&key(place), |one| key(one.place));

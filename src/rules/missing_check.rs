@@ -1,31 +1,21 @@
-//! *missing-check*: every image of a Pod with image checks has to be covered.
+//! *missing-check*: in a Pod with image checks, every image that a guarded place pulls has to be
+//! covered. With `imageChecks.everyPod`, this rule applies to every Pod.
 //!
-//! Controllers make the checks before they write users' patches and image overrides into the Pod.
-//! An image that is written later has no check. Admission sees the final Pod.
+//! A controller may write users' patches and image overrides into the Pod after it has made the
+//! checks. An image that is written after the checks has no check. Admission comes later, so this
+//! policy sees the image.
 
-mod free_names;
-
-use std::rc::Rc;
-
-use self::free_names::FreeNames;
 use crate::examination::Examination;
-use crate::examination::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
-use crate::examination::configured_default::stable_check_policy;
-use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
+use crate::examination::added_check::{AddedCheck, NoCheckSource};
 use crate::examination::finding::{
     Finding, FindingField, FindingReason, FindingSubject, Repairability, RuleId,
 };
-use crate::pod::ContainerOrVolume;
-use crate::pull_policy::PullPolicy;
+use crate::examination::missing_checks::{UncoveredImage, checks_to_add, uncovered_images};
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::MissingCheckAction;
 
-/// The largest size of all additions to a Pod, in bytes of JSON. Anybody who may create a Pod chooses
-/// the size of the check that is copied.
-const ADDITIONS_MAX: usize = 1024 * 1024;
-
-/// Finds the images that are not covered. It adds their checks or reports them, as
+/// Finds the images that are not covered. Adds their checks or reports the images, as
 /// `imageChecks.coverage` says.
 pub fn add_missing_checks(examination: &mut Examination<'_>) {
     let coverage = examination.settings.image_checks.coverage;
@@ -75,76 +65,6 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     }
 }
 
-/// The images that are not covered, in the order of their first appearance.
-fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
-    let images = examination.image_groups();
-    let by_spelling = images.pulls(&examination.places);
-    let by_image = images.checks(&by_spelling);
-    let unknown_answers = examination.answers_unknown_to_the_copy();
-    let uncovered = by_spelling.iter().filter(|pulls| !pulls.is_covered());
-    uncovered
-        .filter_map(|pulls| {
-            let (guarded, policy) = pulls.guarded?;
-            let examined = examination.places.get(guarded)?;
-            let other_check = by_image
-                .get(pulls.image)
-                .and_then(|checks| examination.places.get(checks.first?));
-            (!unknown_answers.may_cover(&examined.reference, policy)).then_some(UncoveredImage {
-                guarded,
-                place: examined.place,
-                policy,
-                written_differently: other_check.map(ExaminedContainerOrVolume::image),
-            })
-        })
-        .collect()
-}
-
-/// The checks of these images. None if the checks would make the Pod too large. The sizes are added
-/// up before anything is written.
-fn checks_to_add<'p>(
-    examination: &Examination<'p>,
-    uncovered: &[UncoveredImage<'p>],
-    source: AddedCheckSource<'p>,
-) -> Option<Vec<Rc<AddedCheck<'p>>>> {
-    let (review, settings) = (examination.review, examination.settings);
-    let fields_size = source.fields_size();
-    let carriers = source.carrier_count(review, settings);
-    let mut names = FreeNames::of(examination, source);
-    let mut size: usize = 0;
-    let mut checks = Vec::new();
-    for image in uncovered {
-        let examined = examination.places.get(image.guarded)?;
-        let check = AddedCheck {
-            name: names.next(),
-            image: examined.image_after(),
-            policy: stable_check_policy(examined, image.policy, settings),
-            source,
-            guarded: image.guarded,
-            place: image.place,
-            written_differently: image.written_differently,
-        };
-        size = size.saturating_add(check.size(fields_size, carriers));
-        if size > ADDITIONS_MAX {
-            return None;
-        }
-        checks.push(Rc::new(check));
-    }
-    Some(checks)
-}
-
-/// An image that is not covered.
-#[derive(Clone, Copy, Debug)]
-struct UncoveredImage<'p> {
-    /// The index of the examined place that pulls it with the strongest pull policy.
-    guarded: usize,
-    /// The place at this index.
-    place: &'p ContainerOrVolume<'p>,
-    /// The pull policy of this place.
-    policy: PullPolicy,
-    /// The image of a check that writes the same image differently, if there is one.
-    written_differently: Option<&'p str>,
-}
-
 /// The end of the sentence about an image that gets no check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WayOut {
@@ -152,11 +72,11 @@ enum WayOut {
     AddOne,
     /// Windows Pods get no checks.
     NoneOnWindows,
-    /// No check can be copied, and there is no template.
+    /// No check can be copied, and there is neither a template nor a check volume.
     SetTemplate,
-    /// The Pod has resources of its own, and the check would ask for more.
+    /// The Pod sets `spec.resources`, and the check would ask for more resources.
     NoneBesidePodResources,
-    /// The checks would make the Pod too large.
+    /// The added checks together would be too large.
     AdditionsAreTooLarge,
 }
 

@@ -1,21 +1,25 @@
-//! *weak-check*: the strongest check of a container has to be at least as strong as the container.
+//! *weak-check*: the strongest check of a container's image has to be at least as strong as the
+//! container.
 //!
-//! A check with `IfNotPresent` passes on a stale image that the node has cached. Then the container
-//! with `Always` asks the registry, and hangs in `ImagePullBackOff`.
+//! A check with `IfNotPresent` passes if the node has an old image in its cache. A container with
+//! `Always` then asks the registry. If the registry fails, the container hangs in
+//! `ImagePullBackOff`.
 
 use crate::examination::Examination;
 use crate::examination::configured_default::stable_check_policy;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::PullsOfSpelling;
+use crate::examination::missing_checks;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// Raises the first check of each image whose checks are too weak.
+/// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
+/// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
 ///
-/// The checks of a container are the checks that are written like its image. If the image is not
-/// covered and no check will be added, all checks of the same image count, in any spelling. A check
-/// in another spelling still finds a missing image early.
+/// The checks of a container are the checks that are written like the container's image. If the image
+/// is not covered and no check will be added, all checks of the same image count, in any spelling: a
+/// check in another spelling still shows a missing image before the container starts.
 pub fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !examination.compares_checks() {
         return;
@@ -23,18 +27,28 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
     let images = examination.image_groups();
     let by_spelling = images.pulls(&examination.places);
     let mut by_image = images.checks(&by_spelling);
-    let adds_missing_checks = examination.adds_missing_checks();
     let has_own_check = |pulls: &&PullsOfSpelling| pulls.checks.first.is_some();
     let written_alike = by_spelling.iter().filter(has_own_check);
-    let is_left_uncovered = |pulls: &&PullsOfSpelling| !adds_missing_checks && !pulls.is_covered();
-    let written_differently = by_spelling.iter().filter(is_left_uncovered);
+    let is_checked_in_another_spelling = |pulls: &&PullsOfSpelling| {
+        let checks = by_image.get(pulls.image);
+        !pulls.is_covered() && checks.is_some_and(|checks| checks.first.is_some())
+    };
+    let mut written_differently: Vec<&PullsOfSpelling> = by_spelling
+        .iter()
+        .filter(is_checked_in_another_spelling)
+        .collect();
+    // `can_be_added` adds up the sizes of the missing checks. This work is left out if no check in
+    // another spelling could count.
+    if !written_differently.is_empty() && missing_checks::can_be_added(examination) {
+        written_differently.clear();
+    }
     let unknown_answers = examination.answers_unknown_to_the_copy();
     for pulls in written_alike.chain(written_differently) {
         let Some(checks_of_image) = by_image.get_mut(pulls.image) else {
             continue;
         };
-        // A check that was just raised for its own spelling may be strong enough for the other
-        // spellings.
+        // The loop has already raised checks for their own spelling. Such a check may be strong enough
+        // for the other spellings, and `checks_of_image` has its new pull policy.
         let checks = if has_own_check(&pulls) {
             pulls.checks
         } else {
@@ -46,8 +60,8 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
         let Some(guarded) = examination.places.get(guarded) else {
             continue;
         };
-        // `UseCached` excuses a check that came in weak. It doesn't excuse a check that a default
-        // made weak.
+        // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
+        // that only a default made too weak are not accepted.
         let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
         if checks.strongest >= Some(needed)
             || is_excused
@@ -81,7 +95,7 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
     }
 }
 
-/// The container that pulls more strongly than the checks of its image.
+/// A container, or image volume, whose pull policy is stronger than the pull policies of its checks.
 #[derive(Clone, Copy, Debug)]
 struct StrongerContainer<'p> {
     name: &'p str,
@@ -111,7 +125,7 @@ impl FindingReason for StrongerContainer<'_> {
     }
 }
 
-/// `images.forbidAlways` names the check and not the container, so the check can't be raised.
+/// `images.forbidAlways` matches all checks of a container, so none of them can be raised to `Always`.
 #[derive(Clone, Copy, Debug)]
 struct AlwaysForbiddenForCheck<'p>(StrongerContainer<'p>);
 

@@ -1,25 +1,25 @@
-//! Names for added checks: the first name prefix, and the first numbers that are free.
+//! Names for added checks: the first of `imageChecks.namePrefixes`, and the lowest unused number.
 
-use crate::examination::Examination;
-use crate::examination::added_check::AddedCheckSource;
-use crate::examination::check_volume_mounts::MOUNT_FOLDER;
+use super::Examination;
+use super::added_check::AddedCheckSource;
+use super::check_volume_mounts::MOUNT_FOLDER;
 use crate::pod::PodSpecList;
 use crate::settings::CheckNamePrefix;
 
-/// The names that nothing in the Pod has yet.
-pub(super) struct FreeNames<'p> {
+/// The names that added checks can have.
+pub(super) struct FreeCheckNames<'p> {
     prefix: &'p str,
-    /// Whether each number is taken. The list is as long as the number of names in the Pod and of
-    /// checks that may be added, so a higher number is never needed.
+    /// Whether a name in use has the number that is the index. The list is as long as the number of
+    /// names in use plus the largest possible number of added checks. No check needs a higher number.
     taken: Vec<bool>,
     next: usize,
 }
 
-impl<'p> FreeNames<'p> {
-    /// The free names for checks of this source. A volume needs a name that no container and no
-    /// volume has, and a mount path that no container uses.
+impl<'p> FreeCheckNames<'p> {
+    /// The free names for checks of this source. An init container needs a name that no container
+    /// has. A volume also needs a name that no volume has, and a mount path that no container uses.
     ///
-    /// No setting exempts these names: [`Settings::check`] refuses such settings.
+    /// No setting exempts these names: [`Settings::check`] refuses settings that would exempt them.
     ///
     /// [`Settings::check`]: crate::settings::Settings::check
     pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {
@@ -37,7 +37,7 @@ impl<'p> FreeNames<'p> {
         let prefix = prefixes
             .first()
             .map_or("imagecheck-", CheckNamePrefix::as_str);
-        // Each place gets one check at most.
+        // Each place leads to at most one added check.
         let mut taken = vec![false; names.len().saturating_add(examination.places.len())];
         for name in names {
             let number = name.strip_prefix(prefix).and_then(|number| {
