@@ -1,8 +1,9 @@
 //! **Re-apply**: the stored object's record may list a change from A to B. If the request has A and
 //! the stored object has B, the field of the request is set to B again.
 //!
-//! **Decided**: only fields are restored. Checks that were added are not restored, because
-//! kubectl's merge keeps them. If an entry of the record names no container, its path must match.
+//! **Decided**: only fields are restored. Added checks are not restored, because kubectl's merge keeps
+//! them. If an entry of the record names no container, the entry applies only to one field: the field
+//! whose path, index included, is the `path` of the entry.
 
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ use crate::pod::List;
 use crate::{RECORD, at};
 
 /// Writes the recorded values of the stored object into the Pod spec of an object. The caller
-/// checks that the mode is `Fix`. The settings `templates` and `recordChanges` don't matter.
-/// Re-apply adds no finding and no message.
+/// checks that the mode is `Fix`. Re-apply doesn't depend on the settings `templates` and
+/// `recordChanges`, and adds no finding and no message.
 pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
     let record = old
         .pointer("/metadata/annotations")
@@ -30,15 +31,14 @@ pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
         let Some(Value::Array(containers)) = spec.get_mut(list.key()) else {
             continue;
         };
-        for (index, container) in containers.iter_mut().enumerate() {
+        for container in containers {
             for field in [
                 "imagePullPolicy",
                 "image",
                 "image.pullPolicy",
                 "image.reference",
             ] {
-                let path = format!("{root}.{}[{index}].{field}", list.key());
-                restore(&entries, &path, list, field, container, &stored);
+                restore(&entries, root, list, field, container, &stored);
             }
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
 
 fn restore(
     entries: &[Value],
-    path: &str,
+    root: &str,
     list: List,
     field: &str,
     container: &mut Value,
@@ -54,25 +54,31 @@ fn restore(
 ) {
     let name = container.get("name").cloned().unwrap_or_default();
     let same_name = |other: &&Value| other.get("name").cloned().unwrap_or_default() == name;
-    let Some(stored) = stored
+    let mut containers = stored
         .get(list.key())
-        .and_then(|list| list.as_array()?.iter().find(same_name))
-    else {
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate();
+    let Some((index, stored)) = containers.find(|(_, other)| same_name(other)) else {
         return;
     };
+    // The record describes the stored object. So the index of an entry is an index in that object.
+    let path = format!("{root}.{}[{index}].{field}", list.key());
     let pointer = format!("/{}", field.replace('.', "/"));
     let stored = stored.pointer(&pointer).cloned().unwrap_or_default();
     let brought = container.pointer(&pointer).cloned().unwrap_or_default();
-    // One matching entry of the record is enough.
+    // The field is restored if at least one entry of the record matches it.
     let is_recorded = entries.iter().any(|entry| {
         let text = entry
             .get("path")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        // An entry is matched by the list, the field and the container's name. The index doesn't
-        // matter, because an injected container may have changed it.
+        // For an entry that names a container, three things must match: the list, the field and the
+        // container's name. The index in the path may differ, because an injected container may
+        // have moved the other containers.
         let is_there = match entry.get("container") {
-            Some(container) => *container == name && same_field(text, path),
+            Some(container) => *container == name && same_field(text, &path),
             None => text == path,
         };
         is_there

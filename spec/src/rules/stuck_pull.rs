@@ -1,9 +1,9 @@
-//! **stuck-pull** reports containers that wait for an image. It acts only in `Reject` and `Warn`,
-//! at CREATE of a Pod with a `status`, if the request names no user. `Fix` ignores this rule.
+//! **stuck-pull** reports containers that wait for an image. It acts only in the modes `Reject` and
+//! `Warn`, at CREATE of a Pod with a `status`. The request must name no user, like a request of an audit.
 //!
-//! **Decided**: a container status is skipped if the Pod spec has no container of that name.
-//! *invalid-image* reports references that can't be parsed. So this rule doesn't report a container
-//! whose own reference can't be parsed.
+//! **Decided**: a container status is skipped if the Pod spec has no container of that name. If a
+//! container's own image can't be parsed or is an image ID, *invalid-image* reports it. So
+//! *stuck-pull* doesn't report that this container waits for its own image.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
         (List::InitContainers, "initContainerStatuses"),
         (List::Containers, "containerStatuses"),
     ];
-    // There is one finding per place.
+    // Each place gets at most one finding.
     let mut told = BTreeSet::new();
     for (list, key) in lists {
         let statuses = status.get(key).and_then(Value::as_array);
@@ -63,18 +63,18 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
     }
 }
 
-/// The places whose image a container may wait for: the container itself, or image volumes that it
-/// mounts. The list is empty if there is nothing to report.
+/// The places whose images a container may wait for: the container itself, and image volumes that
+/// it mounts. The list is empty if there is nothing to report.
 ///
-/// If the waiting message has an image reference in double quotes, the finding names that image.
-/// The reference may be as written or normalised. The container's own image is tried first. If the
-/// message has no such reference, one finding lists the container's image and the images of the
-/// volumes that it mounts.
+/// If the kubelet's message has one of these images between double quotes, the finding names only
+/// this image. The message may have the Pod's reference or the normalised reference. The container's
+/// own image is tried first. If the message has none of these images, one finding names all of them.
 ///
-/// **Decided**: an image volume counts only if the running Pod has it, if it is not exempt and if
-/// its image can be parsed. A check volume that `Fix` would add doesn't count. The volumes are tried
-/// in the order of the mounts. The finding is about the volume, so two containers that wait for the
-/// same volume are one finding. An exempt container that waits for its own image is not reported.
+/// **Decided**: an image volume counts only if the running Pod has the volume, the volume is not
+/// exempt, and its image can be parsed and is no image ID. A check volume that `Fix` would add doesn't
+/// count. The volumes are tried in the order of the mounts. If the message names a volume's image, the
+/// finding is about the volume. So two containers that wait for the same volume lead to one finding.
+/// If an exempt container waits for its own image, this is not reported.
 fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     let mut volumes: Vec<usize> = Vec::new();
     for mount in &pod.places[container].mounts {
@@ -89,24 +89,20 @@ fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     // An exempt container may mount image volumes that are not exempt. These volumes are still
     // examined.
     let is_own_told = pod.places[container].is_examined && pod.reference(container).is_some();
-    let is_own_named = is_quoted(message, &written(pod, container));
-    if is_own_told && is_own_named {
-        return vec![container];
+    if is_quoted(message, &written(pod, container)) {
+        return Vec::from_iter(is_own_told.then_some(container));
     }
     let named = volumes
         .iter()
         .find(|&&volume| is_quoted(message, &written(pod, volume)));
-    match named {
-        Some(&volume) => vec![volume],
-        None if is_own_named => Vec::new(),
-        None => {
-            let own = is_own_told.then_some(container);
-            own.into_iter().chain(volumes).collect()
-        }
+    if let Some(&volume) = named {
+        return vec![volume];
     }
+    let own = is_own_told.then_some(container);
+    own.into_iter().chain(volumes).collect()
 }
 
-/// The image of a place in the admission request.
+/// The image reference that a place had in the admission request.
 fn written(pod: &Pod, place: usize) -> String {
     let place = &pod.places[place];
     let came_in = place.came_in.as_ref();
@@ -114,7 +110,7 @@ fn written(pod: &Pod, place: usize) -> String {
     image.unwrap_or(&place.image).to_owned()
 }
 
-/// Whether a message has an image in double quotes, as written or normalised.
+/// Whether a message has an image reference, unchanged or normalised, in double quotes.
 fn is_quoted(message: &str, image: &str) -> bool {
     let mut spellings = vec![image.to_owned()];
     if let Some(reference) = Reference::parse(image) {
