@@ -1,4 +1,4 @@
-# default: the pull policy of a container whose author chose none.
+# default: the pull policy of a container or image volume whose author chose none.
 
 load lib
 
@@ -6,7 +6,7 @@ sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 # The server default of each image, as a real API server wrote it. The API server also accepts image
-# references that can't be parsed: invalid-image.bats has those.
+# references that this policy can't parse: invalid-image.bats has those.
 server_defaults="
 nginx Always
 nginx:latest Always
@@ -122,7 +122,7 @@ ROWS
   pod 'init imagecheck-0 app:1, init imagecheck-1 db:1, app a app:1, app b db:1 Never'
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 db:1 Always, app a app:1, app b db:1 Never'
-  # If only the container gets a default, its check is raised.
+  # If only the container's pull policy is replaced by the default, *weak-check* raises its check.
   pod 'init imagecheck-0 app:1 Never, app a app:1'
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, app a app:1'

@@ -70,7 +70,7 @@ ROWS
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1, app b app IfNotPresent'
   # A forbidden pull policy counts as not chosen, so the default replaces it. Otherwise the first run
-  # would write IfNotPresent. This is the server default, so a second run would replace it.
+  # would write IfNotPresent, the server default. Then a second run would replace IfNotPresent with Never.
   pod 'app a app:1 Always'
   evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
   repaired 'app a app:1 Never'

@@ -1,5 +1,5 @@
-# Runs `jq` and `cargo xtask run`, `show` and `schema` as README and documentation have them. Each has to
-# print the lines below it. (The page may leave out the end of an output.)
+# Runs the commands `jq` and `cargo xtask run`, `show` and `schema` in the console blocks of the
+# documentation. Each command has to print the lines below it. A page may leave out the end of an output.
 
 load lib
 
@@ -29,9 +29,9 @@ prints() {
   count=$((count + 1))
 }
 
-# Runs the commands of a console block. If the block begins with `$ `, so do its commands, and the other
-# lines are output. Else each line is a command. A line after a backslash, or indented by four columns,
-# continues a command.
+# Runs the commands of a console block. If the block begins with `$ `, each command begins with `$ `, and the
+# other lines are output. Otherwise each line is a command. A line continues a command if it is indented by
+# four columns, or if the line before it ends with a backslash.
 run_block() {
   local line command='' output='' prompt='' state=
   [[ $block != '$ '* ]] || prompt='$ '

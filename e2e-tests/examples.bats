@@ -1,5 +1,5 @@
-# The manifests in examples/, with requests that they are made for. The reviews agent-stack-0.47-* are
-# Jobs and Pods of agent-stack-k8s 0.47, as a real API server sent them.
+# Tests settings of examples/settings with requests of the kind that each example is made for. The
+# reviews agent-stack-0.47-* hold Jobs and Pods of agent-stack-k8s 0.47, as a real API server sent them.
 
 load lib
 
@@ -15,8 +15,9 @@ settings_of() {
   jq -c .settings "$written"
 }
 
-# The Pods are of a step with `image:`, of a step under default-image-check-pull-policy: IfNotPresent,
-# and of a step whose image podSpecPatch changed.
+# The rows are Pods of three Buildkite steps. `image-step` has a step with `image:`. `weak-checks` was made
+# with the controller's setting `default-image-check-pull-policy: IfNotPresent`. In `patched`, a
+# `podSpecPatch` changed an image.
 @test "agent-stack-k8s.yaml: each of the three Pods gets a check that is strong enough" {
   settings=$(settings_of agent-stack-k8s)
   while fields name checks apps; do
@@ -39,9 +40,9 @@ ROWS
     --argjson template "$(jq -c .imageChecks.template <<<"$settings")"
 }
 
-# With skip-image-check-containers the controller makes the Pod of the first row for every step. In the
-# other Pods only the checks ask for cpu and memory. The first check stays, or the Pod would become
-# BestEffort.
+# With the controller's setting `skip-image-check-containers`, no Pod has checks, as in the first row. In
+# the Pods of the other rows, only the checks ask for cpu and memory. Without the first check, such a
+# Pod would get the QoS class BestEffort, so the first check stays an init container.
 @test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent, except one that keeps the Pod's only requests" {
   settings=$(settings_of agent-stack-k8s-volumes)
   while fields name others apps volumes mounted; do
@@ -76,7 +77,7 @@ ROWS
   done
 }
 
-# Under templates: Warn, the default, the Job gets warnings in mode Reject too.
+# With the default, `templates: Warn`, the Job would get only warnings, also in mode Reject.
 @test "with templates: Enforce, the Job with weak checks is rejected in mode Reject" {
   settings=$(settings_of agent-stack-k8s | jq -c '. + {mode: "Reject", templates: "Enforce"}')
   review agent-stack-0.47-weak-checks-job-create
@@ -84,7 +85,7 @@ ROWS
   rejected 'imagecheck-0 pulls redis:7 with IfNotPresent but container-1 pulls it with Always: set imagecheck-0 to Always; imagecheck-1 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-1 to Always'
 }
 
-# Tekton stops a sidecar of a running Pod by giving it an image of Tekton.
+# To stop a sidecar of a running Pod, Tekton replaces the sidecar's image with its own image `nop`.
 @test "tekton.yaml: no check is added, and a sidecar may be stopped" {
   settings=$(settings_of tekton | jq -c '.registry.lookup = "Off" | .images.requireAlways = ["*"]')
   pod 'init prepare ghcr.io/tektoncd/pipeline/entrypoint:v1.15.0 IfNotPresent, app step-build app:1 Always, app sidecar-db db:1 Always'
@@ -139,7 +140,7 @@ mesh() {
   esac
 }
 
-# inject MESH: adds these containers to the Pod of the request, before its own containers.
+# inject MESH: adds the containers of the mesh to the request, before the Pod's own containers.
 inject() {
   edit '.object.spec.initContainers = ($mesh.init | map(. + {imagePullPolicy: "IfNotPresent"})) + (.object.spec.initContainers // [])
     | .object.spec.containers = ($mesh.app | map(. + {imagePullPolicy: "IfNotPresent"})) + .object.spec.containers' \
@@ -161,7 +162,8 @@ inject() {
         untouched
         evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
         untouched
-        # The mesh adds its containers before the first Fix. Its init container carries the checks.
+        # Second case: the mesh adds its containers before this policy sees the Pod. The carrier is then the
+        # Pod's own init container. If it has none, the carrier is an init container of the mesh.
         pod "$before"
         inject "$mesh"
         evaluate "$in_fix"
@@ -177,7 +179,8 @@ ROWS
   done
 }
 
-# The gateway charts of Istio write this image. Istio's webhook replaces it, before or after this policy.
+# Istio's gateway charts write the image `auto`. Istio's webhook replaces `auto` with the real image,
+# before or after this policy runs. So this policy has to leave `auto` alone.
 @test "the placeholder of Istio's gateways gets neither a check nor a lookup" {
   for example in every-pod-volumes every-pod-volumes-istio pin-digests validating-copy; do
     row=$example

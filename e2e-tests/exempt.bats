@@ -1,4 +1,4 @@
-# exempt.containers and exempt.images: never examined and never changed.
+# exempt.containers and exempt.images: the places that are never examined and never changed.
 
 load lib
 
@@ -32,7 +32,7 @@ load lib
   untouched
 }
 
-# An exempt check covers nothing, so no added check may be exempt.
+# An exempt check covers no image, so no added check may be exempt.
 @test "an exemption that matches the names of added checks is a settings error" {
   for patterns in '"imagecheck-??*","imagecheck-1"' '"imagecheck-1","imagecheck-2"' '"imagecheck-*"' '"*"' '"imagecheck-0"'; do
     row=$patterns

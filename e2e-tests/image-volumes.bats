@@ -1,4 +1,4 @@
-# imageChecks.as: ImageVolume: check volumes, and image volumes that need a check.
+# Tests of check volumes, which imageChecks.as: ImageVolume adds, and of image volumes that need a check.
 
 load lib
 
@@ -6,8 +6,8 @@ as='{"imageChecks":{"as":"ImageVolume","coverage":"Fix"}}'
 every='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 every_alone='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
 
-# mounts CONTAINERS VOLUMES: exactly these containers mount exactly these volumes, read-only, at the
-# mount path of checks.
+# mounts CONTAINERS VOLUMES: asserts that exactly these containers mount check volumes, and that exactly
+# these volumes are mounted, read-only, in the directory /.imagecheck.
 mounts() {
   after '[.spec.initContainers[]?, .spec.containers[] | select(any(.volumeMounts[]?; .mountPath | startswith("/.imagecheck/"))) | .name] == $containers
     and ([.spec.initContainers[]?, .spec.containers[] | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))] | unique
@@ -99,7 +99,7 @@ ROWS
   repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-# affinity TERM...: prints a filter that sets a required node affinity. Each TERM is a list of expressions.
+# affinity TERM...: prints a jq filter that sets a required node affinity. Each TERM is a list of expressions.
 affinity() {
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(jq -sc 'map({matchExpressions: .})' <<<"$*")"
 }
@@ -142,23 +142,23 @@ yes^.object.spec.nodeSelector["kubernetes.io/os"] = "windows" | $(affinity "[$in
 ROWS
 }
 
-# Filters that mount the Pod's first volume on its first init container, or on its first app container.
+# jq filters that mount the Pod's first volume on its first init container, or on its first app container.
 on_init='.object.spec.initContainers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 
 @test "an image volume with the name of a check is a check in all rules" {
-  # weak-check raises the check volume, and pull-once relies on it.
+  # weak-check raises the check volume. Then pull-once lowers the container, which the volume guards.
   pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
   repaired 'init i x:1, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
   warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
-  # The check volume covers its image.
+  # The check volume covers app:1, so missing-check has no finding.
   pod 'init i x:1, app a app:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
   untouched
-  # weak-check raises an init container rather than a volume.
+  # If an image has both kinds of checks, weak-check raises the init container and not the volume.
   pod 'init imagecheck-1 app:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
   repaired 'init imagecheck-1 app:1 Always, app a app:1 IfNotPresent, volume imagecheck-0 app:1 IfNotPresent'
@@ -176,8 +176,8 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
     pod "$places_before" '(.object.spec | .initContainers[]?, .containers[] | select(.name | IN($carriers[]))).volumeMounts
       = [{name: "imagecheck-0", mountPath: "/x"}]' --argjson carriers "$carriers"
     evaluate '{"imageChecks":{"coverage":"Off"}}'
-    # A check with IfNotPresent is raised. pull-once doesn't rely on a volume that only app containers
-    # mount.
+    # If the volume is a check, weak-check raises it. In these rows no init container mounts the volume,
+    # so pull-once lowers no container.
     if [[ $after == same ]]; then untouched; else repaired "${places_before%IfNotPresent}Always"; fi
   done <<'ROWS'
 init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|[]|same
@@ -192,7 +192,7 @@ init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresen
 app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
 app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|same
 ROWS
-  # An exempt app container doesn't have to mount it.
+  # The volume is a check although the exempt app container b doesn't mount it.
   pod 'app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent' \
     '.object.spec.containers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   evaluate '{"imageChecks":{"coverage":"Off"},"exempt":{"containers":["b"]}}'
@@ -211,7 +211,7 @@ ROWS
       | .object.spec.containers = [{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}] + .object.spec.containers' \
       "$request.first" >"$request"
     exempt='{"images":["mesh","proxy"]}'
-    # Neither the copy nor a second Fix has a finding.
+    # Neither the validating copy nor a second run with mode Fix has a finding.
     evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt | .mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
     untouched
     evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt' <<<"$every")"
@@ -219,7 +219,7 @@ ROWS
   done
 }
 
-# 100 volumes on each of 100 containers are 10,000 mounts.
+# Every app container mounts every check volume: 100 volumes on 100 containers are 10,000 mounts.
 @test "the mounts on app containers count towards the 1 MiB that is added at most" {
   pod "$(series 80 'app c# c:#')"
   evaluate "$every_alone"
@@ -228,7 +228,7 @@ ROWS
   evaluate "$every_alone"
   [[ $allowed == false ]] || fail "accepted"
   same 'rules of the findings' '130 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
-  # On one init container, the same volumes need 130 mounts.
+  # If one init container mounts the 130 volumes, there are only 130 mounts, which fit into the 1 MiB.
   pod "init i x:1, $(series 130 'app c# c:#')"
   evaluate "$every_alone"
   [[ $allowed == true && $(jq length <<<"$changes") == 130 ]] || fail "not 130 checks"
@@ -239,11 +239,11 @@ ROWS
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent, volume imagecheck-1 data:1 Always'
   mounts '["i"]' '["imagecheck-0","imagecheck-1"]'
-  # A volume that an init container mounts needs no check, because a failed pull shows early.
+  # A volume that an init container mounts needs no check: if its pull fails, no app container starts.
   pod 'init i x:1, app a app:1, volume data data:1 Always' "$on_init"
   evaluate "$every"
   repaired 'init i x:1, app a app:1, volume data data:1 Always, volume imagecheck-0 app:1 IfNotPresent'
-  # Under InitContainer, image volumes are not guarded.
+  # With imageChecks.as: InitContainer, image volumes need no check.
   pod 'init imagecheck-0 app:1, app a app:1, volume data data:1 Always' "$on_app"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
   untouched
@@ -255,7 +255,7 @@ ROWS
   repaired 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-1 b:1 IfNotPresent'
   evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
   repaired 'init imagecheck-0 b:1 IfNotPresent, init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1'
-  # The new check doesn't take over the volume that the app containers mount.
+  # The new check, an init container, doesn't mount the volume that the app containers mount.
   pod 'app a app:1 Always, app b b:1 Always, volume imagecheck-0 app:1 Always' \
     '.object.spec.containers[].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'

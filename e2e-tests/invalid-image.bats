@@ -1,5 +1,5 @@
-# invalid-image: references that can't be parsed, and image IDs. The API server accepts nearly
-# all of them in a Pod, and only the kubelet reports the failure.
+# Tests of the rule invalid-image: references that can't be parsed, and image IDs. The API server accepts
+# nearly all such references in a Pod. Without this rule, only the kubelet would report the failure.
 
 load lib
 
@@ -7,7 +7,7 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 @test "a reference that can't be parsed is rejected, and the message names the mistake" {
   while fields image reason; do
-    # IfNotPresent is the server default of such an image, so no other rule has a finding.
+    # IfNotPresent is the server default of an image that can't be parsed, so no other rule has a finding.
     pod 'app a x IfNotPresent' '.object.spec.containers[0].image = $image' --arg image "$image"
     evaluate
     # White space and control characters of the image are shown as _.
@@ -166,7 +166,7 @@ ROWS
       rejected "a has no valid image in spec.containers[0].image: \"sha256:$hex\" can't be pulled, it is an image ID, which no registry is asked for"
     done
   done
-  # A digest with a repository is no image ID.
+  # A reference with a repository and a digest is no image ID, so it is accepted.
   pod "app a nginx@sha256:$hex"
   evaluate
   untouched

@@ -4,14 +4,17 @@
 # A test makes a request (`pod`, `workload`, `review`, `edit`), sends it (`evaluate SETTINGS`) and
 # compares the answer (`untouched`, `accepted`, `repaired`, `rejected`, `warned`, `found`).
 #
-# A Pod is written as a list of places (entries that have an image), for example:
+# A Pod is written as a list of places (entries that have an image). The format, and an example:
 #   kind name image [pull-policy]
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # The kinds are init, sidecar (a native one), app, ephemeral and volume.
 #
-# `evaluate` also checks the rules that hold for every answer: see broken_* in lib.jq. If the object
-# was changed, `evaluate` applies the patch and sends the result again, also in mode Reject. If mode
-# Fix accepts an object, the copy (mode Reject with registry.maxLookups 0) has to accept it too.
+# `evaluate` also checks the conditions that hold for every answer: see broken_* in lib.jq. If the
+# object was changed, `evaluate` applies the patch and sends the result twice: with the same settings,
+# and with mode Reject. If mode Fix accepts an object, `evaluate` also sends the object, with its
+# changes, to the copy (mode Reject with registry.maxLookups 0), which has to accept it. Objects with
+# a status are not sent again. If the settings lead to lookups, a changed object with more images than
+# registry.maxLookups is sent again only to the copy.
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
@@ -20,11 +23,11 @@ KWCTL=${KWCTL:-$XTASK}
 POLICY=annotated-policy.wasm
 REVIEWS=test_data/reviews
 
-# Whether KWCTL is the real kwctl and not xtask, the embedded host.
+# Whether KWCTL is the real kwctl, and not the embedded host (xtask).
 real_host() { [[ ! $KWCTL -ef $XTASK ]]; }
 
 request=$BATS_TEST_TMPDIR/request.json
-# A failure names this row of the test's table.
+# The row of the test's table that is being tested. The message of a failed test shows it.
 row=
 
 fail() {
@@ -55,7 +58,7 @@ workload() {
     "include \"lib\"; request(\$its_kind; \$its_places | spec_of_places) | ${3:-.}" >"$request"
 }
 
-# series N PLACE: N places. The number of each replaces # in PLACE.
+# series N PLACE: prints N places. In each one, a number from 1 to N replaces the # of PLACE.
 series() {
   local number places=
   for ((number = 1; number <= $1; number++)); do places+=", ${2//\#/$number}"; done
@@ -104,15 +107,15 @@ ask() {
 }
 
 # evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `warnings` (a line each),
-# `findings` and `changes` (JSON), `patch` (JSON or nothing), `places` (of the repaired object).
+# `findings` and `changes` (JSON), `patch` (JSON, or empty), `places` (of the changed object, or empty).
 evaluate() {
   settings=${1:-'{}'}
   local answer=$BATS_TEST_TMPDIR/answer.json line summary broken second rejecting stable copied copying
   ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
   line=$(<"$answer")
-  # Most requests get this answer, and it needs no further check. The copy runs the same rules, so it
-  # has no finding either, unless the settings lead to lookups.
+  # Most requests get this answer, which needs no further check. The copy runs the same rules, so the
+  # copy has no finding either, unless the settings lead to lookups.
   if [[ $settings != *registry* && $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
     allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
@@ -189,8 +192,8 @@ warned() {
   same warnings "$*" "$warnings"
 }
 
-# patched OPERATIONS: the patch has exactly these operations, in any order. The record does not
-# count.
+# patched OPERATIONS: the patch has exactly these operations, in any order. Operations that only write
+# the record of changes are ignored.
 patched() {
   in_jq -n -e --argjson expected "$1" --argjson actual "$patch" '
     def settled: map(if .path == "/metadata/annotations" then del(.value["consistent-pull-policy/changes"]) else . end
@@ -198,12 +201,12 @@ patched() {
     ($expected | settled) == ($actual | settled)' >/dev/null || fail "the patch is $patch"
 }
 
-# found JSON: the audit annotation has exactly these findings.
+# found JSON: the audit annotation `findings` has exactly these findings.
 found() {
   same findings "$(jq -c . <<<"$1")" "$findings"
 }
 
-# changed JSON: the audit annotation has exactly these changes.
+# changed JSON: the audit annotation `changes` has exactly these changes.
 changed() {
   same changes "$(jq -c . <<<"$1")" "$changes"
 }

@@ -1,4 +1,5 @@
-# mode: what happens to a finding. All modes have the same findings.
+# mode: what happens to a finding. Except for lookups and stuck-pull, a request has
+# the same findings in all modes.
 
 load lib
 
@@ -100,7 +101,7 @@ ROWS
   [[ $(wc -l <<<"$warnings") == 10 && $warnings != *more* ]] || fail "$warnings"
 }
 
-# `evaluate` checks that no warning has more than 120 characters.
+# `evaluate` also checks that no warning has more than 120 characters.
 @test "long names are cut in the middle in a warning, and complete in a rejection" {
   name=container-with-a-name-of-sixty-three-characters-which-is-the-most
   image=registry.example.com/team/$(printf 'x%.0s' {1..150})/app:1
@@ -140,7 +141,7 @@ ROWS
   for mode in Fix Reject Warn; do
     for coverage in Warn Reject Fix; do
       row="$mode $coverage"
-      # `evaluate` looks for s3cr3t in the answer and in the host's log.
+      # `evaluate` fails if s3cr3t is in the answer or in the host's log.
       evaluate "{\"mode\":\"$mode\",\"imageChecks\":{\"coverage\":\"$coverage\"},\"images\":{\"forbidAlways\":[\"other\"]}}"
       [[ $findings != '[]' ]] || fail "nothing was found"
       [[ $(cat "$BATS_TEST_TMPDIR/answer.json") != *s3cr3t* ]] || fail "told"

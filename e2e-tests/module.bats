@@ -1,4 +1,4 @@
-# The built module. xtask inspects it, even if the other tests run in the real kwctl.
+# The built module. xtask inspects the module, even if the other tests use the real kwctl.
 
 load lib
 

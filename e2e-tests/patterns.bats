@@ -49,7 +49,7 @@ ROWS
 
 @test "the registry of an image is matched in lower case, without :443, and registry-1.docker.io is docker.io" {
   images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1 registry-1.docker.io/l:1'
-  # Each container has the name of the last path component of its image.
+  # The name of each container is the last path component of its image, without the tag.
   pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
   while fields pattern expected; do
     evaluate "$(jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"

@@ -27,8 +27,8 @@ setup() {
   target=$BATS_TEST_TMPDIR/pulled.wasm
 }
 
-# fails_with TEXT COMMAND...: the command fails with one line that has this text, and neither changes
-# nor adds a file.
+# fails_with TEXT COMMAND...: the command fails, prints one line on stderr that has this text, and
+# neither changes nor adds a file.
 fails_with() {
   local text=$1 status=0 before
   shift
@@ -111,7 +111,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   push "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   pull "$LOCKED/policies/locked:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
   cmp "$POLICY" "$target"
-  # DOCKER_CONFIG can name the folder too.
+  # DOCKER_CONFIG can name the folder of config.json too.
   DOCKER_CONFIG=$BATS_FILE_TMPDIR/right pull "$LOCKED/policies/locked:v1"
 
   wrong=(--docker-config-json-path "$BATS_FILE_TMPDIR/wrong")
@@ -120,7 +120,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
   fails_with "$LOCKED refuses the credentials of alice" push "$LOCKED/policies/other:v1" "${wrong[@]}"
   fails_with "$LOCKED wants credentials, and there are none for it" pull "$LOCKED/policies/locked:v1"
   fails_with "$LOCKED wants credentials, and there are none for it" push "$LOCKED/policies/other:v1"
-  # Nothing was pushed.
+  # The refused pushes have stored no tag.
   fails_with 'there is no tag v1' \
     pull "$LOCKED/policies/other:v1" --docker-config-json-path "$BATS_FILE_TMPDIR/right"
 }
@@ -157,7 +157,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
 
 @test "a full disk leaves the existing file as it was" {
   push "$REGISTRY/policies/full:v1"
-  # The limit for a file is 16 KiB. Beyond it the kernel refuses to write, as on a full disk.
+  # The limit for a file is 16 KiB. The kernel refuses to write beyond this limit, as on a full disk.
   limited() { (trap '' XFSZ && ulimit -f 16 && pull "$REGISTRY/policies/full:v1"); }
   fails_with "cannot write $target" limited
   # A missing folder is not created.
@@ -172,7 +172,7 @@ the_host() { "$KWCTL" "$1" --sources-path "$BATS_FILE_TMPDIR/sources.yml" "${@:2
 
   interrupted() {
     local pid status=0
-    # In the background, bash would make the command ignore SIGINT.
+    # bash makes a background command ignore SIGINT, so `env` restores the default.
     env --default-signal=INT "$XTASK" pull --output-path "$target" "registry://$FAULTY/stall/policy:v2" &
     pid=$!
     until grep -q 'stall/policy/blobs/.*8b$' "$BATS_FILE_TMPDIR/servers/faulty.log"; do sleep 0.05; done

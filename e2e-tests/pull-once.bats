@@ -1,4 +1,5 @@
-# pull-once: containers need not pull an image again that an init container has pulled with Always.
+# pull-once: in a Pod with checks, an app container need not pull an image again if an init container has
+# pulled the same image with Always.
 
 load lib
 

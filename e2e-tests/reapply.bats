@@ -1,6 +1,6 @@
 # Re-apply: the manifest of a repaired object is applied once more. The pull policies of the manifest
-# differ from the stored pull policies. Pull policies are immutable in a Pod and in a Job, so without
-# re-apply the API server would answer 422.
+# differ from the stored pull policies. Pull policies are immutable in a Pod and in a Job. So if this
+# policy did not put the stored pull policies back, the API server would answer 422.
 
 load lib
 
@@ -9,8 +9,8 @@ created='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 stored='init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
 record_of_created='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# again RECORD [FILTER]: applies the Pod $created again. The stored Pod is $stored with this record.
-# FILTER edits the request.
+# again RECORD [FILTER]: makes the request that applies the Pod $created again. The stored Pod is $stored
+# with RECORD as its record, or without a record if RECORD is empty. FILTER edits the request.
 again() {
   pod "$created" '.operation = "UPDATE"
     | .oldObject = (.object | .spec.initContainers[0].imagePullPolicy = "Always" | .spec.containers[0].imagePullPolicy = "IfNotPresent"
@@ -19,7 +19,8 @@ again() {
     --arg key "$annotation" --arg record "$1"
 }
 
-# as_stored: the Pod spec of the request becomes the stored one, without a warning, finding or change.
+# as_stored: the answer has a patch. The patched object has the stored spec and, unless it is a Job, the
+# stored metadata. There is no warning, and the audit annotations have no finding and no change.
 as_stored() {
   [[ $allowed == true && -n $patch ]] || fail "not restored"
   warned
@@ -34,7 +35,7 @@ as_stored() {
     review "$name"
     evaluate "$settings_row"
     as_stored
-    # The other modes change nothing.
+    # In the other modes, the request is accepted and the object does not change.
     for mode in Reject Warn; do
       evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       untouched
@@ -56,7 +57,7 @@ ROWS
       its_settings=$(jq -c '.templates = "Enforce"' <<<"$settings_row")
       evaluate "$its_settings"
       [[ -n $patch ]] || fail "not changed"
-      # kubectl merges: it keeps annotations that the manifest doesn't have.
+      # kubectl keeps annotations that the manifest doesn't have, so the new object has the stored ones.
       jq -n --slurpfile created "$request" --slurpfile stored "$request.second" '$created[0]
         | .operation = "UPDATE" | .oldObject = $stored[0].object
         | .object.metadata.annotations = .oldObject.metadata.annotations' >"$request.update"
@@ -111,12 +112,12 @@ ROWS
 }
 
 @test "a container is found by its list and name, because another webhook may have changed its index" {
-  # The webhook has inserted a container in the stored object and in the request.
+  # The webhook has inserted a container into the stored object and into the request's new object.
   injected='{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}'
   again "$record_of_created" "(.object.spec.containers, .oldObject.spec.containers, .object.spec.initContainers, .oldObject.spec.initContainers) |= [$injected] + ."
   evaluate
   as_stored
-  # The webhook has inserted a container in the stored object only.
+  # The webhook has inserted a container into the stored object only.
   again "$record_of_created" "(.oldObject.spec.containers) |= [$injected] + ."
   evaluate
   [[ $allowed == true ]] || fail "rejected"
@@ -135,7 +136,7 @@ ROWS
   patched '[
     {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"},
     {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
-  # A value that a person has changed does not come back.
+  # If a person has changed a value in the manifest, the stored value does not come back.
   again "$record_of_created" '.object.spec.containers[0].imagePullPolicy = "Never"'
   evaluate
   patched '[{"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'

@@ -6,12 +6,12 @@ annotation=consistent-pull-policy/changes
 weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak_record='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
 
-# records JSON: the record is exactly this text.
+# records JSON: checks that the record is exactly this text.
 records() {
   after '.metadata.annotations[$key] == $expected' --arg key "$annotation" --arg expected "$1"
 }
 
-# earlier VALUE: repairs a Pod that already has this record.
+# earlier VALUE: repairs a Pod whose annotation for the record already has this value.
 earlier() {
   pod "$weak" '.object.metadata.annotations = {($key): $value, other: "kept"}' --arg key "$annotation" --arg value "$1"
   evaluate
@@ -41,7 +41,7 @@ JSON
   changed '[
     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
     {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
-  # The path of a finding is a path in the object of the request.
+  # Unlike the path of a change, the path of a finding is a path in the object of the request.
   [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
 }
 
@@ -76,7 +76,7 @@ ROWS
     row=$first
     earlier "[$first]"
     records "${weak_record%]},$first]"
-    # An entry is kept as it is. Spaces between entries are dropped.
+    # The text of an earlier entry doesn't change. Spaces between entries are dropped.
     earlier " [ $first ] "
     records "${weak_record%]},$first]"
   done
@@ -102,7 +102,8 @@ ROWS
   [[ $(jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
   after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
     and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
-  # In a full record, new changes take the place of earlier ones, which are then only counted.
+  # In a full record, new changes take the place of earlier changes. The entry `more` only counts the
+  # earlier changes that no longer fit.
   jq '.object.spec.containers[].imagePullPolicy = "Never"' "$request.second" >"$request"
   full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
   evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
@@ -122,7 +123,8 @@ ROWS
 }
 
 @test "near the limit of 262,144 bytes for annotations the record is shortened or left out, and the audit annotation says so" {
-  # The API server counts keys and values. The key of the other annotation has 5 bytes.
+  # The API server's limit counts keys and values. So the sizes of both keys are subtracted: `other` has
+  # 5 bytes.
   while fields left whole told; do
     pod "$weak" '.object.metadata.annotations = {other: ("x" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
     evaluate

@@ -1,5 +1,5 @@
-# registry: failed lookups. REAL is a running registry, GONE is stopped, and FAULTY fails on demand
-# (e2e-tests/faulty-registry).
+# registry: failed lookups. In the tables, REAL is a running registry, GONE is a stopped one, and FAULTY
+# fails on demand (e2e-tests/faulty-registry).
 
 load lib
 load registry/lib
@@ -18,8 +18,8 @@ teardown_file() {
   stop_servers
 }
 
-# places_of IMAGE [PULL-POLICY]: a check and a container. The default is Always, because UseCached
-# changes no other pull policy.
+# places_of IMAGE [PULL-POLICY]: prints a check and a container of this image. The default pull policy is
+# Always, because UseCached changes no other pull policy.
 places_of() {
   echo "init imagecheck-0 $1 ${2:-Always}, app main $1 ${2:-Always}"
 }
@@ -32,7 +32,7 @@ named() {
   echo "${name/#GONE/$GONE}"
 }
 
-# All other classes have another action, so that a wrong class shows.
+# Each row sets another action for all other classes, so that the action reveals a wrong class.
 @test "each class of failure leads to the action that is set for it" {
   while fields lookup class setting image; do
     [[ -n $class ]] || break
@@ -133,8 +133,8 @@ ROWS
   done
 }
 
-# For status 200 without a digest header, the hosts compute the digest of any body, and return only
-# the digest. A node can't pull such an image, so the check fails early and visibly.
+# If an answer has status 200 but no digest header, the hosts compute the digest of its body, whatever the
+# body is, and return only this digest. A node can't pull the digest, so the check fails early and visibly.
 @test "the hosts accept any page with status 200 as a manifest" {
   image=$FAULTY/page/app:1
   pod "$(places_of "$image")"
@@ -217,7 +217,7 @@ code() {
     422 | GONE/app:1       | REAL/app:none
     422 | FAULTY/429/app:1 | REAL/app:none
 ROWS
-  # Another try meets the limit of lookups again.
+  # Another try would reach the limit of lookups again.
   pod "app a $APP Always, app b $APP-too Always"
   consult "$(with "$reject,\"maxLookups\":1" "$alone")"
   code 422
@@ -225,7 +225,7 @@ ROWS
   pod "init imagecheck-0 $GONE/app:1 IfNotPresent, app a $GONE/app:1 Always"
   consult "$(with "$reject" "$alone")"
   code 400
-  # An audit of the same Pod is rejected for the weak check too.
+  # An audit in mode Reject repairs nothing, so the weak check is a second reason for the rejection.
   edit '.userInfo = {}'
   consult "$(with "$reject" "$alone,\"mode\":\"Reject\"")"
   code 422
@@ -270,8 +270,8 @@ ROWS
   done
 }
 
-# With more images than registry.maxLookups, mode Reject would reject the first result. The copy accepts it,
-# and `evaluate` asks the copy.
+# With more images than registry.maxLookups, mode Reject with the same settings would reject the result of
+# the first run. The copy accepts this result: `evaluate` checks this.
 @test "maxLookups: a second run pins further images, and the copy accepts both results" {
   pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
   publish "$APP-b" b
@@ -375,7 +375,7 @@ ROWS
   repaired "$(places_of "$image")"
   told_of imagecheck-0 "now pulls $image with Always instead of IfNotPresent, as main needs" \
     "$image" "${told[unreachable]} (kept as it is)"
-  # UseCached lowers the container before weak-check, so the check is not weak.
+  # UseCached lowers the container before weak-check runs, so the check is not weak any more.
   consult "$(with '"onUnreachable":"UseCached"' "$alone")"
   repaired "$(places_of "$image" IfNotPresent)"
   told_of "$image" "${told[unreachable]} (cached copy allowed)"
@@ -393,7 +393,7 @@ ROWS
     told_of "$APP" "${told[notGranted]} (kept as it is)" "$works" "${told[notGranted]} (kept as it is)"
     same 'requests to the registry' "$before" "$(requests)"
   done
-  # The registry did not fail, so the action is onUnknown.
+  # The registry did not fail, so the setting onUnknown applies.
   consult "$(with '"onUnknown":"Reject","onUnreachable":"KeepTag","onDenied":"KeepTag"' "$alone")"
   rejected "main's image $APP ${told[notGranted]}; b's image $works ${told[notGranted]}"
 

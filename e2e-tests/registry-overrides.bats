@@ -1,6 +1,7 @@
-# registry.overrides: only the first entry whose images match decides. A key that it lacks comes from
-# `registry`. Also tests the copy: the second, validating installation. It makes no lookups, and accepts
-# each result that a lookup of the first installation may have.
+# registry.overrides: only the first entry with a pattern that matches the image decides. The value of a key
+# that this entry lacks comes from `registry`. This file also tests the copy (the second, validating
+# installation). The copy makes no lookups, and accepts each object that the first installation may return
+# after lookups.
 
 load lib
 load registry/lib
@@ -22,7 +23,7 @@ teardown_file() {
 
 alone='"pullOnce":false'
 
-# overriding ENTRIES: prints settings with these overrides.
+# overriding ENTRIES: prints settings with ENTRIES as `registry.overrides`.
 overriding() {
   with "\"overrides\":[$1]" "$alone"
 }
@@ -54,7 +55,7 @@ ROWS
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"
   asked_for "$APP" "$FAULTY/works/b:1"
   warned
-  # With Off in `registry`, only the images of an entry are looked up.
+  # If `registry.lookup` is Off, an image is looked up only if its entry of `overrides` sets a lookup.
   lookup=Off
   consult "$(overriding "{\"images\":[\"$REGISTRY/*\"],\"lookup\":\"Pin\"}")"
   repaired "app a $APP@$DIGEST IfNotPresent, app b $FAULTY/works/b:1 Always, app c $FAULTY/429/c:1 Always"

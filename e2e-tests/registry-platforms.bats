@@ -1,5 +1,5 @@
-# registry.platform: the platforms of an image are compared with those that its Pod asks for. The
-# registry is a real one.
+# registry.platform: the platforms of an image are compared with the platforms that its Pod asks for.
+# REGISTRY is a real registry. FAULTY is a registry that fails on demand.
 
 load lib
 load registry/lib
@@ -8,8 +8,8 @@ setup_file() {
   export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
-  # AMD is an index with amd64 and an attestation. BOTH is an index with three platforms. SINGLE is a
-  # manifest without an index.
+  # The image AMD has an index with amd64 and an attestation. BOTH has an index with three platforms.
+  # SINGLE has a manifest and no index.
   AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
   publish "$AMD" amd amd64 unknown/unknown
   publish "$BOTH" both amd64 arm64 windows/amd64
@@ -127,7 +127,8 @@ ROWS
   jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
 }
 
-# Verify looks up every digest. Pin looks up a digest for its platforms alone.
+# Verify looks up an image with a digest, to see that the digest exists. Pin looks up an image with a
+# digest only to get its platforms.
 @test "platform Warn lowers Reject of a failed lookup only for a digest that is looked up for its platforms alone" {
   gone=$AMD@sha256:$(printf '%064d' 1)
   pod "app app $gone" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'

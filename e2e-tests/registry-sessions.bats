@@ -1,7 +1,8 @@
-# registry: recorded sessions (test_data/sessions) replace the registries, so these tests need no
-# registry and no network. Both hosts read the format of kwctl's
-# --record-host-capabilities-interactions and --replay-host-capabilities-interactions. The sessions were
-# recorded from the registries of the other tests. Then their addresses were replaced.
+# Tests of the rule registry. Recorded sessions (test_data/sessions) replace the registries, so these tests
+# need no registry and no network. A session has the format of kwctl's options
+# --record-host-capabilities-interactions and --replay-host-capabilities-interactions, which the embedded
+# host (xtask) has too. The sessions were recorded from the registries that the other registry tests start.
+# Then the addresses of these registries were replaced with registry.example.com.
 
 load lib
 load registry/lib
@@ -10,7 +11,7 @@ app=registry.example.com/team/app:v1.2.3
 tools=registry.example.com/team/tools:v2
 checked="init imagecheck-0 $app Always, app main $app Always"
 
-# session NAME: replays this session.
+# session NAME: lets `consult` replay this session, without a registry.
 session() {
   replay=test_data/sessions/$1.yml
 }
@@ -18,7 +19,7 @@ session() {
 @test "pinned" {
   session pinned
   pod "init imagecheck-0 $app Always, init imagecheck-1 $tools Always, app main $app Always, app side $tools Always"
-  # A replay accepts the lookups only in the order of the session.
+  # A replay accepts the lookups only in the order of the session, so the first digest is that of $app.
   mapfile -t digests < <(sed -n 's/.*"digest":"\(.*\)".*/\1/p' "$replay")
   consult "$pin"
   repaired "init imagecheck-0 $app@${digests[0]} IfNotPresent, init imagecheck-1 $tools@${digests[1]} IfNotPresent, app main $app@${digests[0]} IfNotPresent, app side $tools@${digests[1]} IfNotPresent"

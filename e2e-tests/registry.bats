@@ -1,5 +1,5 @@
-# registry: tags and digests are verified, or tags are pinned, with a real registry on the loopback.
-# registry-failures.bats has the failed lookups.
+# The rule *registry* verifies tags and digests, or pins tags. The registry is a real one on the loopback.
+# registry-failures.bats has more failed lookups.
 
 load lib
 load registry/lib
@@ -21,7 +21,7 @@ teardown_file() {
   stop_servers
 }
 
-# update PLACES: the UPDATE request that changes the Pod of the last request to these places.
+# update PLACES: makes the UPDATE request that replaces the places of the last request's Pod with PLACES.
 update() {
   cp "$request" "$request.old"
   pod "$1" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
@@ -44,7 +44,7 @@ update() {
     {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
     {\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
     {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
-  # skopeo finds the image by the pinned reference.
+  # skopeo finds the image by its repository and the digest.
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
 }
 
@@ -95,8 +95,8 @@ update() {
   untouched
   asked_for
 
-  # kubectl applies the manifest with its tag again. The digest stays, so the container does not
-  # restart.
+  # kubectl applies the manifest with its tag again. The stored digest stays, so the container does
+  # not restart.
   jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
     "$request.first" >"$request"
   cp "$request" "$request.again"
@@ -105,7 +105,7 @@ update() {
   warned
   changed '[]'
   asked_for
-  # Without a record, the digests come back and the pull policies don't.
+  # Without a record in the stored object, this policy restores the digests, but not the pull policies.
   jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
   consult "$pin"
   repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
@@ -137,7 +137,7 @@ update() {
   asked_for
 }
 
-# An image may be deleted from its registry while it runs in the cluster.
+# An image may be deleted from its registry while it runs in the cluster. So Verify checks digests too.
 @test "Verify asks for a digest by its repository, and rejects a digest that is no longer there" {
   verify='{"registry":{"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
   pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
@@ -148,7 +148,7 @@ update() {
     asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
   done
   row=
-  # References to one digest are one lookup, whatever their tags are.
+  # References to one digest of a repository are one lookup, whatever their tags are.
   pod "app a $APP@$APP_DIGEST, app b $REGISTRY/app:other@$APP_DIGEST, app c $REGISTRY/app@$APP_DIGEST"
   consult "$verify"
   untouched
@@ -213,7 +213,7 @@ update() {
   repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, sidecar side $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST, app b $APP@$APP_DIGEST IfNotPresent, app c $MULTI@$MULTI_DIGEST Never, app d $MULTI@$MULTI_DIGEST, volume v $OTHER@$OTHER_DIGEST IfNotPresent, volume w $APP@$APP_DIGEST"
   same 'number of lookups' 3 "$(wc -l <<<"$asked")"
   same lookups "$(sort -u <<<"$asked")" "$(sort <<<"$asked")"
-  # The order has to stay the same, so that recorded sessions replay.
+  # The order of the lookups has to be the same in each run, because a session replays only in its order.
   order=$asked
   consult "$settings_pin"
   same 'lookups of another run' "$order" "$asked"
@@ -367,7 +367,8 @@ ROWS
 ROWS
 }
 
-# Audits name no user. They tell everything that is wrong with a Pod.
+# The request of an audit names no user. An audit reports everything that is wrong with a Pod, so it
+# makes lookups even if no answer of a registry can prevent the rejection.
 @test "an audit looks up the images whatever its other findings are" {
   for user in '.userInfo = {}' '.userInfo = {groups: ["x"]}'; do
     row=$user
@@ -378,7 +379,7 @@ ROWS
     jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   done
   row=
-  # The same holds for a weak check, and in Verify.
+  # With `lookup: Verify`, an audit also looks up the images of a Pod with a weak check.
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always, app b $REGISTRY/app:none Always" '.userInfo = {}'
   lookup=Verify
   consult "$(with '' '"mode":"Reject","imageChecks":{"coverage":"Off"}')"
@@ -399,8 +400,8 @@ ROWS
 @test "a request that is not examined gets no lookup" {
   pod "app a $REGISTRY/nowhere:1 Always"
   cp "$request" "$request.pod"
-  # An UPDATE without a changed image, a resize, a binding, a mirror Pod, a mirror Pod in an audit, a
-  # Pod that is being deleted, and a DELETE.
+  # The requests, in order: an UPDATE without a changed image, a resize, a binding, a mirror Pod, a
+  # mirror Pod in an audit, a Pod that is being deleted, and a DELETE.
   for filter in \
     '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
     '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \
@@ -485,10 +486,16 @@ ROWS
   image=$private/app:1
   CREDENTIALS='reader:pass word' publish "$image" app
   digest=$(CREDENTIALS='reader:pass word' digest_of "$image")
-  # docker_config DIR PASSWORD: writes the credentials for the registry to the folder.
+  # docker_config DIR PASSWORD: writes DIR/config.json with the credentials for the private registry.
   docker_config() {
     mkdir -p "$1"
     jq -n --arg registry "$private" --arg auth "reader:$2" '{auths: {($registry): {auth: ($auth | @base64)}}}' >"$1/config.json"
+  }
+  # untold: fails if a password is in the last answer or the last log. It runs after each `consult`
+  # that may tell a password, because the next `consult` overwrites both.
+  untold() {
+    ! grep -rqE 'pass ?word|guessed' "$BATS_TEST_TMPDIR"/answer.json* "$BATS_TEST_TMPDIR/stderr" ||
+      fail "the password was told"
   }
   docker_config "$BATS_TEST_TMPDIR/right" 'pass word'
   docker_config "$BATS_TEST_TMPDIR/wrong" 'guessed'
@@ -502,14 +509,15 @@ ROWS
     told_of "$image" "${told[denied]} (kept as it is)"
     failed "$image" denied true KeepTag
     asked_for "$image"
+    untold
     consult "$(with '"onDenied":"Reject"')"
     rejected "main's image $image ${told[denied]}"
+    untold
   done
   row=
   host_flags=(--docker-config-json-path "$BATS_TEST_TMPDIR/right")
   consult "$pin"
   repaired "init imagecheck-0 $image@$digest IfNotPresent, app main $image@$digest IfNotPresent"
   warned
-  # The credentials are in no answer.
-  ! grep -rqE 'pass ?word|guessed' "$BATS_TEST_TMPDIR"/answer.json* "$BATS_TEST_TMPDIR/stderr" || fail "the password was told"
+  untold
 }

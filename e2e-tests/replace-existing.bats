@@ -1,4 +1,4 @@
-# imageChecks.replaceExisting: checks that a controller has made become check volumes.
+# imageChecks.replaceExisting: a controller has made image checks, and check volumes replace them.
 
 load lib
 
@@ -11,8 +11,8 @@ of_a_job() {
   pod "$1" "$owner | ${2:-.}" "${@:3}"
 }
 
-# mounted CONTAINER VOLUMES: only this container mounts check volumes, and mounts these in this
-# order.
+# mounted CONTAINER VOLUMES: no other container mounts check volumes, and this container mounts exactly
+# these check volumes in this order.
 mounted() {
   after '[.spec.initContainers[]?, .spec.containers[] | .name as $name | .volumeMounts[]? | select(.mountPath | startswith("/.imagecheck/"))
       | . + {in: $name}] == [$volumes[] | {name: ., mountPath: "/.imagecheck/\(.)", readOnly: true, in: $container}]' \
@@ -20,7 +20,7 @@ mounted() {
 }
 
 @test "captured: agent-stack's checks become volumes on copy-agent, except one that has the Pod's only requests" {
-  # Without imagecheck-0 the Pod would be BestEffort.
+  # Without imagecheck-0 the Pod would be BestEffort, so this check stays.
   review agent-stack-pod-create
   evaluate "$replace"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent, volume imagecheck-1 docker.io/library/postgres:16 IfNotPresent'
@@ -161,7 +161,8 @@ ROWS
 .object.spec.volumes = [{name: "v", downwardAPI: {items: [{path: "cpu", resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}]}}]
 .object.spec.volumes = [{name: "v", projected: {sources: [{secret: {name: "s"}}, {downwardAPI: {items: [{path: "cpu", resourceFieldRef: {containerName: "imagecheck-0", resource: "limits.cpu"}}]}}]}}]
 ROWS
-  # Neither another annotation nor another container's name keeps a check.
+  # A label, a plain value, or an annotation or field about another container doesn't make a check
+  # stay.
   for filter in '.object.metadata.annotations["container.apparmor.security.beta.kubernetes.io/imagecheck-01"] = "runtime/default"' \
     '.object.metadata.labels["container.apparmor.security.beta.kubernetes.io/imagecheck-0"] = "x"' \
     '.object.spec.containers[0].env = [{name: "CPU", valueFrom: {resourceFieldRef: {containerName: "a", resource: "limits.cpu"}}}]' \

@@ -2,7 +2,7 @@
 
 load lib
 
-# With these settings, nearly everything that is examined has a finding.
+# With these settings, nearly every container that is examined has a finding.
 strict='{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]}}'
 lenient='{"templates":"Enforce","images":{"requireAlways":["*"]}}'
 update='.operation = "UPDATE" | .oldObject = .object'
@@ -178,7 +178,7 @@ $node | .object.spec.annotations = {"kubernetes.io/config.mirror": "x"}
 ROWS
 }
 
-# Audits name no user. There, a controller of kind Node shows that a kubelet made the mirror Pod.
+# An audit names no user. So a controller of kind Node shows that a kubelet made the mirror Pod.
 @test "a mirror Pod in an audit is not examined if its controller is a Node" {
   mirror='.object.metadata.annotations["kubernetes.io/config.mirror"] = "0123"'
   of_node='.object.metadata.ownerReferences = [{apiVersion: "v1", kind: "Node", name: "n1", uid: "1", controller: true}]'
@@ -330,7 +330,7 @@ ROWS
       workload $kind 'app a app:1' "$filter"
       for mode in Fix Reject Warn; do
         evaluate "{\"mode\":\"$mode\"}"
-        # A Job is not examined at UPDATE.
+        # A Job is not examined at UPDATE, because its pod template is immutable.
         if [[ $row == 'Job .operation = "UPDATE"'* ]]; then untouched; else rejected 'object is missing'; fi
       done
     done
@@ -341,8 +341,8 @@ ROWS
   untouched
 }
 
-# `evaluate` derives codes from sentences. This test states some codes literally, and
-# registry-failures.bats states those after failed lookups.
+# `evaluate` derives the expected code from operation and message. This test states some codes literally.
+# registry-failures.bats states the codes after failed lookups.
 @test "the code of a rejection: 422 at CREATE, and 400 at UPDATE" {
   # code EXPECTED: the last answer is a rejection with this code.
   code() {

@@ -1,6 +1,6 @@
-# The captured reviews in test_data/reviews, with empty settings and in the modes Reject and Warn. Other
-# files have the rest: reapply.bats and templates.bats have the re-applied manifests, stuck-pull.bats has
-# the audits, and examples.bats has agent-stack-k8s 0.47.
+# The captured reviews in test_data/reviews, in each mode, and with requireAlways or forbidAlways for all
+# images. Other files have the rest: reapply.bats and templates.bats have the re-applied manifests,
+# stuck-pull.bats has the audits, and examples.bats has agent-stack-k8s 0.47.
 
 load lib
 
@@ -41,7 +41,8 @@ inconspicuous='
       grep -Eq "^    ${kind%-*-create} +\\|" e2e-tests/examples.bats || fail "no test for $name"
       continue
     }
-    # The name has to be in a row of a table or in the name of a test. A comment is not enough.
+    # The name has to be in the list above, in a row of a table or in the name of a test. A comment is not
+    # enough.
     grep -Eq "^  $name\$|^@test \"$name:|^    $name +\|" "$BATS_TEST_FILENAME" || fail "no test for $name"
   done
 }
@@ -166,7 +167,7 @@ inconspicuous='
 ROWS
 }
 
-# In these reviews every container has `Always`, or a new or changed one has.
+# In each of these reviews, all containers have `Always`, or the new or changed container has `Always`.
 @test "forbidAlways: reviews with Always are rejected" {
   while fields name expected; do
     review "$name"

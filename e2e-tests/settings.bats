@@ -1,5 +1,4 @@
-# The settings: every problem is reported with its path and the allowed values, and all problems
-# together.
+# The settings: every problem is reported with its path, and all problems are reported together.
 
 load lib
 
@@ -183,7 +182,7 @@ ROWS
     row=$found
     problem="registry.maxLookups must be a whole number from 0 to 100, not "
     settings_row="{\"registry\":{\"maxLookups\":$found}}"
-    # A host may write a very large number in its own way.
+    # Each host may write a very large number in its own way, so the message can't be compared exactly.
     if [[ $found == 1000* ]]; then
       invalid_like "$settings_row" "$problem"
     else
@@ -295,7 +294,8 @@ ROWS
 }
 
 @test "all problems are reported together" {
-  # The host passes the keys in this order. Problems of the check template come last.
+  # The host sorts the keys, so the problems are in the order of the sorted keys. Problems of the check
+  # template come last.
   invalid '{"mode":"fix","typo":1,"imageChecks":{"coverage":"On","namePrefixes":["A",5],"template":{"image":"x"}},"registry":{"maxLookups":101},"templates":5,"pullOnce":"no"}' \
     'imageChecks.coverage must be one of Off, Warn, Reject, Fix, not "On"' \
     "imageChecks.namePrefixes[0] \"A\" can't start a container's name: it takes lower-case letters, digits and -" \

@@ -1,9 +1,10 @@
-# Malformed objects of a known kind. Each one that is examined is rejected with the path of the mistake,
-# and none crashes the module.
+# Objects of unusual shape. A malformed object that is examined is rejected with the path of the mistake.
+# Unknown fields, most nulls and large objects are accepted. No object crashes the module.
 
 load lib
 
-# broken KIND FILTER MESSAGE: the object that FILTER makes malformed is rejected with this message.
+# broken KIND FILTER MESSAGE [SETTINGS]: checks that an object that FILTER makes malformed is rejected
+# with this message.
 broken() {
   row="$1 $2"
   workload "$1" 'init i app:1, app a app:1, app b app:2, ephemeral e app:1, volume v app:1' "$2"

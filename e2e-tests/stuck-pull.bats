@@ -1,5 +1,5 @@
-# stuck-pull: an audit sends existing Pods with their status. A container that waits for its image is a
-# finding.
+# stuck-pull: an audit sends existing Pods with their status. If a container waits for its image, the
+# audit has a finding.
 
 load lib
 
@@ -7,11 +7,11 @@ after_check='container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff si
 weak='imagecheck-0 pulls 127.0.0.1:5000/my-app:v1 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
 stuck_finding='{"rule":"stuck-pull","path":"status.containerStatuses[1].state.waiting.reason","container":"container-0","image":"127.0.0.1:5000/my-app:v1","found":"ImagePullBackOff","expected":null}'
 
-# The status of a waiting container, in jq. It needs $name and $reason.
+# A jq filter for the status of a waiting container. The filter needs $name and $reason.
 waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, state: {waiting: {reason: $reason, message: "Back-off from https://user:s3cr3t@10.0.0.1/"}}}'
 
-# waits LIST NAME REASON: makes the request an audit, which names no user. In its status, the container
-# NAME waits with this reason. LIST is containerStatuses or initContainerStatuses.
+# waits LIST NAME REASON: makes the request an audit, which names no user. In the Pod's status, the
+# container NAME waits with the reason REASON. LIST is containerStatuses or initContainerStatuses.
 waits() {
   edit '.userInfo = {} | .object.status = {conditions: [
         {type: "Initialized", status: "False", lastTransitionTime: "2026-01-02T03:04:05Z"},
@@ -27,7 +27,7 @@ waits() {
   evaluate '{"mode":"Warn"}'
   [[ $allowed == true && -z $patch ]] || fail "not only warned"
   [[ $warnings == 'container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff), yet imagecheck-0 passed: set imagecheck-0 to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"
-  # Fix doesn't read the status.
+  # In mode Fix, this policy doesn't read the status.
   evaluate
   [[ $allowed == true && $findings != *stuck-pull* ]] || fail "Fix looks at the status"
 }
@@ -116,7 +116,8 @@ ROWS
   done
 }
 
-# Anyone can write a status into the manifest of a new Pod.
+# Anyone can write a status into the manifest of a new Pod. So this policy ignores the status in a
+# request that names a user. The request of an audit names no user.
 @test "a status counts only in a request that names no user" {
   while IFS='|' read -r is_found filter; do
     row="$is_found $filter"
@@ -139,7 +140,8 @@ unread|.userInfo = {username: "system:serviceaccount:kubewarden:audit-scanner", 
 ROWS
 }
 
-# The kubelet's message has the failed image between double quotes.
+# If the kubelet's message has, in double quotes, one of the images that the container may wait for, the
+# finding names only this image. Otherwise the finding names all of these images.
 @test "a container that waits for an image volume: the finding has the image that the message names" {
   while IFS='|' read -r message_of_kubelet images; do
     row=$message_of_kubelet
@@ -169,7 +171,7 @@ ROWS
     .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/0"}]'
   waits initContainerStatuses copy-agent ImagePullBackOff
   edit '.object.status.initContainerStatuses[0].state.waiting.message = "pulling image \"tools:v1\" from \"https://user:s3cr3t@10.0.0.1/\": i/o timeout"'
-  # `evaluate` looks for the secret and for phrases of network errors.
+  # `evaluate` fails if the answer has the secret or a phrase of a network error.
   evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
   [[ $message == "copy-agent waits for imagecheck-0's image tools:v1 "* && $message != *10.0.0.1* ]] || fail "$message"
 }

@@ -104,7 +104,7 @@ ROWS
     row=$as
     evaluate "{\"templates\":\"Enforce\",\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"as\":\"$as\",\"template\":{\"command\":[\"/x\"]}}}"
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b b:1'
-    # The Pods get their checks without a warning, so the pod template gets no warning about them.
+    # The settings ask for checks in every Pod, so the pod template gets no warning about missing checks.
     warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
     same 'rules of the findings' 'missing-check weak-check' "$(jq -r '[.[].rule] | sort | join(" ")' <<<"$findings")"
   done

@@ -1,11 +1,12 @@
-# weak-check: an image check pulls at least as strongly as the containers that it guards.
+# weak-check: the strongest check of an image has to pull at least as strongly as the containers that the
+# check guards.
 
 load lib
 
 sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 
-# pullOnce and coverage are off, so that each row shows this rule only.
+# pullOnce and coverage are off, so that each row shows only the changes of weak-check.
 alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 
 @test "the strongest check of an image is as strong as the strongest container of it" {
@@ -154,7 +155,7 @@ ROWS
 }
 
 @test "a check that is written alike is raised, and another one only if there is none" {
-  # pull-once is off, so that only the checks show.
+  # pull-once is off, so that only the checks change.
   while fields coverage before after; do
     pod "$before"
     evaluate "{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"$coverage\"}}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the files that describe this policy agree. With the tag of a release, it also checks the tag
-# and the changelog's section.
+# Checks that the files that describe this policy name the same version, and that Artifact Hub's package is
+# up to date. With the tag of a release, it also checks the tag, and that the changelog has this version.
 #
 #   hack/check-packaging.sh [v<version>]
 set -euo pipefail
@@ -26,7 +26,7 @@ if [[ $# != 0 ]]; then
   grep -qF "## [$version]" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version]"
 fi
 
-# Users copy references from these files, so each has to name the released version.
+# Users copy references from these files, so each reference has to name the version in Cargo.toml.
 image=$(annotation ociUrl)
 while IFS=: read -r file line reference; do
   [[ $reference == "$image:v$version" ]] ||

@@ -4,7 +4,7 @@
 #   hack/fuzz.sh [seconds] [target...]
 #
 # Without a nightly toolchain there is no sanitizer. A sanitizer would find little, because this policy has
-# no unsafe block. An input that causes a crash is kept in fuzz/artifacts. It should become a test.
+# no unsafe block. An input that causes a crash is kept in fuzz/artifacts. Make a test of such an input.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +12,7 @@ seconds=${1:-60}
 shift || true
 (($# > 0)) || set -- validate validate_settings host_errors
 
-# `cargo +nightly` would install a nightly toolchain, so rustup's list is read first.
+# If there is no nightly toolchain, `cargo +nightly` would install one. So rustup's list is read first.
 if command -v rustup >/dev/null && rustup toolchain list | grep -q '^nightly'; then
   fuzz=(cargo +nightly fuzz run)
 else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes a Helm repository: index.yaml and one packed chart. Rancher's UI makes policies from this chart.
-# The repository is for the folder `charts` of the project's page.
+# The repository becomes the folder `charts` of the project's website.
 #
 #   hack/helm-repository.sh <folder>
 set -euo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# macOS may have no sha256sum.
+# macOS may have no sha256sum, but it has shasum.
 sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }
 field() { sed -n "s/^$1: *//p" artifacthub-pkg.yml; }
 name=$(field name)
@@ -29,9 +29,9 @@ rm -f "$folder"/*.tgz
 (cd "$work" && tar -cf - "$name"/{Chart.yaml,values.yaml,questions.yaml,README.md,LICENSE}) |
   gzip -n >"$folder/$archive"
 
-# An entry of index.yaml is the text of Chart.yaml with the address of the archive. The address is
-# absolute, because versions of Rancher resolve relative addresses differently. A pre-release gets no entry,
-# because Rancher hides a policy whose newest version is a pre-release.
+# The entry of index.yaml has the text of Chart.yaml, and the archive's address, creation time and digest. The
+# address is absolute, because versions of Rancher resolve relative addresses differently. A pre-release gets
+# no entry, because Rancher hides a policy whose newest version is a pre-release.
 {
   printf 'apiVersion: v1\ngenerated: "%s"\nentries:' "$created"
   if [[ $version == *-* ]]; then

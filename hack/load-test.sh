@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Sends mixed reviews to this policy for a number of seconds. The policy runs in a real policy-server if
-# there is one on the PATH, else in the embedded host. Prints errors, p50, p99 and memory.
+# Sends mixed reviews to this policy for a number of seconds. This policy runs in a real policy-server if
+# there is one on the PATH, else in the embedded host. Prints the number of requests, p50 and p99 of the
+# latency, and the memory. An error ends the test.
 #
 #   hack/load-test.sh [seconds]     (after `make annotated-policy.wasm`)
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
-# tells how to install the others. It prints nothing if nothing is missing or too old.
+# tells how to install the others. If every program is there and new enough, it has no output.
 #
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
@@ -49,7 +49,7 @@ check_cargo() {
   local needed version
   needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
   version=$(rustc --version | cut -d ' ' -f 2)
-  # A nightly toolchain counts as the release that it becomes.
+  # A nightly toolchain counts as the release that it becomes: 1.97.0-nightly as 1.97.0.
   if [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) != "$needed" ]]; then
     if have rustup; then
       fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
@@ -78,8 +78,8 @@ check_components() {
   done
 }
 
-# Debian's package docker-registry starts a registry on port 5000, now and at every boot. The tests need
-# only the program, and start it on a free port. So the package is unpacked and not installed.
+# Debian's package docker-registry starts a registry on port 5000 when it is installed, and at every boot.
+# The tests need only the program, and start it on an unused port. So the package is unpacked, not installed.
 unpack_registry() {
   local dir status=0
   dir=$(mktemp -d)
@@ -90,7 +90,7 @@ unpack_registry() {
   return "$status"
 }
 
-# Prints the prefix of a command that needs root. Fails without root and sudo.
+# Prints the prefix of a command that needs root. Fails if the user is not root and can't use sudo.
 root_prefix() {
   [[ $(id -u) != 0 ]] || return 0
   have sudo || return 1
@@ -99,13 +99,14 @@ root_prefix() {
   echo "sudo -n"
 }
 
-# apt_install PROBLEM HINT PACKAGE...
+# apt_install PROBLEM HINT [PACKAGE...]: updates the package lists and installs the packages. If the
+# installation fails, it prints the problem and the hint, and ends this script.
 apt_install() {
   local missed=$1 by_hand=$2 prefix as_root
   shift 2
   prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
     "as root: apt-get update && apt-get install $*" "then run this again, or $by_hand"
-  # apt-get asks no question and restarts no service of this machine.
+  # With these variables, apt-get asks no question and restarts no service of this machine.
   read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
 
   quietly "${as_root[@]}" apt-get update -q ||
@@ -137,7 +138,8 @@ check_packages() {
   fi
 
   echo "Getting Debian packages for the end-to-end tests, which need ${missing[*]}"
-  # Unpacking needs no root. It fails if the package lists are missing or too old.
+  # Unpacking needs no root. If it fails because the package lists are missing or too old, it is tried again
+  # after an update of the lists.
   if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
 
   if ((${#install[@]} > 0)) || $registry; then
@@ -165,7 +167,8 @@ check_site() {
   [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
 
-  # npm writes .package-lock.json at each install. If the lock file is newer, the packages are out of date.
+  # The packages are out of date if site/package-lock.json is newer than node_modules/.package-lock.json. If
+  # no package has changed, npm may keep that file's old time. So `touch` sets the time of the file.
   if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then
     echo "Getting the playground's packages from npm"
     # The tests don't use Playwright's own browsers.
@@ -185,12 +188,12 @@ check_browser() {
   local by_hand="install Chromium or Chrome by hand, and name it in \$CHROMIUM if it is not on the PATH"
   have apt-get || fail "$missed" "$by_hand"
   echo "Getting the Debian package chromium for the playground's tests"
-  # Without a font the page would show boxes for letters.
+  # Without a font, Chromium shows boxes instead of letters.
   apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
 }
 
-# Cargo's subcommands for the release and some targets, in versions that work. They are built without
-# optimisation, because an optimised build takes minutes longer.
+# Cargo's subcommands for the release and some targets. A missing one is compiled in the version below,
+# without optimisation, because an optimised build takes minutes longer.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
 check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }

@@ -1,6 +1,6 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations and the changed object.
 //!
-//! Only this module writes JSON of an object.
+//! No other module writes the changed object as JSON.
 
 mod changed_object;
 mod changes_record;
@@ -27,12 +27,13 @@ use crate::request::{ExaminedObject, RequestType};
 use crate::sentence::{Sentence, SentenceLength, line};
 use crate::settings::{MissingCheckAction, Mode};
 
-/// The longest warning, in characters. The Kubernetes API asks webhooks for at most 120.
+/// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
+/// most 120 characters.
 const WARNING_MAX: usize = 120;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
-/// The largest number of findings in the message of a rejection. The audit annotation has all of
-/// them.
+/// The largest number of findings in the message of a rejection. The audit annotation `findings`
+/// has all findings.
 const SENTENCES_MAX: usize = 20;
 
 /// The message of a rejection if the text of the object can't be edited. No known input leads to
@@ -41,8 +42,8 @@ const NOT_EDITABLE: &str =
     "the object can't be repaired in place: write it without escapes in its keys";
 
 /// The answer of waPC's `validate`. It has the fields of the SDK's `ValidationResponse`, but the
-/// changed object is written as text. To parse the object into a `Value` and to write this `Value`
-/// costs as much as everything else together.
+/// changed object is added as text. If this policy parsed the object into a `Value` and wrote this
+/// `Value`, an evaluation would take twice as long.
 #[derive(Default, Serialize)]
 struct ValidateAnswer {
     accepted: bool,
@@ -59,8 +60,8 @@ struct ValidateAnswer {
 impl ValidateAnswer {
     /// Writes the answer, with the changed object if there is one.
     fn write(&self, object: Option<&str>) -> CallResult {
-        // A buffer that grows takes three times its size for a moment. So this one has about its
-        // full size from the start.
+        // While a buffer grows, its old and its new memory are both in use. So this buffer gets about
+        // its final size from the start.
         let annotations = self
             .audit_annotations
             .values()
@@ -84,8 +85,8 @@ impl ValidateAnswer {
 /// policy itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusCode {
-    /// 400: trying again may help, or the request is an UPDATE. `kubectl apply --force` and Flux's
-    /// `force` answer a 422 at UPDATE by deleting the object.
+    /// 400: trying again may help, or the request is an UPDATE. An UPDATE never gets 422, because
+    /// `kubectl apply --force` and Flux's `force` would then delete the object.
     BadRequest,
     /// 422: trying again doesn't help. Controllers that know this code fail at once and show the
     /// message.
@@ -111,10 +112,10 @@ impl StatusCode {
     }
 }
 
-/// The answer to a request that can't be examined.
+/// The answer to a request that can't be examined, or whose object can't be edited.
 ///
 /// # Errors
-/// Never: the SDK writes the answer.
+/// Never, because the SDK can write every rejection.
 pub fn reject(message: String, code: StatusCode) -> CallResult {
     reject_request(Some(message), Some(code.number()), None, None)
 }
@@ -124,10 +125,11 @@ fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
     reject(NOT_EDITABLE.to_owned(), code)
 }
 
-/// The answer if the rules found nothing, or if no rule ran. *Re-apply* may have restored fields.
+/// The answer if no rule ran, or if the outcome is empty. In the first case, *re-apply* may have
+/// restored fields.
 ///
 /// # Errors
-/// Never: serde writes the answer.
+/// Never, because serde can write every answer.
 pub fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
     let accepted = ValidateAnswer {
         accepted: true,
@@ -145,7 +147,7 @@ pub fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
 /// The answer to the outcome of the rules.
 ///
 /// # Errors
-/// Never: serde writes the answer.
+/// Never, because serde can write every answer.
 pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     let review = outcome.review;
     if outcome.is_empty() {
@@ -159,7 +161,7 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     let findings = sort_by_field(findings, |finding| finding.finding.order());
     let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
     // A change that only saves a pull is no reason to change a pod template, because a changed
-    // template restarts its Pods.
+    // template may restart its Pods.
     let is_repaired = mode == EffectiveMode::Fix
         && !is_rejected
         && (!review.request_type.is_template() || outcome.has_repairs());
@@ -209,8 +211,8 @@ pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     answer.write(object.as_deref())
 }
 
-/// A list as JSON. The buffer has about its full size from the start, because a buffer that grows
-/// takes three times its size for a moment.
+/// A list as JSON. The buffer gets about its final size from the start, because the old and the new
+/// memory of a buffer are both in use while it grows.
 fn json_list<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
     /// The usual size of a finding or of a change, in bytes.
     const ITEM: usize = 192;
@@ -219,7 +221,7 @@ fn json_list<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
     String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
-/// The status code of a rejection for findings.
+/// The status code of a rejection because of findings.
 fn code(outcome: &Outcome<'_>, mode: EffectiveMode) -> StatusCode {
     let mut rejecting = outcome.findings.iter().filter(|one| mode.rejects(one));
     if rejecting.all(|finding| finding.reason.is_momentary()) {
@@ -249,7 +251,7 @@ impl<'l> FailedLookupAnnotation<'l> {
     }
 }
 
-/// The findings with the most important ones first.
+/// The findings in the order of their importance, the most important first.
 fn by_importance<'f, 'o, 'p>(
     findings: &'f [FindingWithPath<'o, 'p>],
 ) -> Vec<&'f FindingWithPath<'o, 'p>> {
@@ -261,7 +263,7 @@ fn by_importance<'f, 'o, 'p>(
     RuleId::ALL.into_iter().flat_map(of_rule).collect()
 }
 
-/// The message of a rejection: one sentence for each finding that rejects.
+/// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
 fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String {
     let rejecting = || {
         findings

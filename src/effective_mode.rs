@@ -1,11 +1,12 @@
-//! The mode of one request. It follows from the settings `mode` and `templates`.
+//! The mode of one request. It follows from the settings `mode` and `templates`, and from whether the
+//! object has a pod template.
 
 use crate::examination::finding::{Finding, Repairability};
 use crate::request::ExaminedObject;
 use crate::settings::{Mode, PodTemplateAction, Settings};
 
-/// The mode of one request. It decides what happens to the findings. A finding that is only advice
-/// is a warning in every mode.
+/// The mode of one request. The mode decides what happens to the findings of this request. A finding
+/// that is only advice never rejects the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveMode {
     /// Findings are repaired. A finding without a repair rejects the request.
@@ -17,7 +18,7 @@ pub enum EffectiveMode {
 }
 
 impl EffectiveMode {
-    /// The mode for an object. None if `templates: Off` leaves its pod template alone.
+    /// The mode for an object. None if the object has a pod template and `templates` is `Off`.
     #[must_use]
     pub fn of(review: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
         match (review.request_type.is_template(), settings.templates) {

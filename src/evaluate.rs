@@ -1,4 +1,4 @@
-//! Turns a payload into an answer: reads the request, runs the rules, writes the answer.
+//! Turns a payload into an answer: reads the request, runs the rules and writes the answer.
 
 use kubewarden_policy_sdk::accept_request;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
@@ -17,7 +17,7 @@ use crate::settings::{
 /// Answers waPC's `validate`.
 ///
 /// # Errors
-/// Never: a request that can't be examined is rejected.
+/// This function never returns an error: a request that can't be examined is rejected.
 pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject(
@@ -100,7 +100,7 @@ fn read_the_rest(review: &mut ExaminedObject<'_>, settings: &Settings) -> Result
 /// Answers waPC's `validate_settings`.
 ///
 /// # Errors
-/// Never: serde writes the answer.
+/// This function never returns an error, because serde can write every answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
     let error = Settings::check(payload).err();
     let answer = SettingsValidationResponse {

@@ -26,8 +26,8 @@ impl RegistryLookups for Host {
                 let platforms = manifests.filter_map(|manifest| manifest.platform().clone());
                 Ok(Some(platforms.collect()))
             }
-            // The manifest of an image for one platform doesn't name that platform. Neither does a
-            // manifest of an unknown form.
+            // The platforms are unknown: the manifest of a single image doesn't name the image's
+            // platform, and a manifest of an unknown form can't be read.
             Ok(OciManifestResponse::Image(_)) | Err(Error::Deserialization { .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         }

@@ -1,25 +1,25 @@
 //! Image references, read as the kubelet reads them.
 //!
-//! The rules are those of `ParseNormalizedNamed` in <https://github.com/distribution/reference>.
+//! The grammar is that of `ParseNormalizedNamed` in <https://github.com/distribution/reference>.
 //! The kubelet and containerd call this function, and the API server calls it for the server
-//! default.
+//! default. Unlike that function, this parser refuses image IDs that begin with `sha256:`.
 //!
-//! The parsers on crates.io compile regular expressions. A fresh instance of this module serves
-//! each request, so it would compile them at every request. Therefore this module has a parser of
-//! its own. The tests compare it with the parser of `oci-spec`, and list where the two differ.
+//! The parsers on crates.io compile regular expressions. Each request gets a new instance of the
+//! WebAssembly module, which would compile the expressions again. Therefore this file has its own
+//! parser. The tests compare it with the parser of `oci-spec`, and list where the two differ.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
-/// The registry of a reference that names none.
+/// The registry of a reference that names no registry.
 pub const DEFAULT_REGISTRY: &str = "docker.io";
 /// An older name of [`DEFAULT_REGISTRY`], which references may still use.
 const LEGACY_DEFAULT_REGISTRY: &str = "index.docker.io";
 /// The host that serves the images of [`DEFAULT_REGISTRY`].
 const DEFAULT_REGISTRY_SERVER: &str = "registry-1.docker.io";
-/// The port of HTTPS. A registry is asked at this port if its name has none.
+/// The port of HTTPS. A registry whose name has no port is normally asked at this port.
 const HTTPS_PORT: &str = "443";
 /// The namespace of a Docker Hub repository whose reference has no namespace.
 const OFFICIAL_NAMESPACE: &str = "library/";
@@ -28,7 +28,8 @@ const PATH_MAX: usize = 255;
 /// The largest length of a tag, in bytes.
 const TAG_MAX: usize = 128;
 
-/// A parsed image reference. All its parts are borrowed from the text.
+/// A parsed image reference. Its parts are borrowed from the text, except a registry that the text
+/// doesn't name.
 ///
 /// # Examples
 ///
@@ -63,42 +64,44 @@ pub struct Reference<'a> {
 
 /// The identity of an image: two references name the same image if their identities are equal.
 ///
-/// It consists of the registry, the repository and the digest. Without a digest, the tag takes its
-/// place.
+/// An identity consists of the registry, the repository and the digest. If there is no digest, it
+/// has the tag instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageIdentity<'a> {
     // The parts that differ most often come first: a comparison then ends early.
     path: &'a str,
-    /// The digest or the tag. A digest has a colon and a tag has none, so the two never mix.
+    /// The digest or the tag. A digest has a colon and a tag has none, so a digest never equals a
+    /// tag. The text is empty in the identity of a repository.
     version: &'a str,
     registry: &'a str,
     official: bool,
 }
 
-/// Why a text is no image reference. The kubelet reports each of these as `InvalidImageName`,
-/// apart from an image ID.
+/// Why a text is no image reference. The kubelet reports `InvalidImageName` for such a text, except
+/// for an image ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidReference {
-    /// The text is empty.
+    /// The text is empty, or only white space.
     Empty,
     /// The text has white space.
     Space,
-    /// The text begins with a URL scheme.
+    /// The text has `://`, the mark of a URL scheme.
     Scheme,
-    /// The text has a variable that was not replaced, such as `$(IMAGE)` or `${IMAGE}`.
+    /// The text has a variable that was not replaced: `$(IMAGE)`, `${IMAGE}` or `{{image}}`.
     Variable,
-    /// The text is an image ID: 64 hexadecimal digits, or `sha256:` and any number of them.
+    /// The text is an image ID: 64 lower-case hexadecimal digits, or `sha256:` and at least one.
     /// containerd then uses an image that is on the node, and asks no registry.
     ImageId,
     /// The registry is not `host[:port]`.
     Registry,
     /// The repository has upper-case letters.
     UpperCase,
-    /// The repository is empty, or it has an empty part or a forbidden character.
+    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a
+    /// wrong position.
     Repository,
-    /// The repository is longer than 255 bytes.
+    /// The path of the repository is longer than 255 bytes.
     Long,
-    /// The tag is empty, longer than 128 bytes, or has a forbidden character.
+    /// The tag is empty, longer than 128 bytes, has a forbidden character, or begins with `.` or `-`.
     Tag,
     /// The digest is not `sha256:`, `sha384:` or `sha512:` and the right number of lower-case
     /// hexadecimal digits.
@@ -106,7 +109,7 @@ pub enum InvalidReference {
 }
 
 impl InvalidReference {
-    /// The problem as a clause, for a sentence that names the image before it.
+    /// The problem as a clause, for a sentence that names the image before this clause.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -126,8 +129,8 @@ impl InvalidReference {
         }
     }
 
-    /// The mistake that a person probably made. `self` is the problem at which the parser stopped.
-    /// It is often only a consequence of the mistake.
+    /// The mistake that a person probably made. `self` is the problem at which the parser stopped,
+    /// and this problem is often only a consequence of the mistake.
     fn most_telling(self, text: &str) -> Self {
         if text.trim().is_empty() {
             Self::Empty
@@ -212,14 +215,15 @@ impl<'a> Reference<'a> {
     /// The written repository: the repository as it is written, without tag and digest.
     ///
     /// A node remembers by this name which credentials have pulled an image (feature gate
-    /// `KubeletEnsureSecretPulledImages`). So it asks the registry again for another spelling of
-    /// the same repository.
+    /// `KubeletEnsureSecretPulledImages`). So the node asks the registry again for another spelling
+    /// of the same repository.
     #[must_use]
     pub const fn written(&self) -> &'a str {
         self.written
     }
 
-    /// The host and port of the registry. It is `docker.io` if the reference has no registry.
+    /// The host and port of the registry. The result is `docker.io` if the reference has no registry
+    /// or has `index.docker.io`.
     #[must_use]
     pub const fn registry(&self) -> &'a str {
         self.registry
@@ -263,7 +267,8 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Whether `pinned` is this reference with a digest added: the same repository and tag.
+    /// Whether `pinned` is this reference with a digest added: the same repository and tag. A
+    /// missing tag counts as `latest`.
     #[must_use]
     pub fn is_pinned_as(self, pinned: Reference<'_>) -> bool {
         self.digest.is_none()
@@ -298,7 +303,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Splits a text at the first character `at`, which is in neither part.
+/// Splits a text at the first occurrence of the character `at`. This character is in neither part.
 fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
     match text.split_once(at) {
         Some((before, after)) => (before, Some(after)),
@@ -322,8 +327,8 @@ pub(crate) fn split_registry(text: &str) -> (&str, &str) {
 }
 
 /// The form of a registry host that is compared with image patterns: lower case, without the port
-/// 443, and `docker.io` for the names of Docker Hub. Other names of one registry are different
-/// hosts. A node uses the host as it is written.
+/// 443, and `docker.io` for the names of Docker Hub. If another registry has several names, these
+/// names count as different hosts. Nodes don't use this form: they use the host as it is written.
 pub(crate) fn comparable_host(host: &str) -> Cow<'_, str> {
     if host == DEFAULT_REGISTRY {
         return Cow::Borrowed(host);
@@ -412,8 +417,8 @@ fn is_domain(text: &str) -> bool {
 
 /// Whether a text is a repository path: path components with `/` between them.
 fn is_path(text: &str) -> bool {
-    // The last byte, and a number that distinguishes `_` from `__`. `WORD` is any letter or digit.
-    // `START` is the beginning of a component.
+    // `last` is the last byte, with a number that distinguishes `_` from `__`. `WORD` stands for any
+    // letter or digit. `START` is the beginning of a component.
     const WORD: (u8, u8) = (b'a', 0);
     const START: (u8, u8) = (b'/', 0);
     let mut last = START;
@@ -451,8 +456,8 @@ pub(crate) fn is_digest(text: &str) -> bool {
         .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
 }
 
-/// Whether a text is an image ID, which a node resolves without any registry. containerd also
-/// accepts truncated IDs.
+/// Whether a text is an image ID, which a node resolves without any registry. containerd also accepts
+/// truncated IDs after `sha256:`, so fewer than 64 digits count there too.
 fn is_image_id(text: &str) -> bool {
     let is_hex = |hex: &str| !hex.is_empty() && hex.bytes().all(is_lower_hex);
     match text.strip_prefix("sha256:") {

@@ -1,9 +1,9 @@
-//! Reads JSON with serde, and keeps the part of the text that each value was read from.
+//! Reads JSON with serde, and can keep the part of the text that a value was read from.
 //!
-//! An object from a cluster is read once, member by member. Derived structs don't fit: they accept
-//! a list where an object belongs. They also refuse a second member with the same key, while the
-//! API server's decoder takes the last one. Each part is borrowed from the payload, so no code has
-//! to count bytes.
+//! An object from a cluster is read member by member. Structs that derive `Deserialize` don't fit:
+//! they accept a list in place of an object. They also refuse a second member with the same key,
+//! while the API server's decoder takes the last such member. Each part that is kept is a slice of the
+//! payload, so its address shows its position, and no code has to count bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,7 +30,7 @@ impl<'a> JsonString<'a> {
     /// Reads a value of the payload.
     ///
     /// # Errors
-    /// The value is no string, or one of its escapes is no character.
+    /// The value is not a string, or one of its escapes doesn't encode a character.
     pub fn read<E: Error>(raw: &'a str) -> Result<Self, E> {
         let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
         let value = match inner {
@@ -89,17 +89,17 @@ pub trait Members<'a> {
     /// The value is wrong.
     fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error>;
 
-    /// The name of a required field that the object lacks. This is asked after the last member.
+    /// The name of a required field that the object lacks. Called after the last member was read.
     fn missing(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// A member of an object: its key was read, its value is read next.
+/// A member of an object, after its key was read and before its value is read.
 pub struct Member<'m, 'a, A> {
     key: &'m JsonKey<'a>,
     map: &'m mut A,
-    /// The steps to a wrong value, the innermost step first. Empty as long as nothing is wrong.
+    /// The steps to a wrong value, the innermost step first. The list is empty until a value is wrong.
     steps: &'m mut Vec<Step>,
 }
 
@@ -113,8 +113,8 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
     /// The key in the payload, without quotes. [`value_of`] finds the value of this key.
     ///
     /// # Errors
-    /// The key is written with escapes, so the payload has no part that reads like it. No API
-    /// server writes the names of its own fields in this way.
+    /// The key is written with escapes, so it can't be borrowed from the payload. No API server
+    /// writes the names of its fields with escapes.
     pub fn raw_key(&self) -> Result<&'a str, A::Error> {
         match self.key.0 {
             Cow::Borrowed(raw) => Ok(raw),
@@ -124,7 +124,7 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
         }
     }
 
-    /// Reads a value that has no members of its own.
+    /// Reads a value as a whole, and not member by member.
     ///
     /// # Errors
     /// The value is wrong.
@@ -151,10 +151,10 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
         })
     }
 
-    /// Reads an object or `null` into `target`, and returns whether it is an object.
+    /// Reads an object or `null` into `target`, and returns whether the value is an object.
     ///
     /// # Errors
-    /// As [`object`](Self::object).
+    /// The value is neither an object nor `null`, or something in it is wrong.
     pub fn optional_object<T: Members<'a>>(self, target: &mut T) -> Result<bool, A::Error> {
         self.map
             .next_value_seed(OptionalObjectReader(MembersVisitor {
@@ -163,8 +163,8 @@ impl<'a, A: MapAccess<'a>> Member<'_, 'a, A> {
             }))
     }
 
-    /// Reads a list of objects. `new` makes the target for the object at an index. `null` is an
-    /// empty list.
+    /// Reads a list of objects. `new` makes the target for the object at an index. `null` counts as
+    /// an empty list.
     ///
     /// # Errors
     /// The value is no list, or something in it is wrong.
@@ -298,10 +298,10 @@ impl<'a, T: Members<'a>, F: FnMut(usize) -> T> Visitor<'a> for ObjectListReader<
     }
 }
 
-/// A text that can't be read. As text, it is a sentence for a person.
+/// The reason why a text can't be read. Its `Display` is a sentence for a person.
 ///
-/// The sentence never has a value of the request: the environment of a Pod must not leave the
-/// module.
+/// The sentence never contains a value of the request, because the environment variables of a Pod
+/// may hold secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     /// The text is not JSON.
@@ -327,8 +327,8 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 impl ReadError {
-    /// The error of a text whose own path is `root`. If the path to the wrong value is empty, the
-    /// error calls the text `whole`. `steps` has the innermost step first.
+    /// The error of a text. `root` is the path of the text. If the path to the wrong value is empty,
+    /// the error shows the name `whole` in place of the path. `steps` has the innermost step first.
     #[cold]
     #[inline(never)]
     fn new(
@@ -352,8 +352,8 @@ impl ReadError {
     }
 }
 
-/// Reads a whole text that is an object into `target`. An error calls the text `whole` if the
-/// problem is the text itself.
+/// Reads a text that consists of one object into `target`. `whole` is the name of the text. It is shown
+/// if the text itself is wrong, e.g. if it is a list.
 ///
 /// # Errors
 /// The text is not JSON, or it has a wrong value. The error has the path to this value.
@@ -374,8 +374,8 @@ pub fn read<'a, T: Members<'a>>(
         .map_err(|error| ReadError::new(text, ("", whole), &steps, &error))
 }
 
-/// Reads a list of objects that was kept as text, or `null`. `path` is the path of the list, and
-/// `new` makes the target for the object at an index.
+/// Reads the text of a list of objects, or of `null`. `path` is the path of the list, and `new`
+/// makes the target for the object at an index.
 ///
 /// # Errors
 /// The list has a wrong value. The error has the path to this value.
@@ -395,15 +395,16 @@ pub fn read_object_list<'a, T: Members<'a>>(
         .map_err(|error| ReadError::new(text, (path, path), &steps, &error))
 }
 
-/// The value of a member. `key` is the key's part of `text`, which is JSON.
+/// The value of a member of the JSON `text`. `key` is the member's key, borrowed from `text`. None if
+/// `key` doesn't belong to `text`, or if no JSON value follows it.
 #[must_use]
 pub fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut value = serde_json::Deserializer::from_str(from_value_of(text, key)?);
     <&RawValue>::deserialize(&mut value).ok().map(RawValue::get)
 }
 
-/// The value of a member, if `next` is the key of the next member. This is cheaper than
-/// [`value_of`], because the value ends before `next`.
+/// The value of a member, if `next` is the key of the next member. This function is cheaper than
+/// [`value_of`], because `next` shows where the value ends.
 #[must_use]
 pub fn value_before<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
     let value = between(text, from_value_of(text, key)?, next)?;
@@ -411,8 +412,8 @@ pub fn value_before<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str>
     Some(value.trim_end())
 }
 
-/// The rest of `text` from the first byte of a member's value. This is the cheapest of the three,
-/// because no code looks for the end of the value.
+/// The rest of `text` from the first byte of a member's value. This function is cheaper than
+/// [`value_of`] and [`value_before`], because it doesn't find the end of the value.
 #[must_use]
 pub fn from_value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let end = offset_in(text, key)?.checked_add(key.len())?;
@@ -420,7 +421,7 @@ pub fn from_value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     Some(value.trim_start())
 }
 
-/// The elements of a list, each as its part of the text. `null` has no elements.
+/// The elements of a list, each as its part of the text. Empty if the text is not a list.
 #[must_use]
 pub fn elements(list: &str) -> Vec<&str> {
     serde_json::from_str::<Option<Vec<&RawValue>>>(list)
@@ -453,8 +454,8 @@ pub fn kind_of(raw: &str) -> &'static str {
 
 /// The problem that an error of `serde_json` reports, in this policy's words.
 ///
-/// An error that this policy made is already in these words. An error that `serde_json` made has
-/// the wrong value, so only the type of the value is taken from it.
+/// An `invalid type` error may quote the wrong value, so only the types are taken from it. The text of
+/// every other error is kept, without the position. Most of these texts are already this policy's own.
 fn problem(error: &serde_json::Error) -> String {
     let error = error.to_string();
     let error = error

@@ -1,7 +1,7 @@
 //! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between
 //! image checks and the containers that they guard.
 //!
-//! The data moves one way:
+//! The data moves in one direction:
 //!
 //! 1. [`request`] reads the admission request. The object becomes a flat list of *places*
 //!    ([`pod`]).
@@ -10,45 +10,50 @@
 //! 3. The result is one [`outcome`].
 //! 4. [`answer`] writes the outcome: a message, warnings, annotations or the changed object.
 //!
-//! This file holds waPC's three functions, and nothing else.
+//! This file registers the three functions that a waPC host calls.
 //!
 //! # Words
 //!
-//! The code uses these words in one meaning. docs/rules.md explains them to users.
+//! In the code, each of these words has one meaning. The pages in docs/ explain most of them to users.
 //!
-//! | word | meaning | | --- | --- | | this policy | the Kubewarden policy in this crate | | pull
-//! policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` | | strength | the
-//! order of pull policies: `Always` > `IfNotPresent` > `Never`. To *raise* a pull policy is to
-//! replace it with a stronger one. To *lower* it is to replace it with a weaker one | | place | an
-//! entry of the object that holds an image reference: a container, an init container, an ephemeral
-//! container or an image volume | | app container | an entry of `spec.containers` | | image check,
-//! check | an init container or an image volume that exists only to prove that its image can be
-//! pulled | | check volume | an image check that is an image volume | | carrier | a container that
-//! mounts a check volume | | guarded | an app container is guarded by the checks of its image | |
-//! covered | an image is covered if a check or another init container pulls it before the app
-//! starts | | written alike, spelling | two references of the same image are written alike, or have
-//! the same spelling, if they have the same repository as text, without normalisation | | server
-//! default | the pull policy that the API server fills in if none is set | | lookup | one question
-//! to a registry, through the host, about one image | | pin | to write the digest behind a tag into
-//! the image | | finding | one thing that is wrong | | repair | the change that corrects a finding
-//! | | record | the annotation `consistent-pull-policy/changes`, which lists the changes | |
-//! re-apply | a manifest is applied again, and this policy puts the stored values back | | stored
-//! object | `oldObject` of an UPDATE | | the copy | the second, validating installation of this
-//! policy. It has the same settings, except `mode: Reject` and `registry.maxLookups: 0` |
+//! | word | meaning |
+//! | --- | --- |
+//! | this policy | the Kubewarden policy in this crate |
+//! | pull policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` |
+//! | strength | the order of pull policies: `Always` > `IfNotPresent` > `Never` |
+//! | raise, lower | to replace a pull policy with a stronger one, or with a weaker one |
+//! | place | a container of any kind or an image volume: an entry that holds an image reference |
+//! | app container | an entry of `spec.containers` |
+//! | image check, check | an init container or image volume that only proves that its image can be pulled |
+//! | check volume | an image check that is an image volume |
+//! | carrier | a container that mounts a check volume |
+//! | guarded | an app container (or volume: see `Role::Guarded`) is guarded by the checks of its image |
+//! | covered | an image is covered if a check, or an init container that is strong enough, pulls it first |
+//! | spelling | the repository of an image reference as text, without normalisation |
+//! | written alike | two references of the same image are written alike if they have the same spelling |
+//! | server default | the pull policy that the API server fills in if none is set |
+//! | lookup | asking a registry, through the host, for the digest and perhaps the platforms of one image |
+//! | pin | to write the digest behind a tag into the image |
+//! | finding | one thing that is wrong |
+//! | repair | the change that corrects a finding |
+//! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
+//! | re-apply | a manifest is applied again, and this policy puts the stored values back |
+//! | stored object | `oldObject` of an UPDATE |
+//! | the copy | a second, validating installation: same settings, but `maxLookups: 0`, `Reject` or `Warn` |
 
-// A panic is a trap. The user sees a backtrace, an audit sees a failure of this policy, and a
-// cluster with `failurePolicy: Fail` gets no Pods. So no input may lead to a panic.
+// A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and an
+// audit reports a failure of this policy. So no input may lead to a panic.
 #![deny(
-    // A value can be missing. Each such case needs an answer of its own.
+    // A value can be missing. The code has to handle each such case.
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    // A list or a text can be shorter than expected, and a cut can fall inside a character.
+    // A list or a text can be shorter than expected, and a byte index can be inside a character.
     clippy::indexing_slicing,
     clippy::string_slice,
-    // Arithmetic wraps silently in a release build, and a wrong count leads to a wrong cut.
+    // Arithmetic wraps silently in a release build, and a wrong number leads to a wrong index.
     clippy::arithmetic_side_effects,
-    // Only the export below needs it.
+    // Only the export `wapc_init` below needs unsafe code.
     unsafe_code
 )]
 // A test may panic.

@@ -10,13 +10,13 @@ use crate::image::is_digest;
 /// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
 /// `oci/v1/oci_manifest` offer.
 pub trait RegistryLookups {
-    /// The digest of the manifest, or of the index, behind an image's tag.
+    /// The digest of the manifest, or of the index, behind an image reference.
     ///
     /// # Errors
     /// The host's own error text. It is classified and never shown.
     fn manifest_digest(&mut self, image: &str) -> Result<String, String>;
 
-    /// The platforms in the index of an image. None if the image has no index.
+    /// The platforms in the index of an image. None if the image has no index that can be read.
     ///
     /// # Errors
     /// The host's own error text. It is classified and never shown.
@@ -26,13 +26,14 @@ pub trait RegistryLookups {
 /// Whether a lookup was made, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedOrSkipped {
-    /// The registry was asked.
+    /// The host was called. Unless the host refuses the capability, it answers from its cache or asks the
+    /// registry.
     Made,
-    /// Another image of the same registry got no answer in this request.
+    /// An earlier lookup of this request found the same registry unreachable, so the host was not called.
     RegistryIsDown,
-    /// `registry.maxLookups` lookups were made in this request.
+    /// `registry.maxLookups` lookups were already made in this request, so no further lookup is made.
     LimitReached,
-    /// The host refused an earlier lookup of this request, and would refuse all others.
+    /// The host refused an earlier lookup of this request, so no further lookup is made.
     HostRefuses,
 }
 
@@ -56,14 +57,15 @@ impl HostCapability {
     }
 }
 
-/// Why a lookup gave no answer.
+/// The reason why a lookup gave no answer.
 #[derive(Clone, Copy, Debug)]
 pub struct LookupError {
     /// The class of the failure.
     pub class: FailureClass,
-    /// Whether the registry was asked at all.
+    /// Whether the lookup was made, and if not, why.
     pub attempt: AskedOrSkipped,
-    /// The host capability that the lookup needs.
+    /// The host capability of the call that failed or was not made. After a refusal, this is the
+    /// capability that the host refuses.
     pub capability: HostCapability,
 }
 
@@ -73,14 +75,14 @@ pub struct LookupAnswer {
     /// The digest of the image.
     pub digest: String,
     /// The platforms in the image's index. None if they were not asked for, or if the image has no
-    /// index.
+    /// index that can be read.
     pub platforms: Option<Vec<Platform>>,
 }
 
 /// An image to look up.
 #[derive(Clone, Debug)]
 pub struct ImageToLookUp {
-    /// The examined places that pull the image, by their index.
+    /// The indexes of the examined places with this image for which `lookup` isn't `Off`.
     pub places: Vec<usize>,
     /// The normalised image, so that all spellings share the host's cache.
     pub image: String,
@@ -92,10 +94,10 @@ pub struct ImageToLookUp {
     pub with_platforms: bool,
 }
 
-/// An image that was looked up.
+/// An image with the answer to its lookup, or the reason why there is no answer.
 #[derive(Clone, Debug)]
 pub struct LookedUpImage {
-    /// The examined places that pull the image, by their index.
+    /// The places of the [`ImageToLookUp`].
     pub places: Vec<usize>,
     /// The normalised image.
     pub image: String,
@@ -128,15 +130,15 @@ struct LookupSession<'r> {
     registries: &'r mut dyn RegistryLookups,
     /// How many lookups may still be made.
     left: usize,
-    /// The registries that gave no answer, at most one for each lookup.
+    /// The registries that were unreachable. Each lookup adds at most one.
     down: Vec<String>,
     /// The capability that the host refuses.
     refused: Option<HostCapability>,
 }
 
 impl LookupSession<'_> {
-    /// Makes one lookup: first the digest, then the platforms of that digest. So both answers are
-    /// about the same manifest.
+    /// Makes one lookup: first the digest, then the platforms of that digest if they are wanted. So
+    /// both answers are about the same manifest.
     fn look_up(&mut self, question: &ImageToLookUp) -> Result<LookupAnswer, LookupError> {
         let not_made = |class, attempt, capability| LookupError {
             class,
@@ -172,7 +174,7 @@ impl LookupSession<'_> {
         Ok(LookupAnswer { digest, platforms })
     }
 
-    /// Classifies an error, and remembers what it means for the next lookups.
+    /// Classifies an error. Remembers an unreachable registry, or a refused host capability.
     fn failed(
         &mut self,
         question: &ImageToLookUp,

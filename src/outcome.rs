@@ -1,6 +1,7 @@
-//! The outcome of an examination: the findings, and the object that should go out.
+//! The outcome of an examination: the findings, and the changes to the object.
 //!
-//! All modes compute the same outcome. It is one value without any JSON, and `answer.rs` writes it.
+//! The outcome has all findings and repairs, whatever the mode does with them later. The outcome is
+//! not the answer in JSON: `answer.rs` writes this answer from the outcome.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use crate::settings::{CheckTemplate, Settings};
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
 pub struct Outcome<'p> {
-    /// The object that came in.
+    /// The object that the rules examined, without their changes.
     pub review: &'p ExaminedObject<'p>,
     /// The settings.
     pub settings: &'p Settings,
@@ -39,29 +40,30 @@ pub struct Outcome<'p> {
     pub new_volumes: Vec<NewVolume>,
     /// The containers that get new mounts.
     pub carriers: Vec<&'p ContainerOrVolume<'p>>,
-    /// The volumes that each carrier mounts in addition.
+    /// The names of the volumes that each carrier mounts in addition: the new volumes, and check volumes
+    /// that removed init containers mounted.
     pub new_mounts: Vec<String>,
-    /// The lookups that failed or were not made, by the normalised image.
+    /// The lookups that failed or were skipped. The key is the normalised image.
     pub failed_lookups: BTreeMap<String, FailedLookup>,
 }
 
 /// A container or image volume that changes.
 #[derive(Clone, Debug)]
 pub struct ChangedContainerOrVolume<'p> {
-    /// The container or image volume as it came in.
+    /// The container or image volume before the change.
     pub place: &'p ContainerOrVolume<'p>,
-    /// Its new image, if it changes.
+    /// The new image, if the image changes.
     pub image: Option<String>,
-    /// Its new pull policy, if it changes, and the rule that changed it.
+    /// The new pull policy and the rule that chose it, if the pull policy changes.
     pub policy: Option<(PullPolicy, RuleId)>,
 }
 
 /// The init containers to add.
 #[derive(Clone, Debug, Default)]
 pub struct NewInitContainers<'p> {
-    /// Their position.
+    /// The position at which all of them are inserted.
     pub position: CheckInsertPosition<'p>,
-    /// The source of the fields that all of them have in common. None if nothing is added.
+    /// The source of the fields that all of them have in common. None if there is no init container to add.
     pub fields: Option<NewContainerFields<'p>>,
     /// The added checks, in their order.
     pub checks: Vec<Rc<AddedCheck<'p>>>,
@@ -79,13 +81,13 @@ pub enum NewContainerFields<'p> {
 /// An image volume to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewVolume {
-    /// Its name.
+    /// The name of the volume.
     pub name: String,
-    /// Its image.
+    /// The image of the volume.
     pub image: String,
-    /// Its pull policy.
+    /// The pull policy of the volume.
     pub policy: PullPolicy,
-    /// The rule that adds it.
+    /// The rule that adds the volume.
     pub rule: RuleId,
 }
 
@@ -178,7 +180,7 @@ impl<'p> Outcome<'p> {
         self.new_mounts = new.chain(moved).collect();
     }
 
-    /// Whether nothing was found and nothing changes.
+    /// Whether the outcome has no finding, no change, no failed lookup and no restored field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
@@ -187,7 +189,7 @@ impl<'p> Outcome<'p> {
             && self.review.restored.is_empty()
     }
 
-    /// Whether the object that goes out differs from the one that came in.
+    /// Whether the rules would change the object. Fields that re-apply has restored don't count.
     #[must_use]
     pub fn changes_object(&self) -> bool {
         !self.changed_places.is_empty()
@@ -195,7 +197,8 @@ impl<'p> Outcome<'p> {
             || !self.new_volumes.is_empty()
     }
 
-    /// Whether a finding has a repair. A change that only saves a pull is no finding.
+    /// Whether a finding has a repair. The changes of *pull-once* don't count, because this rule has no
+    /// findings.
     #[must_use]
     pub fn has_repairs(&self) -> bool {
         let mut findings = self.findings.iter();
@@ -203,7 +206,7 @@ impl<'p> Outcome<'p> {
     }
 }
 
-/// The changes of a place that stays in the Pod.
+/// The changes of a place that stays in the Pod. None if the place doesn't change.
 fn changed<'p>(examined: &ExaminedContainerOrVolume<'p>) -> Option<ChangedContainerOrVolume<'p>> {
     let image = examined.tag.pinned_digest().map(|_| examined.image_after());
     let policy = match &examined.policy_reason {

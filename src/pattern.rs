@@ -1,7 +1,7 @@
 //! Patterns: globs for image names and container names.
 //!
-//! A pattern that can match nothing protects nothing. So it is an error, and the error tells which
-//! pattern to write instead.
+//! A pattern that can match no name would have no effect, and its author might not notice. So such a
+//! pattern is an error. If possible, the error names the pattern to write instead.
 
 mod glob;
 mod image_name_grammar;
@@ -20,11 +20,11 @@ use crate::image::{
     DEFAULT_REGISTRY, Reference, comparable_host, split_registry, without_https_port,
 };
 
-/// The largest length of the name of a container or volume, in bytes. Such a name is a DNS label.
+/// The largest length of the name of a container or volume, in bytes. These names are DNS labels.
 const LABEL_MAX: usize = 63;
 /// The placeholder for any digit in [`ContainerPattern::matches_numbered`].
 const ANY_DIGIT: u8 = b'#';
-/// The placeholder for any digit but zero, in the same method.
+/// The placeholder for any digit except zero, in [`ContainerPattern::matches_numbered`].
 const FIRST_DIGIT: u8 = b'$';
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
@@ -47,13 +47,14 @@ impl ContainerPattern {
         glob_matches(&self.0, name)
     }
 
-    /// Whether the pattern matches any name that consists of `prefix` and a number. The number has
-    /// no leading zero.
+    /// Whether the pattern matches at least one name that consists of `prefix` and a number. The
+    /// number has no leading zero.
     ///
     /// The pattern is matched with names that have placeholders for their digits. A placeholder
-    /// fits if any digit fits there, because each digit can be chosen independently. It is enough
-    /// to try as many digits as the pattern has bytes. With more digits, a `*` matches at least
-    /// one of them, and the pattern also matches the shorter name without this digit.
+    /// fits if at least one digit fits there, because each digit can be chosen independently. It is
+    /// enough to try as many digits as the pattern has bytes. If the pattern matches a name with more
+    /// digits, one `*` matches at least two of the digits. Then the pattern also matches the name
+    /// without the second of these two digits.
     #[must_use]
     pub fn matches_numbered(&self, prefix: &str) -> bool {
         let glob = self.0.as_bytes();
@@ -91,7 +92,7 @@ impl From<ContainerPattern> for String {
 impl TryFrom<String> for ContainerPattern {
     type Error = InvalidContainerPattern;
 
-    /// Reads a pattern, and refuses one that no container name can match.
+    /// Reads a pattern, and refuses a pattern that can match no container name.
     fn try_from(glob: String) -> Result<Self, Self::Error> {
         let is_wildcard = |byte| byte == ANY_RUN || byte == ANY_BYTE;
         let is_allowed = |byte| is_label_byte(byte) || is_wildcard(byte);
@@ -119,11 +120,12 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
-/// any run of characters, `?` is any one character. A pattern without a registry is completed as an
-/// image would be: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`.
+/// any run of characters, `?` is any one character. A pattern without a registry is completed like an
+/// image: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. A
+/// pattern that begins with `*` is not completed.
 ///
 /// There are two kinds of wildcards. If the text before the first slash has a wildcard and also a
-/// `.` or `:`, this text names registry hosts. No wildcard in it matches a slash. All other
+/// `.` or `:`, this text names registry hosts. No wildcard in this text matches a slash. All other
 /// wildcards match slashes too.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
@@ -131,8 +133,8 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 #[serde(try_from = "String", into = "String")]
 pub struct ImagePattern {
     written: String,
-    /// The pattern with a registry and a namespace. A registry host without wildcards is in the
-    /// form of [`comparable_host`]. `None` if the pattern is used as it is written.
+    /// The pattern with the registry and the namespace that it leaves out. A registry host without
+    /// wildcards is in the form of [`comparable_host`]. `None` if the pattern is used as written.
     normalised: Option<String>,
     /// Whether the text before the first slash names registry hosts with a wildcard.
     has_host_glob: bool,
@@ -164,8 +166,8 @@ impl ImagePattern {
         self.normalised.as_deref().unwrap_or(&self.written)
     }
 
-    /// The glob for registry hosts, and the glob for the rest of the name from its slash on. `None`
-    /// if all wildcards match slashes too.
+    /// The glob for registry hosts, and the glob for the rest of the name from the first slash on.
+    /// `None` if all wildcards match slashes too.
     fn host_and_path(&self) -> Option<(HostGlob<'_>, &str)> {
         if !self.has_host_glob {
             return None;
@@ -174,7 +176,7 @@ impl ImagePattern {
         Some((HostGlob(host), path))
     }
 
-    /// Whether the pattern matches an image: its name with the tag, or its name without the tag.
+    /// Whether the pattern matches an image: the image's name with or without the tag.
     ///
     /// # Examples
     ///
@@ -210,8 +212,7 @@ impl ImagePattern {
     }
 
     /// Whether this pattern matches every image that `later` matches. The answer is never wrongly
-    /// true. It may be wrongly false if this pattern has a `?`, or if its host is any host with any
-    /// port (`*:*`).
+    /// true. The answer may be wrongly false if this pattern has a `?`, or has `*:*` as its host.
     #[must_use]
     pub fn hides(&self, later: &Self) -> bool {
         let Some((host, path)) = later.host_and_path() else {
@@ -221,22 +222,23 @@ impl ImagePattern {
             Some((own_host, own_path)) => {
                 own_host.subsumes(host) && subsumes_with_tags(own_path, path)
             }
-            // A wildcard of this pattern matches slashes too. So it matches at least as much as if
-            // it were in a host.
+            // The wildcards of this pattern match slashes too. So they match at least as much as the
+            // wildcards in a host, and this pattern is compared with the whole text of `later`.
             None => host
                 .alternatives()
                 .all(|host| subsumes_with_tags(self.glob(), &[host, path].concat())),
         }
     }
 
-    /// Whether this pattern matches every image that a glob matches. All wildcards of this glob
-    /// match slashes.
+    /// Whether this pattern matches every image that the glob `other` matches. All wildcards of
+    /// `other` match slashes too.
     fn hides_glob(&self, other: &str) -> bool {
         let Some((own_host, own_path)) = self.host_and_path() else {
             return subsumes_with_tags(self.glob(), other);
         };
-        // A wildcard before the first slash of `other` can match a slash, and the host then ends
-        // inside this match.
+        // A wildcard before the first slash of `other` can match a slash. Then the host ends inside
+        // the text that this wildcard matches. So the host and the path are not known, and the answer
+        // is false.
         split_host(other).is_some_and(|(host, path)| {
             !has_wildcard(host) && own_host.matches(host) && subsumes_with_tags(own_path, path)
         })
@@ -261,13 +263,13 @@ fn split_host(name: &str) -> Option<(&str, &str)> {
     name.split_at_checked(name.find('/')?)
 }
 
-/// A glob for registry hosts. It has no slash, and neither has a host. So no wildcard can match a
+/// A glob for registry hosts. Neither the glob nor a host has a slash, so no wildcard can match a
 /// slash.
 #[derive(Clone, Copy, Debug)]
 struct HostGlob<'p>(&'p str);
 
 impl<'p> HostGlob<'p> {
-    /// This glob. For `host:*` also `host`, because `host:*` matches the host without a port too.
+    /// This glob, and for `host:*` also the glob `host`: `host:*` also matches a host without a port.
     fn alternatives(self) -> impl Iterator<Item = &'p str> {
         [Some(self.0), self.0.strip_suffix(":*")]
             .into_iter()
@@ -301,7 +303,7 @@ impl From<ImagePattern> for String {
 impl TryFrom<String> for ImagePattern {
     type Error = InvalidImagePattern;
 
-    /// Reads a pattern, and refuses one that no image can match. A pattern that begins with `*` is
+    /// Reads a pattern, and refuses a pattern that can match no image. A pattern that begins with `*` is
     /// not completed: `*` matches every image, and `*/nginx` matches an nginx in any registry.
     fn try_from(written: String) -> Result<Self, Self::Error> {
         if written.is_empty() {
@@ -338,8 +340,8 @@ impl TryFrom<String> for ImagePattern {
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out, and with its host in the
-/// form of [`comparable_host`]. `None` if the pattern begins with `*`, if its host has a wildcard,
+/// Adds the registry and the namespace that a pattern leaves out, and writes its host in the form
+/// of [`comparable_host`]. Returns `None` if the pattern begins with `*`, if its host has a wildcard,
 /// or if its host is not Docker Hub's and already has this form.
 fn normalise(written: &str) -> Option<String> {
     if written.starts_with('*') {
@@ -360,8 +362,8 @@ fn normalise(written: &str) -> Option<String> {
     Some([DEFAULT_REGISTRY, "/", namespace, rest].concat())
 }
 
-/// The normalised names of an image, which patterns are matched with. The registry host is in the
-/// form of [`comparable_host`].
+/// The normalised names of an image. Patterns are matched with these names. The registry host is in
+/// the form of [`comparable_host`].
 #[derive(Clone, Debug)]
 pub struct ImageName {
     repository: String,

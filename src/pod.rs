@@ -24,14 +24,14 @@ use self::resources::ResourceFlags;
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
 pub struct ContainerOrVolume<'a> {
-    /// The list that holds it.
+    /// The list of the Pod spec that holds the place.
     pub list: PodSpecList,
-    /// Its index in that list.
+    /// The index of the place in this list.
     pub index: usize,
     /// The name of the container or the volume.
     pub name: JsonString<'a>,
-    /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
-    /// It goes on running beside the app containers, so it is no image check.
+    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
+    /// A native sidecar goes on running beside the app containers, so it is no image check.
     pub is_native_sidecar: bool,
     /// The image, if one is set.
     pub image: Option<JsonString<'a>>,
@@ -39,21 +39,22 @@ pub struct ContainerOrVolume<'a> {
     pub policy: Option<PullPolicy>,
     /// The value of the pull policy in the payload, `null` and `""` included.
     pub policy_text: Option<&'a str>,
-    /// The volumes that the container mounts, once they were [read](Pod::read_mounts).
+    /// The volumes that the container mounts. [`Pod::read_mounts`] reads them.
     pub mounts: Vec<Mount<'a>>,
     /// The value of `volumeMounts` in the payload, `null` included.
     pub mounts_text: Option<&'a str>,
-    /// The paths of the devices that the container uses, once the mounts were read.
+    /// The paths of the devices that the container uses. [`Pod::read_mounts`] reads them.
     pub device_paths: Vec<Cow<'a, str>>,
     /// The value of `volumeDevices` in the payload.
     devices_text: Option<&'a str>,
-    /// Its requests and limits, once they were [read](Pod::read_resources).
+    /// The requests and limits of the container. [`Pod::read_resources`] reads them.
     pub resources: ResourceFlags,
     /// The value of `resources` in the payload.
     resources_text: Option<&'a str>,
-    /// The fields that a copy of it gets, once they were [read](Pod::read_checks).
+    /// For an init container with the name of a check: the fields that an added check may copy.
+    /// [`Pod::read_checks`] reads them.
     pub as_check: Option<Box<CopiedCheckFields<'a>>>,
-    /// At UPDATE, the image of the stored container of the same name.
+    /// At UPDATE, the image of the stored container with the same list and name.
     pub stored_image: Option<String>,
 }
 
@@ -78,13 +79,13 @@ impl<'a> ContainerOrVolume<'a> {
         }
     }
 
-    /// The image as it is written. Empty if none is set.
+    /// The image as it is written. Empty if no image is set.
     #[must_use]
     pub fn image_text(&self) -> &str {
         self.image.as_ref().map_or("", |image| &*image.value)
     }
 
-    /// Whether the container mounts a volume.
+    /// Whether the container mounts the volume with this name.
     #[must_use]
     pub fn has_mounted(&self, volume: &str) -> bool {
         self.mounts.iter().any(|mount| mount.name == volume)
@@ -146,7 +147,7 @@ impl<'a> Members<'a> for ContainerOrVolume<'a> {
 pub struct Mount<'a> {
     /// The name of the volume.
     pub name: Cow<'a, str>,
-    /// The path at which the container mounts it.
+    /// The path at which the container mounts the volume.
     pub path: Cow<'a, str>,
 }
 
@@ -161,7 +162,7 @@ impl<'a> Members<'a> for Mount<'a> {
     }
 }
 
-/// An element of a container's `volumeDevices`, of which only the path counts.
+/// An element of a container's `volumeDevices`. Only its path is read.
 #[derive(Default)]
 struct VolumeDevice<'a>(Cow<'a, str>);
 
@@ -224,18 +225,17 @@ pub struct Pod<'a> {
     pub places: Vec<ContainerOrVolume<'a>>,
     /// The names of all volumes.
     pub volume_names: Vec<Cow<'a, str>>,
-    /// The key of the list of init containers in the payload.
+    /// The key `initContainers`, as a part of the payload.
     pub init_containers_key: Option<&'a str>,
-    /// The key of the list of volumes in the payload.
+    /// The key `volumes`, as a part of the payload.
     pub volumes_key: Option<&'a str>,
     /// The requests and limits of the whole Pod.
     pub resources: ResourceFlags,
-    /// Whether it is for Windows nodes, once that was [read](Pod::read_node_os).
+    /// Whether the Pod is for Windows nodes. [`Pod::read_node_os`] sets this field.
     pub is_windows: bool,
     /// `os.name`
     pub os_name: Option<Cow<'a, str>>,
-    /// The platforms that the Pod asks for, once they were
-    /// [read](Pod::read_requested_platforms).
+    /// The platforms that the Pod asks for. [`Pod::read_requested_platforms`] reads them.
     pub requested_platforms: RequestedPlatforms,
     /// The value of `nodeSelector` in the payload.
     node_selector: Option<&'a str>,
@@ -263,7 +263,7 @@ impl<'a> Pod<'a> {
         self.places.get(found.ok()?)
     }
 
-    /// Whether it has image volumes.
+    /// Whether the Pod has image volumes.
     #[must_use]
     pub fn has_image_volumes(&self) -> bool {
         // Image volumes are the last places.
@@ -271,16 +271,17 @@ impl<'a> Pod<'a> {
         last.is_some_and(|place| place.list == PodSpecList::Volumes)
     }
 
-    /// Whether it has init containers.
+    /// Whether the Pod has init containers.
     #[must_use]
     pub fn has_init_containers(&self) -> bool {
         self.list(PodSpecList::InitContainers).next().is_some()
     }
 
-    /// Reads the mounts and the devices of the containers. Few Pods need this.
+    /// Reads the mounts and the devices of the containers. They are only needed if the Pod has image
+    /// volumes or may get some.
     ///
     /// # Errors
-    /// A list of mounts or devices has a wrong shape. The error has its path.
+    /// A list of mounts or devices has a wrong shape. The error names the path of the list.
     pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), ReadError> {
         for place in &mut self.places {
             if let Some(text) = place.mounts_text {
@@ -308,8 +309,8 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// Reads the fields that an added check may copy. It reads them from each init container whose
-    /// name is that of a check. `elements` has the text of each init container.
+    /// Reads the fields that an added check may copy, from each init container for whose name
+    /// `is_check` is true. `elements` has the text of each init container.
     ///
     /// # Errors
     /// An init container has a wrong shape.
@@ -331,7 +332,7 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// Reads the requests and limits of the containers. Few settings need this.
+    /// Reads the requests and limits of the containers. Only a few settings make this necessary.
     pub fn read_resources(&mut self) {
         for place in &mut self.places {
             place.resources = place
@@ -341,20 +342,20 @@ impl<'a> Pod<'a> {
         }
     }
 
-    /// Reads whether the Pod is for Windows nodes. Few settings need this.
+    /// Reads whether the Pod is for Windows nodes. Only a few settings make this necessary.
     pub fn read_node_os(&mut self) {
         self.is_windows =
             node_os::is_windows(self.os_name.as_deref(), self.node_selector, self.affinity);
     }
 
-    /// Reads the platforms that the Pod asks for. Few settings need this.
+    /// Reads the platforms that the Pod asks for. Only a few settings make this necessary.
     pub fn read_requested_platforms(&mut self) {
         self.requested_platforms =
             RequestedPlatforms::read(self.node_selector, self.affinity, self.os_name.as_deref());
     }
 }
 
-/// Reads a Pod spec. Its lists can come in any order.
+/// Reads a Pod spec. The lists of a Pod spec can come in any order.
 #[derive(Default)]
 pub(crate) struct PodSpecReader<'a> {
     pod: Pod<'a>,

@@ -9,16 +9,16 @@
 /// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PullPolicy {
-    /// The kubelet never pulls: the image has to be on the node.
+    /// The kubelet never pulls the image: it has to be on the node already.
     Never,
-    /// The kubelet pulls when the node has no image of that name.
+    /// The kubelet pulls the image if the node has no image of that name.
     IfNotPresent,
     /// The kubelet asks the registry each time a container starts.
     Always,
 }
 
 impl PullPolicy {
-    /// All values, the strongest first. The API server's error message has the same order.
+    /// All values, the strongest first. The API server's error about a wrong pull policy has this order.
     pub const ALL: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
 
     /// The value as it is written in an object.

@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
-//! Each rule has a file of its own, and works on the [`Examination`] that the rule before it
-//! leaves. No rule runs another rule, and no rule knows JSON.
+//! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
+//! changed. No rule runs another rule, and no rule knows JSON.
 
 pub mod default;
 pub mod disallowed_policy;
@@ -20,7 +20,7 @@ use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
 use crate::settings::Settings;
 
-/// The rules in their order. The order is a part of their meaning: DESIGN.md has the reasons.
+/// The rules in their order. The order matters: DESIGN.md has the reasons.
 const RULES: [fn(&mut Examination<'_>); 10] = [
     invalid_image::report,
     default::set_defaults,
@@ -36,8 +36,9 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 
 /// Runs the rules, and returns the outcome for the object.
 ///
-/// The rules run once without the answers of registries. A registry is asked only about an object
-/// that would otherwise be accepted. Then the rules run once more, with the answers.
+/// The rules first run without the answers of registries. If there are images to look up, registries
+/// are asked, unless the object is certain to be rejected. (In an audit with mode `Reject`, registries are
+/// asked even then.) After registries were asked, the rules run once more, with the answers.
 #[must_use]
 pub fn examine<'p>(
     review: &'p ExaminedObject<'p>,

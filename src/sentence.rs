@@ -1,14 +1,15 @@
 //! Sentences for people, in messages and warnings.
 //!
 //! Names, images and other texts of an object may have line breaks, or be very long. A [`Sentence`]
-//! accepts such a text only as an [`UntrustedText`], and always cleans and cuts it. All other words
-//! of a sentence are part of the program. So no rule can forget to clean a text.
+//! accepts such a text only as an [`UntrustedText`], and always cleans and cuts the text. The other
+//! parts of a sentence are words of this policy and checked digests. So no rule can forget to clean a
+//! text.
 
 use std::borrow::Cow;
 
 use crate::pull_policy::PullPolicy;
 
-/// Makes a [`Sentence`](crate::sentence::Sentence) of its parts.
+/// Makes a [`Sentence`](crate::sentence::Sentence) from its parts.
 #[macro_export]
 macro_rules! sentence {
     ($($part:expr),+ $(,)?) => {{
@@ -18,16 +19,17 @@ macro_rules! sentence {
     }};
 }
 
-/// The text in place of a part that was left out.
+/// The mark in place of the middle of a shortened text.
 const ELLIPSIS: &str = "...";
-/// The longest text of an object in a rejection, in characters. The longest valid image has about
-/// this length.
+/// The maximum length of an object's text in a rejection, in characters. The longest valid image has
+/// about this length, so valid images are hardly ever cut.
 const TEXT_MAX: usize = 512;
-/// The lengths, in characters, to which texts of an object are cut until a line fits.
+/// The maximum lengths of an object's texts in a line, in characters. They are tried in this order
+/// until the line fits.
 const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
-/// Shortens a text in the middle to at most `max` characters. Control characters become `_`, so
-/// that the text can't break a line.
+/// Shortens a text in the middle to at most `max` characters, or to `...` if `max` is less than three.
+/// Each control character becomes `_`, so that the text can't break a line.
 ///
 /// ```
 /// use consistent_pull_policy::sentence::shorten;
@@ -38,7 +40,7 @@ const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 /// ```
 #[must_use]
 pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
-    // A text has at most as many characters as bytes, so most texts need no counting.
+    // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
     let fits = text.len() <= max || text.chars().count() <= max;
     let text = without(text, char::is_control);
     if fits {
@@ -64,11 +66,11 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
 }
 
-/// A text that this policy didn't write: a name, an image, a pattern, a platform. It has no
-/// `Display`, so it can't be written without being cleaned and cut.
+/// A text that this policy didn't write: a name, an image, a pattern, a platform. This type has no
+/// `Display`, so that nobody writes the text without cleaning and cutting it.
 ///
-/// In a sentence the text has no white space. Otherwise it could form a phrase that a controller
-/// reads as a network error.
+/// In a sentence, each white space of the text becomes `_`. Otherwise the text could form a phrase
+/// that a controller reads as a network error, for example `connection refused`.
 #[derive(Clone, Copy, Debug)]
 pub struct UntrustedText<'t>(pub &'t str);
 
@@ -78,7 +80,7 @@ impl<'t> UntrustedText<'t> {
     }
 }
 
-/// Several texts that this policy didn't write, as one list. It is cut as one text.
+/// Several texts that this policy didn't write, as one list. The whole list is cut as one text.
 #[derive(Clone, Debug, Default)]
 pub struct UntrustedTexts(String);
 
@@ -94,15 +96,15 @@ impl<'t> FromIterator<UntrustedText<'t>> for UntrustedTexts {
 enum SentencePart<'t> {
     /// Words of this policy.
     Words(&'static str),
-    /// Text of the object, cleaned and cut.
+    /// A text that is cleaned and cut when the sentence is written.
     Text(UntrustedText<'t>),
-    /// Texts of the object that are cleaned already. The list is cut.
+    /// A list of texts that are cleaned already. The list is cut when the sentence is written.
     Texts(&'t str),
-    /// A digest, which is never cut: a person copies it.
+    /// A digest. It is never cut, so that a person can copy it.
     Digest(&'t str),
 }
 
-/// A sentence, put together from words of this policy and texts of the object. The macro
+/// A sentence, put together from words of this policy, untrusted texts and digests. The macro
 /// [`sentence!`](crate::sentence!) makes one.
 #[derive(Clone, Debug, Default)]
 pub struct Sentence<'t>(Vec<SentencePart<'t>>);
@@ -113,25 +115,26 @@ impl<'t> Sentence<'t> {
         part.add_to(self);
     }
 
-    // Two hundred calls would make the module larger if they were inlined.
+    // About two hundred places call this function. The module would be larger if it were inlined there.
     #[inline(never)]
     fn add(&mut self, part: SentencePart<'t>) {
         self.0.push(part);
     }
 
-    /// A sentence that is only a digest, checked to be a digest. It is never cut.
+    /// A sentence that is only a digest. The caller must have checked the digest, because it is neither
+    /// cleaned nor cut.
     #[must_use]
     pub fn of_digest(digest: &'t str) -> Self {
         Self(vec![SentencePart::Digest(digest)])
     }
 
-    /// The whole sentence, for a rejection. Texts longer than any valid name are cut.
+    /// The whole sentence. Only untrusted texts of more than 512 characters are cut.
     #[must_use]
     pub fn in_full(&self) -> String {
         self.with_texts_of(TEXT_MAX)
     }
 
-    /// The sentence with each text of the object cut to at most `max` characters.
+    /// The sentence with each untrusted text cut to at most `max` characters.
     fn with_texts_of(&self, max: usize) -> String {
         let mut written = String::new();
         for part in &self.0 {
@@ -198,14 +201,14 @@ impl<'t> From<UntrustedText<'t>> for Sentence<'t> {
 /// How much room a sentence has. Some sentences say less if there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentenceLength {
-    /// All the room that it needs, in the message of a rejection.
+    /// There is room for the full sentence, for example in the message of a rejection.
     Full,
-    /// A line that is too short for the full sentence, in a warning.
+    /// There is one line, in a warning, and the full sentence doesn't fit into this line.
     Line,
 }
 
-/// Writes a sentence as a line of at most `max` characters, with the texts of the object as long
-/// as they can be. None if there is nothing to say.
+/// Writes the sentence of `say` as a line of at most `max` characters. The untrusted texts are cut in
+/// steps until the line fits. None if `say` returns no sentence.
 #[must_use]
 pub fn line<'t>(
     max: usize,

@@ -4,8 +4,8 @@
 //! A new setting is a new field here. Its doc comment is the description that an editor shows.
 //!
 //! An operator sees an error of the settings in the status of a `ClusterAdmissionPolicy`, or in a
-//! terminal. So all problems are reported together, each with its path, the wrong value, and the
-//! values that are allowed.
+//! terminal. So all problems are reported together, each with its path. Most messages also show the
+//! wrong value and the values that are allowed.
 
 mod conflicts;
 mod error;
@@ -26,7 +26,7 @@ use crate::pull_policy::PullPolicy;
 
 /// The largest value of `registry.maxLookups`.
 const MAX_LOOKUPS: u64 = 100;
-/// The largest length of a name prefix, in bytes. The name of an image check is a DNS label of at
+/// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
 /// most 63 bytes: the prefix and a number.
 const PREFIX_MAX: usize = 58;
 
@@ -40,10 +40,10 @@ pub struct Settings {
     /// How image checks are recognised, which images they have to cover, and how missing checks are
     /// added.
     pub image_checks: ImageCheckSettings,
-    /// In a Pod with image checks: once an init container has pulled an image with `Always`, the
-    /// containers that it covers need not pull the image again. Their `Always` becomes
-    /// `IfNotPresent`. This acts only in mode `Fix`. Turn it off on clusters that enforce `Always`,
-    /// e.g. with the `AlwaysPullImages` plugin.
+    /// Whether `Always` becomes `IfNotPresent` in app containers whose image an init container has
+    /// already pulled with `Always`. This acts only in Pods that have or get image checks, and only
+    /// in mode `Fix`. Turn it off on clusters that enforce `Always`, e.g. with the
+    /// `AlwaysPullImages` plugin.
     pub pull_once: bool,
     /// The pull policy of containers whose author chose none.
     pub defaults: PullPolicyDefaults,
@@ -52,12 +52,14 @@ pub struct Settings {
     /// Which images this policy looks up in their registries, and what follows from the answers.
     pub registry: RegistrySettings,
     /// The reaction to a finding in the pod template of a Deployment, a Job or any other workload,
-    /// in every mode. The Pods of a workload are examined in any case, when they are created.
+    /// in every mode. The Pods of a workload are always examined when they are created.
     pub templates: PodTemplateAction,
-    /// Containers and images that are never examined and never changed.
+    /// Containers and images that are never examined and never changed. (An exempt container may
+    /// still get the mount of an added check volume.)
     pub exempt: Exemptions,
     /// Whether a repaired object gets the annotation `consistent-pull-policy/changes`, which lists
-    /// the changes. A manifest can be applied once more only if the stored object has it.
+    /// the changes. The manifest of a repaired Pod or Job can be applied again only if the stored
+    /// object has this annotation.
     pub record_changes: bool,
 }
 
@@ -97,27 +99,29 @@ pub enum Mode {
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageCheckSettings {
-    /// An init container is an image check if its name starts with one of these. So is a mounted
-    /// image volume with such a name. Added checks are named after the first prefix.
+    /// An init container or image volume is an image check only if its name starts with one of these
+    /// prefixes. The names of added checks start with the first prefix.
     pub name_prefixes: Vec<CheckNamePrefix>,
-    /// The reaction to an image that no image check covers, in a Pod that has image checks.
+    /// The reaction to an image that is not covered: neither an image check nor another init
+    /// container pulls it first. This applies to Pods that have image checks.
     pub coverage: MissingCheckAction,
     /// Whether `coverage` also applies to Pods without any image check. With coverage `Fix`, this
-    /// needs a `template`, unless checks are image volumes.
+    /// needs a `template`, unless added checks are image volumes.
     pub every_pod: bool,
     /// The kind of the checks that are added.
     #[serde(rename = "as")]
     pub made_of: AddedCheckKind,
     /// Whether image checks that are init containers become image volumes. This saves about a
-    /// second of start-up for each check. It acts with `as: ImageVolume`, in mode `Fix`, when a
-    /// controller creates a Pod. Leave it off if containers with these names do more than check an
-    /// image.
+    /// second of start-up for each check. This needs `as: ImageVolume` and mode `Fix`, and acts
+    /// when a controller creates a Pod. Leave it off if an init container with the name of an image
+    /// check does more than check an image.
     pub replace_existing: bool,
-    /// An added check in a Pod that has no check to copy: the fields of a container without `name`,
-    /// `image` and `imagePullPolicy`. The command has to exist in every image. So it is usually in
-    /// a volume that an earlier init container filled.
+    /// The container that an added check is made from if the Pod has no check to copy. It has no
+    /// `name`, `image` or `imagePullPolicy`. Its command has to exist in every image. So the
+    /// command is usually in a volume that an earlier init container has filled.
     pub template: Option<CheckTemplate>,
-    /// Names of the init containers that have to run before an added check, e.g. `copy-agent`.
+    /// The init containers that have to run before an added check, e.g. `copy-agent`. This counts
+    /// only in a Pod without a check that is an init container.
     pub after: Vec<ContainerPattern>,
 }
 
@@ -164,7 +168,7 @@ impl CheckNamePrefix {
 impl TryFrom<String> for CheckNamePrefix {
     type Error = InvalidCheckNamePrefix;
 
-    /// Reads a prefix, and refuses one that can't start the name of an image check.
+    /// Reads a prefix, and refuses a text that can't start the name of an image check.
     fn try_from(prefix: String) -> Result<Self, Self::Error> {
         if prefix.is_empty()
             || prefix.starts_with('-')
@@ -185,8 +189,8 @@ impl From<CheckNamePrefix> for String {
     }
 }
 
-/// Why a text is no prefix for the names of image checks. As text, it is a clause for a sentence
-/// that names the prefix before it.
+/// Why a text is no prefix for the names of image checks. `Display` writes a clause that follows
+/// the prefix in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidCheckNamePrefix {
     /// The prefix is empty, begins with a hyphen, or has a character that no container name has.
@@ -208,7 +212,7 @@ impl fmt::Display for InvalidCheckNamePrefix {
 
 impl std::error::Error for InvalidCheckNamePrefix {}
 
-/// The reaction to an image that no image check covers, in a Pod that has image checks.
+/// The reaction to an image that is not covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum MissingCheckAction {
@@ -219,8 +223,8 @@ pub enum MissingCheckAction {
     Warn,
     /// The image is a finding that can't be repaired.
     Reject,
-    /// The image is a finding, and the repair adds the missing check. In a pod template, the image
-    /// is only a warning.
+    /// The image is a finding, and the repair adds the missing check. In a pod template, and in most
+    /// Pods that can't get a check, the image is only a warning.
     Fix,
 }
 
@@ -228,8 +232,8 @@ pub enum MissingCheckAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 pub enum AddedCheckKind {
-    /// An added check is an init container. It is a copy of the Pod's last check, or it is made
-    /// from the `template`.
+    /// An added check is an init container: a copy of the Pod's last check, or made from the
+    /// `template`. If neither exists, a Pod with a check volume gets an image volume.
     #[default]
     InitContainer,
     /// An added check is an image volume. It needs no command in the image, no container and no
@@ -238,9 +242,9 @@ pub enum AddedCheckKind {
     ImageVolume,
 }
 
-/// A container without `name`, `image` and `imagePullPolicy`, exactly as it is written. An added
-/// check has these fields and its own three. The field `command` is required. Probes, `lifecycle`
-/// and restart rules are refused, because a check runs once and ends.
+/// A container without `name`, `image` and `imagePullPolicy`. An added check has exactly these
+/// fields, and its own values for the other three. The field `command` is required. Probes,
+/// `lifecycle` and restart rules are refused, because a check runs once and ends.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(transparent)]
@@ -267,7 +271,7 @@ pub struct PullPolicyDefaults {
     pub image_check_pull_policy: Option<DefaultPullPolicy>,
     /// Whether a pull policy that equals the server default counts as not chosen. The API server
     /// sets its default before this policy sees the object. So if this is `false`, the two defaults
-    /// never apply on a cluster.
+    /// replace only forbidden pull policies on a cluster.
     pub replace_server_defaults: bool,
 }
 
@@ -321,7 +325,7 @@ pub struct ImagePullPolicyRules {
     /// or have a rate limit.
     pub forbid_always: Vec<ImagePattern>,
     /// Containers of these images never pull with `Never`. `Never` uses an image that is already on
-    /// the node, without any check of credentials.
+    /// the node, and no registry checks the Pod's credentials.
     pub forbid_never: Vec<ImagePattern>,
 }
 
@@ -350,14 +354,14 @@ pub struct RegistrySettings {
     /// The action for any other answer.
     pub on_unknown: LookupFailureAction,
     /// The largest number of lookups in one request. Images beyond this number count as
-    /// unreachable, with a warning that says so. 0 is for a second, validating installation with
-    /// mode `Reject` or `Warn`: it makes no lookups, and accepts the result of the lookups of the
-    /// first installation.
+    /// unreachable, with a warning that the limit is reached. The value 0 is for a second, validating
+    /// installation with mode `Reject` or `Warn`. This installation makes no lookups, and accepts
+    /// the results of the first installation's lookups.
     #[serde(deserialize_with = "read::max_lookups")]
     #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 0, max = 100)))]
     pub max_lookups: usize,
-    /// Other settings for some images. The first entry whose `images` match the image decides. A
-    /// key that this entry leaves out comes from `registry`.
+    /// Other settings for some images. The first entry whose `images` match the image decides. If
+    /// this entry leaves out a key, the value in `registry` applies.
     pub overrides: Vec<ImageLookupOverride>,
     /// The reaction to an image that does not exist for the architecture and the operating system
     /// that the Pod asks for.
@@ -389,7 +393,7 @@ pub enum LookupMode {
     /// The registry is not asked.
     #[default]
     Off,
-    /// The registry is asked, and has to answer.
+    /// The registry is asked, and no digest is written into the Pod.
     Verify,
     /// The registry is asked, and the digest is written into the Pod.
     Pin,
@@ -401,10 +405,10 @@ pub enum LookupMode {
 pub enum LookupFailureAction {
     /// The image is a finding that can't be repaired.
     Reject,
-    /// The image and its pull policy stay as they are.
+    /// The image and its pull policy don't change.
     KeepTag,
-    /// The tag stays. Its containers and checks get `IfNotPresent`, so that a node can use an image
-    /// that it has cached.
+    /// The tag doesn't change. `Always` becomes `IfNotPresent` in containers and checks with this
+    /// tag, so that a node can use an image that it has cached.
     UseCached,
 }
 
@@ -420,7 +424,7 @@ impl LookupFailureAction {
     }
 }
 
-/// Settings for the lookups of some images. A key that is not set comes from `registry`.
+/// Settings for the lookups of some images. If a key is not set, the value in `registry` applies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -459,8 +463,8 @@ pub enum MissingPlatformAction {
 /// The settings of `registry` for one image, with the overrides for this image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectiveLookupSettings {
-    /// Whether the registry is asked. It is `Off` for an image that `registry.images` does not
-    /// match, or that `registry.skipImages` matches.
+    /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
+    /// not match, or that `registry.skipImages` matches.
     pub mode: LookupMode,
     /// The action if the tag or the repository does not exist.
     pub on_not_found: LookupFailureAction,
@@ -475,7 +479,7 @@ pub struct EffectiveLookupSettings {
 }
 
 impl EffectiveLookupSettings {
-    /// Whether this image is looked up, and the action `UseCached` may apply to it.
+    /// Whether this image is looked up and an action for a failed lookup is `UseCached`.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
         self.mode != LookupMode::Off
@@ -491,8 +495,9 @@ impl EffectiveLookupSettings {
 }
 
 impl RegistrySettings {
-    /// Whether this is the copy: `maxLookups: 0` asks no registry, and accepts the values that the
-    /// lookups of the first installation may have written or kept.
+    /// Whether this installation is the copy, with `maxLookups: 0`. The copy asks no registry, and
+    /// accepts the values that the first installation may have written or kept because of its
+    /// lookups.
     #[must_use]
     pub const fn accepts_unknown_answers(&self) -> bool {
         self.max_lookups == 0
@@ -549,7 +554,8 @@ pub enum PodTemplateAction {
     /// A pod template with a finding is accepted with a warning.
     #[default]
     Warn,
-    /// A pod template is treated as a Pod: `Fix` repairs it, `Reject` rejects it, `Warn` warns.
+    /// `mode` applies to pod templates as to Pods: `Fix` repairs, `Reject` rejects, `Warn` warns. But
+    /// templates get no checks and no digests.
     Enforce,
 }
 
@@ -558,8 +564,8 @@ pub enum PodTemplateAction {
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exemptions {
-    /// Containers and image volumes with these names. A person who may create Pods may use such a
-    /// name. The key `images` is safer.
+    /// Containers and image volumes with these names. Everybody who may create Pods can use such a
+    /// name, so the key `images` is safer.
     pub containers: Vec<ContainerPattern>,
     /// Containers and image volumes with these images.
     pub images: Vec<ImagePattern>,
@@ -567,7 +573,7 @@ pub struct Exemptions {
 
 impl Exemptions {
     /// Whether a container or image volume is exempt. `image` is called only if `exempt.images` has
-    /// patterns. It returns `None` if the image can't be read.
+    /// patterns. `image` returns `None` if the image can't be read.
     #[must_use]
     pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
         self.containers.iter().any(|pattern| pattern.matches(name))
@@ -577,12 +583,12 @@ impl Exemptions {
 }
 
 impl Settings {
-    /// Reads the settings of a request. They were checked when this policy was loaded. So this
-    /// doesn't check the fields of the check template, and doesn't look for settings that
-    /// contradict each other.
+    /// Reads the settings of a request. The settings were checked when this policy was loaded. So
+    /// this function doesn't check the fields of the check template, and doesn't look for settings
+    /// that contradict each other.
     ///
     /// # Errors
-    /// The settings have a wrong value. The error has all problems.
+    /// The settings can't be read, or have a wrong value. The error has all problems.
     pub fn read(text: &[u8]) -> Result<Self, SettingsError> {
         let (settings, problems) = read::settings(text)?;
         SettingsError::unless_empty(problems).map(|()| settings)
@@ -592,7 +598,8 @@ impl Settings {
     /// template, and whether settings contradict each other.
     ///
     /// # Errors
-    /// The settings have a problem. The error has all problems.
+    /// The settings have a problem. The error has all problems, apart from contradictions that may
+    /// come from an unreadable value.
     pub fn check(text: &[u8]) -> Result<(), SettingsError> {
         let (settings, mut problems) = read::settings(text)?;
         let mut conflicts = conflicts::all(&settings);
@@ -605,7 +612,7 @@ impl Settings {
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc
-    /// comments of this file.
+    /// comments of the settings' types.
     #[cfg(not(target_arch = "wasm32"))]
     #[must_use]
     pub fn schema() -> schemars::Schema {
@@ -614,8 +621,8 @@ impl Settings {
 }
 
 impl kubewarden_policy_sdk::settings::Validatable for Settings {
-    /// Looks for settings that contradict each other. The types of the fields have already checked
-    /// each single value.
+    /// Looks for settings that contradict each other. Each single value was checked when it was read,
+    /// but not the fields of the check template.
     fn validate(&self) -> Result<(), String> {
         let conflicts = conflicts::all(self).into_iter();
         SettingsError::unless_empty(conflicts.map(SettingsProblem::from).collect())

@@ -1,6 +1,6 @@
 //! Editing a text: parts of it are replaced, and everything else stays byte for byte.
 //!
-//! A part is borrowed from the text itself. This file doesn't know JSON.
+//! A part is a slice of the text itself, so its position is known. This file doesn't know JSON.
 
 use std::collections::BTreeMap;
 
@@ -43,15 +43,16 @@ pub fn offset_in(text: &str, part: &str) -> Option<usize> {
     (end <= text.len()).then_some(offset)
 }
 
-/// The text from the beginning of one of its parts to the beginning of another.
+/// The text from the beginning of one part to the beginning of another part. None if a part doesn't
+/// belong to this text, or if the parts are in the other order.
 #[must_use]
 pub fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     text.get(offset_in(text, from)?..offset_in(text, to)?)
 }
 
-/// The text with all edits made. Texts inserted at the same position keep their order. None if a
-/// part doesn't belong to this text, if two parts overlap, or if text is inserted before a part
-/// that an earlier edit replaces.
+/// The text with all edits made. Texts inserted at the same position keep the order of `edits`. None if
+/// a part doesn't belong to this text, if two parts overlap, or if `edits` first replaces a part and
+/// later inserts text before the same part.
 #[must_use]
 pub fn apply_edits(text: &str, edits: &[TextEdit<'_>]) -> Option<String> {
     let mut placed = BTreeMap::new();

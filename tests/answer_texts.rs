@@ -1,5 +1,5 @@
-//! The texts that people read: the sentence of each finding, the warning about each repair, and the
-//! largest number of both in one answer.
+//! The texts that people read: sentences of findings, warnings about repairs and lookups, and the
+//! largest number of sentences and warnings in one answer.
 
 mod common;
 
@@ -13,8 +13,8 @@ fn pod(image: &str, policy: &str) -> Value {
     pod_create(&json!({"containers": [container("app", image, policy)]}))
 }
 
-/// The CREATE request of a Pod with one image check and one container; each is given as image and
-/// pull policy.
+/// The CREATE request of a Pod with one image check and one container. Each of the two parameters is
+/// an image and a pull policy.
 fn pod_with_check(check: [&str; 2], app: [&str; 2]) -> Value {
     let of = |name, [image, pull_policy]: [&str; 2]| container(name, image, pull_policy);
     pod_create(&json!({
@@ -23,7 +23,7 @@ fn pod_with_check(check: [&str; 2], app: [&str; 2]) -> Value {
     }))
 }
 
-/// The answer to the request if `mode` has this value.
+/// The answer to the request under these settings, with this value of `mode`.
 fn in_mode(pod: &Value, settings: &Value, mode: &str) -> Answer {
     let mut settings = settings.clone();
     settings["mode"] = mode.into();
@@ -37,8 +37,8 @@ fn numbered_containers(count: usize, image: &str) -> Value {
         .collect()
 }
 
-/// The sentence is the same in `Reject` and `Warn`. In `Fix` the repair gets a warning, or none if
-/// the change is only recorded.
+/// The sentence of a finding is the same in `Reject` and `Warn`. In `Fix`, a repair by *default* is
+/// only written into the record of changes. The other repairs of this test get a warning.
 #[test]
 fn a_repair_has_a_sentence_and_a_warning() {
     let template =

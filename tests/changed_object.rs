@@ -57,7 +57,7 @@ fn a_missing_pull_policy_is_written_after_the_image() {
     );
 }
 
-/// The API server's decoder does the same.
+/// If an object has a key twice, the API server's decoder uses the last value too.
 #[test]
 fn the_last_of_duplicate_keys_wins() {
     let spec = r#"{"initContainers":[{"name":"imagecheck-0","image":"b:1","image":"a:1","imagePullPolicy":"Always","imagePullPolicy":"Never"}],

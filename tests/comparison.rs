@@ -1,5 +1,5 @@
-//! The two `MutatingAdmissionPolicy` manifests that users can read, in COMPARE.md and in
-//! examples/without-kubewarden.yaml, do what the text around them claims.
+//! The two `MutatingAdmissionPolicy` manifests in COMPARE.md and in examples/without-kubewarden.yaml
+//! do what the documentation says about them.
 
 #[path = "common/cel.rs"]
 mod cel_request;
@@ -45,7 +45,7 @@ fn compare_md_expression() -> String {
         .to_owned()
 }
 
-/// An environment with the types that the API server offers for patches of a Pod.
+/// A CEL environment. Of the API server's types and fields, it has only those that the two manifests use.
 fn environment() -> Arc<Env> {
     let mut env = Env::stdlib();
     let spec = "Object.spec";
@@ -97,7 +97,7 @@ fn environment() -> Arc<Env> {
     Arc::new(env)
 }
 
-/// The JSON value of an expression for a request.
+/// The value of an expression for a request, as JSON.
 fn value_of(expression: &str, request: &Value) -> Value {
     Expression::new(&environment(), expression)
         .evaluate(request)
@@ -105,7 +105,8 @@ fn value_of(expression: &str, request: &Value) -> Value {
         .expect("JSON")
 }
 
-/// The pull policies that an apply configuration sets: list, container and pull policy.
+/// The pull policies that an apply configuration sets. Each entry has the list, the container and
+/// the pull policy.
 fn set_by(expression: &str, request: &Value) -> Value {
     let lists = ["initContainers", "containers"].map(|list| {
         let fields =
@@ -120,7 +121,7 @@ fn set_by(expression: &str, request: &Value) -> Value {
     )
 }
 
-/// examples/without-kubewarden.yaml.
+/// The manifest in examples/without-kubewarden.yaml.
 struct WithoutKubewarden {
     manifest: Value,
 }
@@ -136,7 +137,7 @@ impl WithoutKubewarden {
     fn expanded(&self, expression: &Value) -> String {
         let mut expression = expression.as_str().expect("an expression").to_owned();
         let variables = self.manifest["spec"]["variables"].as_array();
-        // A variable may use the variables that are defined before it.
+        // A variable may use the variables that are defined before it. So the last one is replaced first.
         for variable in variables.expect("variables").iter().rev() {
             let [name, meaning] =
                 ["name", "expression"].map(|field| variable[field].as_str().expect("a text"));
@@ -145,7 +146,7 @@ impl WithoutKubewarden {
         expression
     }
 
-    /// Whether the policy acts on a request at all.
+    /// Whether the `matchConditions` of the manifest select a request.
     fn matches(&self, request: &Value) -> bool {
         let condition = &self.manifest["spec"]["matchConditions"][0]["expression"];
         value_of(&self.expanded(condition), request) == true
@@ -263,7 +264,7 @@ fn without_kubewarden_leaves_other_pods_alone() {
     }
 }
 
-/// COMPARE.md says that this manifest compares images only as they are written.
+/// COMPARE.md says that examples/without-kubewarden.yaml compares image references as texts.
 #[test]
 fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
     let policy = WithoutKubewarden::read();
@@ -283,7 +284,8 @@ fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
     );
 }
 
-/// COMPARE.md says that this manifest doesn't share one check between several containers.
+/// COMPARE.md says that examples/without-kubewarden.yaml adds one check for each container, even if two
+/// containers have the same image.
 #[test]
 fn without_kubewarden_adds_a_check_for_each_container() {
     let policy = WithoutKubewarden::read();

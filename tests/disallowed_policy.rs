@@ -6,7 +6,8 @@ mod common;
 use common::{container, digest, pod_create, registry_with_answers, validate, validate_with};
 use serde_json::json;
 
-/// The default raises the container to `Always`, and *pull-once* lowers it to `IfNotPresent`.
+/// The default raises the container to `Always`, and *pull-once* lowers it to `IfNotPresent`. There must
+/// be exactly one finding in each mode, about the forbidden `Never`.
 #[test]
 fn a_forbidden_never_is_a_finding_even_if_pull_once_changes_the_same_container() {
     let pod = pod_create(&json!({
@@ -26,8 +27,10 @@ fn a_forbidden_never_is_a_finding_even_if_pull_once_changes_the_same_container()
     }
 }
 
-/// The lookup shows that the check pulls the image of the container. The Pod is then as *pull-once*
-/// leaves it, and the check keeps `Always` instead of the forbidden default.
+/// In the first run, *pull-once* lowers the container. In the second run, with `mode: Reject`, the default
+/// would set the forbidden `Never` on the check. But the lookup shows that the check and the container have
+/// the same image. A default doesn't weaken the check of a container that *pull-once* has lowered, so the
+/// Pod must be accepted.
 #[test]
 fn a_forbidden_default_does_not_reject_before_the_lookup_that_makes_it_irrelevant() {
     let check = format!("app:latest@{}", digest(1));

@@ -1,13 +1,13 @@
-//! Checks the facts of the documentation that a test can check. Its links lead to existing pages.
-//! It names one version of this policy, and one name of each thing that Kubewarden has renamed.
+//! Checks some facts of the documentation: links lead to existing pages, all examples are listed,
+//! addresses of files in a release name this version, and two of Kubewarden's names are the new ones.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The address of the repository's files on the web, at the newest commit.
+/// The address of the repository on GitHub.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
-/// The address of the files as plain text. A commit or a tag follows it.
+/// The start of the addresses of the repository's files as plain text. A branch or a tag comes next.
 const RAW: &str =
     "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 
@@ -50,7 +50,7 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// The anchors of a page: its headings, as GitHub writes them.
+/// The anchors of a page: its headings, in the form that GitHub gives them in links.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).into_iter().filter_map(|(_, line)| {
         let heading = line.trim_start_matches('#');
@@ -74,7 +74,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split(')').next())
 }
 
-/// The reason why a link leads nowhere. `None` if it leads to a page.
+/// The reason why a link leads nowhere. `None` if its target exists, or is not a file of the repository.
 fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = [
@@ -90,7 +90,7 @@ fn broken(page: &Path, target: &str) -> Option<String> {
         None if target.is_empty() => root().join(page),
         None => root().join(page).parent()?.join(target),
     };
-    // Pages on GitHub that are no files.
+    // GitHub makes these pages, so no file can be checked.
     if ["releases", "security"]
         .iter()
         .any(|end| path.ends_with(end))
@@ -146,7 +146,7 @@ fn addresses_in_a_release_name_this_version() {
             let (reference, file) = address.split_once('/').expect("a reference and a path");
             let file = file.split([')', ' ', '\n']).next().unwrap_or_default();
             assert!(root().join(file).exists(), "{}: {file}", page.display());
-            // Pictures of the README are those of the newest commit.
+            // The README shows the pictures of the newest commit, so their addresses name a branch.
             if !file.starts_with("docs/pictures/") {
                 count += 1;
                 assert_eq!(reference, version, "{}: {file}", page.display());
@@ -156,16 +156,16 @@ fn addresses_in_a_release_name_this_version() {
     assert!(count > 2, "{count}");
 }
 
-/// Names that Kubewarden has changed, and the name that the documentation uses.
+/// The documentation uses the new names of two things that Kubewarden has renamed.
 #[test]
 fn renamed_things_have_their_new_name() {
     for (old, new) in [
-        // From 1.36 on, the image is in the repository of the adm-controller.
+        // From 1.36 on, the image of policy-server is in the repository of the adm-controller.
         (
             "ghcr.io/kubewarden/policy-server",
             "ghcr.io/kubewarden/adm-controller/policy-server",
         ),
-        // Since 1.33, audits write OpenReports by default.
+        // Since 1.33, Kubewarden's audits write reports of OpenReports by default.
         (
             "kubectl get policyreports",
             "kubectl get reports.openreports.io",
@@ -181,7 +181,7 @@ fn renamed_things_have_their_new_name() {
         }
         assert!(pages.iter().any(|(_, text)| text.contains(new)), "{new}");
     }
-    // All pages name the same version of policy-server.
+    // All pages with an image of policy-server name the same version.
     let image = "ghcr.io/kubewarden/adm-controller/policy-server:";
     let mut versions = BTreeSet::new();
     for (_, text) in pages() {
@@ -197,8 +197,8 @@ fn renamed_things_have_their_new_name() {
     assert_eq!(versions.len(), 1, "{versions:?}");
 }
 
-/// A page that explains the status of a policy names each of its values.
-/// Source: `PolicyStatusEnum` of kubewarden-controller, `api/policies/v1/policy.go`.
+/// A page that names the status `unscheduled` of a Kubewarden policy names all four statuses. Source:
+/// `PolicyStatusEnum` of kubewarden-controller, `api/policies/v1/policy.go`.
 #[test]
 fn all_four_statuses_of_a_policy_are_named_together() {
     let pages = pages();

@@ -1,6 +1,7 @@
-//! Every setting is listed in the README, in docs/settings.md, in the form and in the generators of
-//! random settings. The list of settings comes from their JSON Schema. A failure has one line for
-//! each place where a setting was forgotten, with the setting and the file.
+//! Every setting is listed in docs/settings.md, and in Rancher's form (questions-ui.yml) if the form can
+//! show the setting. The list of all settings comes from their JSON Schema. A failed test prints one
+//! line for each mistake, with the setting. But if `NOT_IN_THE_FORM` has an unknown setting, the test
+//! prints only that setting.
 
 #[path = "common/every_setting.rs"]
 mod every_setting;
@@ -14,11 +15,13 @@ use serde_json::Value;
 /// The file with the table of all settings and their defaults.
 const TABLE: &str = "docs/settings.md";
 
-/// Settings that the form can't show, with the reason. The YAML editor beside the form has them.
+/// Settings that the form can't show, each with the reason. Users can set them in the YAML editor
+/// beside the form.
 const NOT_IN_THE_FORM: [(&str, &str); 1] = [("imageChecks.template", "it is a whole container")];
 
-/// A list whose default the form doesn't write. Rancher's UI would write the default, but would show
-/// an empty list. Settings without this list have the default too.
+/// A list whose default is left out of the form. With a default in the form, Rancher's UI would write
+/// this default into the settings, but would show an empty list. Without a value in the settings, this
+/// policy uses the default anyway.
 const EMPTY_IN_THE_FORM: &str = "imageChecks.namePrefixes";
 
 fn read(file: &str) -> String {
@@ -50,7 +53,7 @@ fn is_written_as(default: &Value, cell: &str) -> bool {
     }
 }
 
-/// Fails if there are problems, with a line for each.
+/// Fails if there are problems, with a line for each problem.
 fn fail_if_any(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
@@ -145,7 +148,7 @@ fn the_form_has_a_question_for_every_setting() {
         }
     }
     let is_setting = |path: &str| settings.iter().any(|setting| setting.path == path);
-    // A question without an input field only shows its description.
+    // A question without an input field only shows its description, so it needs no setting.
     let with_input = |question: &&Value| question["hide_input"] != true;
     for question in questions.iter().filter(with_input) {
         let path = question["variable"].as_str().expect("a variable");

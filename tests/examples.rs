@@ -1,5 +1,4 @@
-//! The module accepts all settings that a user can copy: those of all examples and those in the
-//! documentation.
+//! The settings that a user can copy are valid: those of all examples, and those in README.md and docs.
 
 mod common;
 
@@ -29,7 +28,7 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The example that needs no Kubewarden. tests/comparison.rs evaluates it.
+/// The example that needs neither Kubewarden nor this policy. tests/comparison.rs evaluates it.
 const WITHOUT_KUBEWARDEN: &str = "without-kubewarden.yaml";
 
 /// Each example of this policy: its file's name and its manifests.
@@ -45,7 +44,8 @@ fn examples() -> Vec<(String, Vec<Value>)> {
         .collect()
 }
 
-/// The `spec` of each policy in a manifest that installs this module, also of members of a group.
+/// The parts of a manifest that use this policy's module: the manifest's `spec`, or some members of a
+/// policy group.
 fn policies(manifest: &Value) -> Vec<&Value> {
     let spec = &manifest["spec"];
     let mut policies: Vec<&Value> = match spec["policies"].as_object() {
@@ -78,9 +78,10 @@ fn each_example_has_valid_settings_and_is_mutating_only_in_mode_fix() {
     }
 }
 
-/// Whether the settings have a check template. An added check counts for the Pod's quality of
-/// service, as all init containers do, so its requests have to equal its limits. The template for
-/// agent-stack-k8s is the exception: it has the resources of the controller's own checks.
+/// Whether the settings have a check template. The test fails if an added check would end a Pod's
+/// quality of service `Guaranteed`. Init containers count for this class, so a check's requests have
+/// to equal its limits. The template for agent-stack-k8s is the exception: it has the resources of
+/// the controller's own checks.
 fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     let template = &settings["imageChecks"]["template"];
     if template.is_null() {
@@ -102,7 +103,7 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     true
 }
 
-/// A check that agent-stack-k8s 0.47 made, as captured.
+/// A check that agent-stack-k8s 0.47 made, from a captured request.
 fn check_of_agent_stack() -> Value {
     let request = captured("agent-stack-0.47-weak-checks-pod-create");
     let containers = request["object"]["spec"]["initContainers"].as_array();
@@ -137,7 +138,7 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     }
     let mounts = check["volumeMounts"].as_array().expect("mounts");
     assert_eq!(template["volumeMounts"], json!([mounts[0]]));
-    // Pod Security's level `restricted` demands these values of a container.
+    // With these values, a container meets Pod Security's level `restricted`.
     let security = &template["securityContext"];
     assert_eq!(security["allowPrivilegeEscalation"], false);
     assert_eq!(security["runAsNonRoot"], true);
@@ -149,7 +150,8 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     );
 }
 
-/// A mesh may add its containers before or after this policy has run.
+/// A service mesh may add its containers before or after this policy runs. If the images of meshes are
+/// exempt, this order doesn't matter: this policy demands no check and no pin for these containers.
 #[test]
 fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     let mesh = [
@@ -179,7 +181,7 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     assert!(count > 5, "{count}");
 }
 
-/// The copy of this policy has all settings of the first installation, except two.
+/// The copy has the settings of the first installation, except `mode` and `registry.maxLookups`.
 #[test]
 fn a_validating_copy_has_the_settings_of_its_first_installation() {
     let examples = examples();

@@ -1,4 +1,4 @@
-//! This policy is idempotent: a second run on its own result changes nothing and finds nothing.
+//! This policy is idempotent: a second run changes nothing in the object that the first run returned.
 
 mod common;
 
@@ -8,7 +8,8 @@ use common::{
 };
 use serde_json::json;
 
-/// A pinned check no longer pulls with `Always`, so *pull-once* does not act on its container.
+/// A pinned check no longer pulls with `Always`. So the container's `IfNotPresent` doesn't count as
+/// written by *pull-once*, and the default applies in the first run.
 #[test]
 fn no_default_is_left_for_the_second_run_after_a_pin() {
     let by_digest = format!("app@{}", digest(1));
@@ -28,7 +29,7 @@ fn no_default_is_left_for_the_second_run_after_a_pin() {
 }
 
 /// In a Pod without image checks, *pull-once* does not lower a container that the default has
-/// raised. So the default reaches the init container in the first run too.
+/// raised. So the default applies in the first run.
 #[test]
 fn no_default_is_left_for_the_second_run_after_a_container_was_raised() {
     let image = |tag: &str| format!("app:{tag}@{}", digest(1));
@@ -46,8 +47,8 @@ fn no_default_is_left_for_the_second_run_after_a_container_was_raised() {
     assert_eq!(second.mutated(), None);
 }
 
-/// *pull-once* leaves this container alone, so the `Always` of the init container needs no
-/// protection from the default.
+/// *pull-once* doesn't lower a container that `requireAlways` names. So the `Always` of the init
+/// container need not be protected from the default.
 #[test]
 fn reject_accepts_a_container_that_require_always_has_raised() {
     let settings = json!({
@@ -71,8 +72,8 @@ fn reject_accepts_a_container_that_require_always_has_raised() {
     assert!(answer.accepted(), "{}", answer.message());
 }
 
-/// During the outage `Pin` can't pin the check. The check keeps `Always` and goes on asking the
-/// registry.
+/// During an outage of the registry, `Pin` can't pin the check. So the check keeps `Always`, and a node
+/// still asks the registry.
 #[test]
 fn an_outage_changes_nothing_in_a_pod_that_pull_once_has_changed() {
     let pod = pod_create(&json!({

@@ -1,5 +1,5 @@
-//! Tests of image references. The oracle is the parser of `oci-spec`, apart from the references
-//! that `oci-spec` and the kubelet read differently.
+//! Tests of image references. The oracle is the parser of `oci-spec`, except for references that
+//! `oci-spec` and the kubelet read differently.
 
 use consistent_pull_policy::image::{InvalidReference, Reference};
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ fn tags_have_at_most_128_and_repositories_at_most_255_bytes() {
         Reference::parse(&format!("example.com/{}", "r".repeat(256))).err(),
         Some(InvalidReference::Long)
     );
-    // `a.b_c` is no host in the grammar, so it is a part of the repository and counts.
+    // `a.b_c` is no host in the grammar. So it is a part of the repository, and its bytes count.
     assert!(Reference::parse(&format!("a.b_c/{}", "r".repeat(249))).is_ok());
     assert_eq!(
         Reference::parse(&format!("a.b_c/{}", "r".repeat(250))).err(),
@@ -184,7 +184,8 @@ fn references_of_the_same_image_have_the_same_identity() {
         ("nginx:1", &*format!("nginx:1@{digest}")),
         (&*format!("nginx@{digest}"), &*format!("nginx@{other}")),
         (&*format!("nginx@{digest}"), &*format!("redis@{digest}")),
-        // Patterns match these alike, but a node keeps them apart.
+        // In each of the following pairs, a pattern that matches one reference also matches the other.
+        // For a node, the two references are different images.
         ("example.com/nginx", "example.com:443/nginx"),
         ("example.com/nginx", "Example.com/nginx"),
         ("nginx", "registry-1.docker.io/library/nginx"),
@@ -196,21 +197,22 @@ fn references_of_the_same_image_have_the_same_identity() {
     }
 }
 
-/// Whether `oci-spec` reads a reference differently from the kubelet.
+/// Whether `oci-spec` may read a reference differently from the kubelet.
 fn oracle_differs(image: &str) -> bool {
     let first = image.split('/').next().unwrap_or_default();
     let (_, digest) = image.split_once('@').unwrap_or((image, "sha256:"));
-    // A first part with an upper-case letter is a registry for the kubelet, and a namespace for
+    // The first part of `REGISTRY/nginx` is a registry for the kubelet, and a namespace for
     // `oci-spec`.
     (image.contains('/') && first.bytes().any(|byte| byte.is_ascii_uppercase()))
         // `oci-spec` refuses IPv6 registries.
         || image.contains('[')
-        // A first part with `_` is no host, but it may be a part of the repository: a.b_c/d.
+        // `a.b_c` in `a.b_c/d` is a registry for `oci-spec`, and a part of the repository for the kubelet.
         || first.contains('_')
-        // `oci-spec` accepts upper-case hexadecimal digits, and any algorithm with the right length.
+        // `oci-spec` accepts upper-case hexadecimal digits.
         || digest.bytes().any(|byte| byte.is_ascii_uppercase())
+        // Digests with other algorithms than these three are not compared.
         || !["sha256:", "sha384:", "sha512:"].iter().any(|algorithm| digest.starts_with(algorithm))
-        // 64 hexadecimal digits alone are an image ID.
+        // 64 hexadecimal digits alone are an image ID for the kubelet.
         || (image.len() == 64 && image.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 

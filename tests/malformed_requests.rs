@@ -1,4 +1,5 @@
-//! Malformed requests: each of them is rejected, with the path of the mistake and without a value.
+//! Malformed requests are rejected. If a field is malformed or missing, the message names its path,
+//! but not its value.
 
 mod common;
 
@@ -98,7 +99,7 @@ fn an_error_names_the_path_and_never_a_value() {
     }
 }
 
-/// The API server reads `null` in the same way.
+/// The API server, too, reads `null` as not set.
 #[test]
 fn null_means_not_set() {
     let spec = r#"{"os":null,"nodeSelector":null,"affinity":null,"initContainers":null,"ephemeralContainers":null,

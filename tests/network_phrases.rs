@@ -1,7 +1,7 @@
-//! No text of this policy looks to a controller like an error of the network or of a quota.
+//! No text of this policy has a phrase that a controller reads as a network error or a quota error.
 //!
-//! GitLab Runner, Argo Workflows and Jenkins search the text of a rejection for such phrases. If they
-//! find one, they try again and show the text to nobody.
+//! GitLab Runner, Argo Workflows and Jenkins search the text of a rejection for such phrases. If a
+//! controller finds a phrase, the controller sends its request again, and no user sees the text.
 
 mod common;
 
@@ -36,13 +36,13 @@ const PHRASES: [&str; 20] = [
     "etcdserver: leader changed",
 ];
 
-/// The first phrase in a text.
+/// The first of the phrases that a text contains.
 fn phrase_in(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase();
     PHRASES.into_iter().find(|phrase| text.contains(phrase))
 }
 
-/// All files of Rust below a folder.
+/// All Rust files below a folder.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -56,8 +56,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The string literals of a source file. Escapes become their last character, because only white
-/// space and letters matter here.
+/// The string literals of a source file. `\n` becomes a space. Any other escape loses its backslash,
+/// and an escaped line break disappears with the indentation after it.
 fn string_literals(source: &str) -> Vec<String> {
     let chars: Vec<char> = source.chars().collect();
     let at = |index: usize| chars.get(index).copied().unwrap_or('\n');
@@ -116,8 +116,9 @@ fn string_literals(source: &str) -> Vec<String> {
     literals
 }
 
-/// Whether a part of a sentence begins or ends a phrase. A text of the object, which is one word,
-/// could then complete the phrase.
+/// Whether a part of a sentence begins with a phrase without its first word, or ends with a phrase
+/// without its last word. A text of an object beside this part could then complete the phrase, as it
+/// is one word in a sentence. Phrases of more than three words are not checked.
 fn is_start_or_end_of(part: &str, phrase: &str) -> bool {
     let words: Vec<&str> = phrase.split(' ').collect();
     words.len() <= 3
@@ -127,7 +128,7 @@ fn is_start_or_end_of(part: &str, phrase: &str) -> bool {
 
 #[test]
 fn the_scanner_finds_the_literals_of_a_source_file() {
-    // `~` becomes `#`, which would end this literal.
+    // Each `~` is replaced with `#` below, because `"#` would end this literal.
     let source = r#"
         // a "comment" and 'its quotes
         let a = 'x'; let b: &'static str = "one \
@@ -153,7 +154,7 @@ fn no_words_of_this_policy_are_such_a_phrase_or_a_part_of_one() {
             count += 1;
             let name = file.display();
             assert_eq!(phrase_in(&literal), None, "{name}: {literal}");
-            // A placeholder of `format!` ends a part.
+            // Each placeholder of `format!` separates two parts.
             for part in literal.to_lowercase().split(['{', '}']) {
                 let phrase = PHRASES
                     .iter()
@@ -165,7 +166,8 @@ fn no_words_of_this_policy_are_such_a_phrase_or_a_part_of_one() {
     assert!(count > 500, "only {count} literals were found");
 }
 
-/// A sentence shows texts of the object without their white space, and each phrase has white space.
+/// A sentence shows texts of an object without their white space. Each phrase has white space, so no
+/// such text can be a phrase.
 #[test]
 fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
     for phrase in PHRASES {
@@ -176,12 +178,12 @@ fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
             texts.extend(answer.warnings().into_iter().map(str::to_owned));
             texts
         };
-        // The phrase is the name of a container, and the image of another one.
+        // The phrase is the name of one container and the image of another container.
         let weak = json!({
             "initContainers": [container("imagecheck-0", "a:1", "Never")],
             "containers": [container(phrase, "a:1", "Always"), container("b", phrase, "Always")],
         });
-        // The phrase is in values of a waiting container's status.
+        // The phrase is the name of a waiting container, and is in the container's status.
         let mut stuck =
             pod_create(&json!({"containers": [container(phrase, "a:1", "IfNotPresent")]}));
         stuck["object"]["status"] = json!({
@@ -205,7 +207,7 @@ fn no_text_of_an_object_brings_such_a_phrase_into_a_sentence() {
     }
 }
 
-/// The error for an unreadable request repeats no text of the request.
+/// The error for an unreadable payload repeats no text of the request or of the settings.
 #[test]
 fn an_unreadable_request_has_no_such_phrase_in_its_answer() {
     for phrase in PHRASES {

@@ -1,7 +1,9 @@
-//! The `matchConditions` of examples/prefilter.yaml: the API server does not send requests that
-//! they exclude. They may exclude only requests that this policy would accept unchanged.
+//! Tests of the `matchConditions` in examples/prefilter.yaml. The API server doesn't send the
+//! requests that these conditions exclude. The conditions may exclude only requests that this
+//! policy would accept unchanged.
 //!
-//! `cargo test --test prefilter -- --nocapture` prints how many captured requests they exclude.
+//! `cargo test --test prefilter -- --nocapture` prints how many captured requests the conditions
+//! exclude.
 
 #[path = "common/cel.rs"]
 mod cel_request;
@@ -16,7 +18,7 @@ use cel_request::Expression;
 use common::{captured, validate};
 use serde_json::{Value, json};
 
-/// The `matchConditions` of a manifest. The API server sends a request that meets all of them.
+/// The `matchConditions` of a manifest. The API server sends a request if it meets all conditions.
 struct Prefilter {
     conditions: Vec<Expression>,
 }
@@ -48,7 +50,7 @@ impl Prefilter {
     }
 }
 
-/// Settings under which this policy has as many findings as possible.
+/// The default settings, and settings that turn many rules on, in each mode.
 fn strict_settings() -> [Value; 4] {
     let every_rule = json!({
         "templates": "Enforce",
@@ -69,7 +71,7 @@ fn strict_settings() -> [Value; 4] {
     ]
 }
 
-/// All requests that were captured from a real API server, with their names.
+/// All captured requests, with their names.
 fn every_captured() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("test_data/reviews");
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -121,8 +123,8 @@ fn excluded_requests_would_be_accepted_unchanged() {
     assert_eq!(excluded, ["pod-resize-update", "pod-update-label"]);
 }
 
-/// A manifest that is applied once more has its author's pull policies. This policy has to restore
-/// the stored ones, otherwise the API server answers 422.
+/// A manifest that is applied again has its author's pull policies. This policy has to restore the
+/// stored pull policies. Otherwise the API server answers 422 for a Pod or a Job.
 #[test]
 fn a_manifest_that_is_applied_once_more_is_sent() {
     let prefilter = Prefilter::of_example();
@@ -158,11 +160,13 @@ fn pod_spec(kind: &str) -> &'static str {
 
 type Edit = fn(&mut Value);
 
-/// Each captured CREATE is followed by UPDATEs that concern this policy, and by others.
+/// For each captured CREATE, the test makes UPDATEs that concern this policy and UPDATEs that
+/// don't.
 #[test]
 fn an_update_is_sent_exactly_if_it_can_concern_this_policy() {
     let prefilter = Prefilter::of_example();
-    // The change of the Pod spec, and whether it is sent for a Pod and for a pod template.
+    // Each entry has a change of the Pod spec, whether the API server sends this UPDATE of a Pod,
+    // and whether it sends this UPDATE of an object with a pod template.
     let edits: [(&str, Edit, bool, bool); 7] = [
         ("nothing", |_| (), false, false),
         (
@@ -229,7 +233,7 @@ fn an_update_is_sent_exactly_if_it_can_concern_this_policy() {
         kinds.push(kind.to_owned());
         for (what, edit, sent_for_a_pod, sent_for_a_template) in edits {
             let request = update(&created, |object| {
-                // A label changes too, which never counts.
+                // A label changes too. The conditions ignore labels.
                 object["metadata"]["labels"] = json!({"changed": "yes"});
                 edit(object.pointer_mut(pod_spec(kind)).expect("a Pod spec"));
             });
@@ -264,7 +268,8 @@ fn an_update_is_sent_exactly_if_it_can_concern_this_policy() {
     );
 }
 
-/// A `PodTemplate` has its template at the top level. No captured request has one.
+/// A `PodTemplate` has its template at the top level. No captured request has a `PodTemplate`, so this
+/// test makes one.
 #[test]
 fn pod_templates_at_other_paths_are_compared_too() {
     let prefilter = Prefilter::of_example();

@@ -2,11 +2,12 @@
 //!
 //! Rancher's rules that matter here:
 //!
-//! - A question is shown if its `show_if` holds. `||` is split before `&&`; a part is `path=value`.
+//! - A question is shown if its `show_if` holds. `||` separates alternatives, and `&&` the parts of
+//!   an alternative. Each part is `path=value`.
 //! - A question that is shown for the first time writes its default.
 //! - A question that becomes hidden keeps its value, and nobody sees this value any more.
-//! - At the end, `null`, `""`, `[]` and empty objects are removed from objects. The elements of lists
-//!   stay, `""` too: the button Add of a list makes such an element.
+//! - When the form is submitted, `null`, `""`, `[]` and empty objects are removed from objects. The
+//!   elements of lists are kept, even `""`. The button Add of a list adds an element `""`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,8 +16,8 @@ use std::path::Path;
 use consistent_pull_policy::evaluate::validate_settings;
 use serde_json::{Map, Value, json};
 
-/// The largest number of settings that differ from their defaults at the same time. Two settings are
-/// enough for each contradiction.
+/// The largest number of settings that differ from their defaults at the same time. The known
+/// conflicts between settings need at most two such settings.
 const MAX_CHANGED: usize = 2;
 
 /// The answers of a form: the variable and the value of each question.
@@ -26,7 +27,7 @@ struct Question {
     variable: String,
     show_if: Option<String>,
     default: Option<Value>,
-    /// The values that clicks and short texts give the question.
+    /// The values that the tests choose as answers.
     answers: Vec<Value>,
     yaml: Value,
 }
@@ -50,7 +51,7 @@ fn answers(question: &Value) -> Vec<Value> {
     match question["type"].as_str().expect("a type") {
         "boolean" => vec![json!(true), json!(false)],
         "enum" => question["options"].as_array().expect("options").clone(),
-        // Rancher neither blocks a number beyond `max` nor a negative number.
+        // Rancher accepts a number beyond `max` and a negative number, so the tests try both.
         "int" => [0, 10, 100, 101, -1].map(Value::from).into(),
         "array[string]" => vec![json!([]), json!([""]), json!(["/"])],
         "sequence[" => vec![
@@ -126,9 +127,9 @@ fn refusal(settings: &Value) -> Option<String> {
     (answer["valid"] != true).then(|| answer["message"].to_string())
 }
 
-/// All states of the form that clicks reach, if at most [`MAX_CHANGED`] other settings differ from
-/// their defaults at each click. A question is answered only if it can become hidden, or if it can
-/// hide another question.
+/// All states of the form that a user can reach with the tests' answers, while at most
+/// [`MAX_CHANGED`] settings differ from their defaults. Only questions that can become hidden, or that
+/// can hide another question, are answered.
 fn reachable_states(questions: &[Question]) -> BTreeSet<String> {
     let key = |answers: &Answers| serde_json::to_string(answers).expect("JSON");
     let is_changed = |question: &Question, answers: &Answers| {
@@ -199,8 +200,8 @@ fn no_hidden_value_is_the_reason_why_settings_are_refused() {
         }
         with_hidden_values += 1;
         let settings = submitted(&answers);
-        // The hidden values make no difference: the same message refuses the settings, or no
-        // message does.
+        // The hidden values make no difference: both settings are valid, or the same message
+        // refuses both.
         assert_eq!(
             refusal(&settings),
             refusal(&submitted(&visible)),
@@ -249,7 +250,7 @@ fn every_question_has_what_rancher_shows() {
         assert!(labels.insert(label), "two questions are labelled '{label}'");
         // A required question with a dot in its variable blocks the button Finish.
         assert_eq!(yaml["required"], false, "{variable}");
-        // Rancher always shows a question whose `show_if` has `!=`.
+        // Rancher doesn't know `!=`: a question whose `show_if` has `!=` would always be shown.
         let show_if = show_if.as_deref().unwrap_or_default();
         assert!(!show_if.contains('!'), "{variable}: {show_if}");
         let kind = yaml["type"].as_str().expect(variable);
@@ -263,11 +264,12 @@ fn every_question_has_what_rancher_shows() {
                 "{variable}: a tooltip is not shown"
             );
         }
-        // A list or a number is always shown: a `show_if` couldn't name all its wrong values.
+        // Only a boolean or an enum may be hidden. Any other question can have a wrong value, which the
+        // user has to see. No `show_if` can list all wrong values, so such a question is always shown.
         let is_free = kind == "boolean" || kind == "enum";
         assert!(is_free || show_if.is_empty(), "{variable}: {show_if}");
     }
-    // The section `registry` has no value of its own. Its settings have questions.
+    // The form asks for the settings in the section `registry`, for example for `registry.lookup`.
     assert!(
         questions
             .iter()
@@ -287,7 +289,7 @@ fn words_that_yaml_1_1_reads_as_booleans_are_quoted() {
             Some(_) => continue,
             None => value,
         };
-        // A line with several words belongs to a longer text.
+        // A line with several words is part of a longer text, and not a value.
         if value.contains(' ') && !value.starts_with('[') {
             continue;
         }

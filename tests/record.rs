@@ -1,5 +1,5 @@
-//! The record: the annotation that lists the changes. An object may already have one, real or
-//! forged.
+//! The record: the annotation that lists the changes. The object of a request may already have a
+//! record. A user may have forged this record.
 
 mod common;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const ANNOTATION: &str = "consistent-pull-policy/changes";
 
-/// The record after the repair of a Pod that had this record before.
+/// Repairs a Pod whose annotation has the value `earlier`, and returns the record of the result.
 fn record_after(earlier: &str) -> Vec<Value> {
     let mut request = pod_create(&json!({
         "initContainers": [{"name": "imagecheck-0", "image": "a:1", "imagePullPolicy": "Never"}],
@@ -23,7 +23,7 @@ fn record_after(earlier: &str) -> Vec<Value> {
     })
 }
 
-/// The entry for the repair of this Pod.
+/// The entry for the repair in `record_after`.
 fn change() -> Value {
     json!({
         "path": "spec.initContainers[0].imagePullPolicy",
@@ -84,13 +84,13 @@ fn an_annotation_that_is_no_record_is_replaced() {
     }
 }
 
-/// The entry `more` counts the changes that do not fit. There is no note in the audit annotations,
-/// because a person can't change anything here. A note is written only if other annotations take
-/// the room.
+/// The entry `more` counts the changes that do not fit. The audit annotations get a note only if
+/// other annotations take the room, because a person can shorten other annotations. Here the record
+/// itself is too long, so there is no note.
 #[test]
 fn a_record_that_is_too_long_is_cut_without_a_note() {
-    // The entry of the second container does not fit. The entry of the third would, but it is left
-    // out too.
+    // The entry of the second container does not fit. The entry of the third container would fit,
+    // but is left out too.
     let names = ["a".repeat(16_000), "b".repeat(16_000), "c".to_owned()];
     let containers: Value = names
         .iter()

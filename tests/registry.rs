@@ -1,5 +1,5 @@
-//! The rule *registry* in rare combinations of settings and images. The comparison with the
-//! specification needs many cases for them.
+//! Tests of the rule *registry* with rare combinations of settings and images. The tests that compare
+//! this policy with the specification reach these combinations only after many random cases.
 
 mod common;
 
@@ -17,13 +17,13 @@ fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
         {"name": "b", "image": with_digest, "imagePullPolicy": "Always"},
     ]}));
     for (pod, default, lookup) in [
-        // `Verify` changes no pull policy.
+        // With these settings, `Verify` changes no pull policy, so the finding about `a` stays.
         (
             pod_create(&json!({"containers": [container("a", "a:1", "IfNotPresent")]})),
             "Always",
             "Verify",
         ),
-        // `Pin` changes pull policies, but not the pull policy of an image with a digest.
+        // `Pin` doesn't change the pull policy of an image with a digest, so the finding about `b` stays.
         (two, "IfNotPresent", "Pin"),
     ] {
         let settings = json!({
@@ -78,8 +78,8 @@ fn a_digest_is_looked_up_if_registry_images_names_one_of_its_tags() {
     }
 }
 
-/// Under `Pin`, an image with a digest is looked up only for its platforms. Under `Verify`, it is
-/// always looked up.
+/// Under `Pin`, an image with a digest is looked up only for its platforms. Under `Verify`, it is also
+/// looked up to see whether the registry still has the digest.
 #[test]
 fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
     let digest = digest(1);

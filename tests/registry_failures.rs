@@ -1,8 +1,8 @@
-//! The class of a failed lookup, by the text of the host.
+//! The class of a failed lookup, by the text of the host's error.
 
 use consistent_pull_policy::lookup::FailureClass;
 
-/// The texts are those of a Kubewarden 1.36 host.
+/// Apart from the empty text, the texts have the forms of the errors of a Kubewarden 1.36 host.
 #[test]
 fn a_failure_is_classified_by_the_text_of_the_host() {
     let host = |text: &str| {
@@ -48,7 +48,8 @@ fn a_failure_is_classified_by_the_text_of_the_host() {
     ];
     for (text, expected) in cases {
         assert_eq!(FailureClass::classify(&text), expected, "{text}");
-        // A recorded session has only the first line of the text.
+        // If kwctl records the calls of a policy, the recording has only the first line of the
+        // text. So the first line alone has to give the same class.
         let first_line = text.lines().next().unwrap_or_default();
         assert_eq!(FailureClass::classify(first_line), expected, "{first_line}");
     }

@@ -1,5 +1,5 @@
-//! The rule *stuck-pull*: its sentence names a check that passed. The comparison with the
-//! specification doesn't read sentences.
+//! The rule *stuck-pull*: its sentence names a check that passed. The tests that compare this
+//! policy with the specification don't read sentences, so this file tests the sentence.
 
 mod common;
 

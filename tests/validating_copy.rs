@@ -1,5 +1,5 @@
-//! The copy: a second installation with `mode: Reject` and `registry.maxLookups: 0`. It accepts
-//! every object that the first installation returns.
+//! The copy: a second, validating installation with `registry.maxLookups: 0`, here with `mode: Reject`.
+//! The copy accepts every object that the first installation accepts, in the form after the repair.
 
 mod common;
 
@@ -54,9 +54,9 @@ fn max_lookups_zero_is_a_settings_error_in_mode_fix() {
     );
 }
 
-/// A registry may have told the first installation that `app:v1` and `app` are the same image. Then
-/// the second check, which is written differently, pulls the image of the container strongly
-/// enough.
+/// A lookup of the first installation may have shown that `app:v1` and `app` are the same image.
+/// Then the second check pulls the container's image in another spelling, and is strong enough. The
+/// copy doesn't know the answer of the lookup, so it must not reject the Pod.
 #[test]
 fn the_copy_asks_for_no_check_if_a_lookup_may_have_shown_one() {
     let settings = json!({"registry": {"lookup": "Verify"}});
@@ -87,8 +87,8 @@ fn the_copy_accepts_a_tag_whose_digest_is_stored() {
     }
 }
 
-/// The first check has `Always`, because *weak-check* raises it. The second has a pull policy that
-/// `UseCached` may have written.
+/// `imageCheckPullPolicy` lowers the first check to `IfNotPresent`, and *weak-check* raises it back to
+/// `Always`. In the copy, `UseCached` may have written the `IfNotPresent` of the second check.
 #[test]
 fn the_copy_accepts_a_check_that_its_own_default_would_lower() {
     let request = pod_create(&json!({
@@ -110,8 +110,9 @@ fn the_copy_accepts_a_check_that_its_own_default_would_lower() {
     assert!(copy.accepted(), "{}", copy.message());
 }
 
-/// A registry told the first installation which tags are the same image. The copy does not know it,
-/// and accepts a check that was raised for another tag.
+/// The first installation knows from lookups that `b` and `b:1` are the same image. The copy can't know
+/// this. It must still accept the Pod, so where a lookup may have decided, it demands no further check
+/// and no other pull policy.
 #[test]
 fn the_copy_accepts_check_volumes_of_images_that_it_cannot_tell_apart() {
     let request = pod_create(&json!({
@@ -140,10 +141,10 @@ fn the_copy_accepts_check_volumes_of_images_that_it_cannot_tell_apart() {
     assert!(copy.accepted(), "{}", copy.message());
 }
 
-/// Without init containers, an image volume is a check only if every app container of its image
-/// mounts it. With lookups, all tags and digests of one repository count as one image here. The
-/// answer of a registry must not decide whether a volume is a check, because the copy doesn't get
-/// this answer.
+/// If no init container mounts an image volume, the volume is a check only if every app container of
+/// its image mounts the volume. With lookups, all tags and digests of one repository count as one
+/// image here. The answer of a registry must not decide whether a volume is a check, because the copy
+/// doesn't get this answer.
 #[test]
 fn with_lookups_every_app_container_of_the_repository_has_to_mount_a_check_volume() {
     let mut carrier = container("a", "a:1", "IfNotPresent");
@@ -156,7 +157,8 @@ fn with_lookups_every_app_container_of_the_repository_has_to_mount_a_check_volum
             {"name": "imagecheck-0", "image": {"reference": "a:1", "pullPolicy": "IfNotPresent"}},
         ],
     }));
-    // lookup, the digest that the registry gives, the number of volumes after the repair
+    // Each case has the value of `lookup`, the parameter of `digest` for the registry's answer, and the
+    // number of volumes after the repair.
     for (lookup, number, volumes) in [("Off", 1, 2), ("Pin", 1, 2), ("Pin", 2, 3)] {
         let settings = json!({
             "imageChecks": {"as": "ImageVolume", "coverage": "Fix", "everyPod": true},

@@ -1,4 +1,4 @@
-//! The rule *weak-check*: a check that pulls more weakly than its container is raised.
+//! The rule *weak-check*: a check with a weaker pull policy than its container is raised.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn a_check_that_forbid_always_names_is_not_raised() {
     );
 }
 
-/// `imagecheck-1` is raised for `a`, because both are written alike. The raised check is strong
+/// `imagecheck-1` is raised for `a`, because their images are written alike. The raised check is strong
 /// enough for `b` too, so `imagecheck-0` is not raised.
 #[test]
 fn one_raised_check_serves_containers_of_every_spelling() {

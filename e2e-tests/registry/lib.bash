@@ -1,14 +1,14 @@
-# Registries for the end-to-end tests, on free ports of the loopback, and checks of lookups.
+# Registries for the end-to-end tests, on free ports of 127.0.0.1, and checks of lookups.
 #
 # `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
 # fails on demand (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file
 # starts servers in setup_file, and stops all of them with `stop_servers` in teardown_file.
 #
-# `consult` is `evaluate` for requests that lead to lookups. It records each host call. It checks that
-# no raw error of a host is in an answer, and that the copy makes no lookup.
+# `consult` is `evaluate` for requests that lead to lookups. `consult` records or replays the host
+# calls. It checks that no raw error of a host is in the answer, and that the copy makes no lookup.
 
-# All programs connect to the loopback without a proxy, and hosts have no credentials but those of a
-# test.
+# All programs connect to the loopback without a proxy. Hosts have no credentials, unless a test gives
+# them some.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
 # With this variable a host adds a backtrace to its errors. This policy has to classify such errors
@@ -105,7 +105,7 @@ start_faulty_registry() {
     started faulty "127.0.0.1:$port"
 }
 
-# requests: the number of lookups at the faulty registry. Each lookup begins with one HEAD.
+# requests: prints the number of lookups at the faulty registry. Each lookup begins with one HEAD.
 requests() {
   grep -c '^HEAD ' "$BATS_FILE_TMPDIR/servers/faulty.log" || true
 }
@@ -148,7 +148,8 @@ image() {
     jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
-# publish IMAGE CONTENT [PLATFORM...]: pushes an index of several platforms, or an image for amd64.
+# publish IMAGE CONTENT [PLATFORM...]: pushes an index if two or more platforms are given, else an image for
+# amd64.
 publish() {
   local dir root architectures=("${@:3}")
   dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
@@ -177,7 +178,7 @@ digest_of() {
 
 # ---- the policy -----------------------------------------------------------------------------
 
-# The text for each class of failed lookup: the reason and the correction.
+# The texts about failed lookups: the reason and, if there is one, the correction.
 declare -gA told=(
   [notFound]='does not exist in its registry: correct its tag or repository'
   [denied]='is not for the policy to see: give the PolicyServer a pull secret'
@@ -194,7 +195,7 @@ host_flags=()
 # A recorded session that replaces the registries.
 replay=
 
-# ask REQUEST SETTINGS ANSWER: replaces `ask` of lib.bash. Records or replays the host calls too.
+# ask REQUEST SETTINGS ANSWER: replaces `ask` of lib.bash, and also records or replays the host calls.
 ask() {
   local calls=(--record-host-capabilities-interactions "$3.session")
   [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
@@ -216,8 +217,8 @@ images_of() {
   sed -n 's/^    image: //p' "$1"
 }
 
-# consult [SETTINGS]: sends the request. Sets what `evaluate` sets, and `lookups` (JSON) and `asked`
-# (the images that were looked up, one on each line).
+# consult [SETTINGS]: sends the request. Sets the variables of `evaluate`, and also `lookups` (JSON) and
+# `asked` (the images that were looked up, one on each line).
 consult() {
   local answer=$BATS_TEST_TMPDIR/answer.json raw
   rm -f "$answer".*session
@@ -239,7 +240,7 @@ asked_for() {
   same lookups "$*" "$asked"
 }
 
-# failed [IMAGE FAILURE ASKED ACTION]...: the audit annotation has exactly these lookups.
+# failed [IMAGE FAILURE ASKED ACTION]...: the audit annotation `lookups` has exactly these lookups.
 failed() {
   local expected=()
   while (($# > 0)); do
@@ -254,8 +255,8 @@ kept() {
   [[ $allowed == true && -z $patch ]] || fail "not kept"
 }
 
-# told_of [IMAGE TEXT]...: there are exactly these warnings. The images may be cut in the middle.
-# Warnings about lookups come last, sorted by image.
+# told_of [IMAGE TEXT]...: there are exactly these warnings. In a warning, the middle of a long image
+# reference may be left out. Warnings about lookups come last, sorted by image.
 told_of() {
   local line lines=() first=() sorted=()
   while (($# > 0)); do

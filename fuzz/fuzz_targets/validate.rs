@@ -28,7 +28,7 @@ fuzz_target!(|payload: &[u8]| {
     let answer = evaluate::validate(payload, &mut HasEvenNames).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     assert!(answer["accepted"].is_boolean());
-    // If there are no lookups, a second run accepts the changed object without a change.
+    // At CREATE without lookups, a second run accepts the changed object without a change.
     let Ok(mut payload) = serde_json::from_slice::<Value>(payload) else {
         return;
     };

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes the Artifact Hub package of a release to the branch `artifacthub`. Artifact Hub and Rancher's
-# catalog read this branch, so they learn of a version only when its module exists. Kubewarden's own action
-# does the same, but names Kubewarden as the provider.
+# Writes the Artifact Hub package of a release to the branch `artifacthub`, which Artifact Hub and Rancher's
+# catalog read. The release workflow runs this script after it has pushed the module. So they learn of a
+# version only when its module exists. Kubewarden has a GitHub action that also writes this branch, but that
+# action names Kubewarden as the provider.
 #
 #   hack/release/artifacthub.sh <tag>
 set -euo pipefail

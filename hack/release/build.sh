@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the module twice, in two directories, and fails unless both have the same bytes. Writes the SHA-256
-# of the module, with and without annotations, to SHA256SUMS.
+# Builds the module twice, in two directories, and fails unless both modules have the same bytes. Writes the
+# SHA-256 of the module, with and without annotations, to SHA256SUMS.
 #
 #   hack/release/build.sh
 set -euo pipefail

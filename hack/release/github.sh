@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Publishes the release on GitHub. The notes have the changelog's section. If the release exists, it is
-# updated.
+# Publishes the release on GitHub. The release notes have the changelog's section about this version, the
+# module's reference and the digests of the files. If the release exists, it is updated.
 #
 #   hack/release/github.sh <reference> <tag>
 set -euo pipefail
@@ -13,7 +13,7 @@ trap 'rm -f "$notes"' EXIT
   awk -v heading="## [${tag#v}]" '
     index($0, "## ") == 1 { inside = index($0, heading) == 1; next }
     inside { print }' CHANGELOG.md
-  # The backticks are escaped, so that the shell runs no part of the text.
+  # The backticks are escaped, so that the shell doesn't run the words between them.
   cat <<MARKDOWN
 
 ## The module

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pushes annotated-policy.wasm and signs the pushed manifest. Name, digest and immutable reference become
-# outputs of the workflow's step.
+# Pushes annotated-policy.wasm and signs the pushed manifest. The manifest's name, digest and immutable
+# reference become outputs of the workflow's step.
 #
 #   hack/release/push.sh <registry>/<path> <tag>
 set -euo pipefail
@@ -10,7 +10,8 @@ module=$1/consistent-pull-policy
 reference=$(${XTASK:-cargo --locked xtask} push --output json annotated-policy.wasm "registry://$module:$2" |
   jq --raw-output .immutable_ref)
 
-# Both formats are written, because not every verifier reads the bundles of cosign 3.
+# The signature is written in cosign's old format and as a bundle of cosign 3, because not every verifier
+# reads these bundles.
 cosign sign --yes --new-bundle-format=false --use-signing-config=false "$reference"
 cosign sign --yes --new-bundle-format=true --use-signing-config=true "$reference"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the packages that the module is built with to policy-sbom.spdx.json, and signs this file.
+# Writes policy-sbom.spdx.json, the list of the packages that the module is built with, and signs this file.
 #
 #   hack/release/sbom.sh
 set -euo pipefail
@@ -10,7 +10,7 @@ PATH=$PATH:${TOOLS_DIR:-$PWD/target/tools}/bin
 package=consistent-pull-policy
 sbom=policy-sbom.spdx.json
 
-# cargo-sbom lists the packages for all platforms. cargo tree selects those for the module's platform.
+# cargo-sbom lists the packages of all platforms. Only those that cargo tree lists for the module are kept.
 cargo sbom --cargo-package "$package" --output-format spdx_json_2_3 >"$sbom.all"
 cargo --locked tree --package "$package" --target wasm32-unknown-unknown --edges normal \
   --prefix none --format '{p}' --no-dedupe | sed 's/^\([^ ]*\) v\([^ ]*\).*/\1 \2/' | sort -u >"$sbom.used"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Verifies the pushed module before the release is published, with the commands of docs/verify.md. Compares
-# it with the built file.
+# Verifies the pushed module, the SBOM and the built file annotated-policy.wasm, with the commands of
+# docs/verify.md. Also compares the pushed module with the built file. The release workflow runs this script
+# before it publishes the release.
 #
 #   hack/release/verify.sh <reference> <tag>
 set -euo pipefail
@@ -17,8 +18,8 @@ signer=(
 )
 cosign verify "${signer[@]}" "$reference" >/dev/null
 cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-# Users verify with docs/verification-config.yml. A fork signs its own releases, so its name replaces this
-# project's.
+# Users verify with docs/verification-config.yml. A fork signs its own releases, so the fork's name replaces
+# the name of this project.
 sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
 kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"

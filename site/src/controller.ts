@@ -1,17 +1,17 @@
 /**
- * The Pod that a workload's controller makes, as Kubernetes' own controllers make it.
+ * Makes the first Pod of a workload in the same way as Kubernetes' own controllers.
  *
  * Sources: kubernetes/pkg/controller, `GetPodFromTemplate` in controller_utils.go, and the folders
- * job, cronjob, deployment, replicaset, replication, statefulset and daemon. Captured requests are
- * the oracle in tests/unit/controller.test.ts. Names and uids that a cluster would generate are
- * invented here.
+ * job, cronjob, deployment, replicaset, replication, statefulset and daemon.
+ * site/tests/unit/controller.test.ts compares the Pods that this file makes with captured requests.
+ * Names and uids that a cluster would generate are invented here.
  */
 
 import type { Answer } from "./evaluate.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 import { createRequest, type Item, knownKind } from "./objects.ts";
 
-/** A Pod of a workload. */
+/** The first Pod of a workload. */
 export type WorkloadPod = {
   /** The Pod, as its controller sends it to the API server. */
   pod: JsonObject;
@@ -23,7 +23,7 @@ export type WorkloadPod = {
 
 /** An invented hash. A cluster computes it from the pod template. */
 const HASH = "6d4cf56db9";
-/** An invented random end of a name. */
+/** An invented end of a name. A cluster would generate it at random. */
 const RANDOM = "x7k2p";
 /** An invented time in the name of a CronJob's Job, in minutes since 1970. */
 const MINUTES = 29_919_931;
@@ -80,8 +80,9 @@ export function workloadPod(workload: Json | undefined): WorkloadPod | undefined
 }
 
 /**
- * The request for the first Pod of a workload, as this policy leaves the workload. `undefined` if
- * no Pod is made from it.
+ * The request that would create the first Pod of a workload. The Pod is made from the changed
+ * workload if this policy has changed it. `undefined` if this policy rejects the workload, if no
+ * controller makes Pods from the object, or if `item` is a request with a subresource.
  */
 export function podRequest(
   item: Item,
@@ -102,7 +103,7 @@ export function podRequest(
   return request && { item: request, made };
 }
 
-/** The object between a workload and its Pod. Its name is that of its owner and `end`. */
+/** The object between the workload `owner` and the Pod. Its name is `<name of owner>-<end>`. */
 function ownedBy(owner: Owner, apiVersion: string, kind: string, end: string): Owner {
   return {
     apiVersion,
@@ -112,7 +113,7 @@ function ownedBy(owner: Owner, apiVersion: string, kind: string, end: string): O
   };
 }
 
-/** A Pod from a pod template: its labels, annotations, finalizers and spec, with its owner. */
+/** A Pod owned by `owner`, with the template's labels, annotations, finalizers and spec. */
 function podOf(template: Json | undefined, owner: Owner): JsonObject {
   const metadata: JsonObject = { generateName: `${owner.name}-` };
   for (const key of ["labels", "annotations", "finalizers"]) {
@@ -126,7 +127,8 @@ function podOf(template: Json | undefined, owner: Owner): JsonObject {
 
 function jobPod(owner: Owner, spec: Json | undefined): JsonObject {
   let pod = podOf(at(spec, "template"), owner);
-  // The API server adds these labels to the Job's template, after all webhooks have seen the Job.
+  // The API server adds these labels to a Job's template only after the mutating webhooks, so
+  // `spec` doesn't have them yet.
   if (at(spec, "manualSelector") !== true) {
     pod = withLabels(pod, {
       "controller-uid": owner.uid,
@@ -143,7 +145,7 @@ function jobPod(owner: Owner, spec: Json | undefined): JsonObject {
   return at(spec, "completionMode") === "Indexed" ? firstOfIndexedJob(pod, owner) : pod;
 }
 
-/** The Pod with the index 0. Its containers read the index from `JOB_COMPLETION_INDEX`. */
+/** The Pod with the completion index 0. Its containers read this from `JOB_COMPLETION_INDEX`. */
 function firstOfIndexedJob(pod: JsonObject, owner: Owner): JsonObject {
   const key = "batch.kubernetes.io/job-completion-index";
   const annotations = objectAt(pod, "metadata", "annotations");
@@ -209,7 +211,7 @@ function daemonSetPod(owner: Owner, template: Json | undefined): JsonObject {
     "pod-template-generation": "1",
   });
   const spec = objectAt(pod, "spec");
-  // The controller chooses the node, so the template's own required terms are replaced.
+  // The controller chooses the node, so it replaces the node affinity that the template requires.
   const affinity = {
     ...objectAt(spec, "affinity"),
     nodeAffinity: {

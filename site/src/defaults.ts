@@ -7,7 +7,7 @@
 import { parseReference } from "./image.ts";
 import { isObject, type JsonObject } from "./json.ts";
 
-/** A pull policy that was filled in. */
+/** A filled-in pull policy, with the list and the name of its container or volume. */
 export type Default = { list: string; name: string; policy: PullPolicy };
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
@@ -20,7 +20,7 @@ export function defaultPolicy(image: string): PullPolicy {
   return tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-/** A copy of the Pod spec with the server defaults, and the list of the defaults that it got. */
+/** A copy of the Pod spec with the server defaults, and the list of the filled-in pull policies. */
 export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: Default[] } {
   const defaults: Default[] = [];
   const fill = (list: string, name: unknown, holder: JsonObject, image: string, key: string) => {

@@ -1,4 +1,4 @@
-/** Small helpers for the page's elements. */
+/** Small helpers for the HTML elements of the playground's page. */
 
 export type Child = Node | string | undefined | false;
 
@@ -49,11 +49,11 @@ export function save(name: string, type: string, text: string) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: url, download: name });
   link.click();
-  // The download has started by then, so the text is no longer needed in memory.
+  // After ten seconds the download should have started. Then the text is not needed in memory.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Copies a text to the clipboard, if the browser allows it. */
+/** Copies a text to the clipboard. Returns `false` if the browser doesn't allow that. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

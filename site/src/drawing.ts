@@ -12,13 +12,13 @@ const WORDS: Record<Fate, string> = {
 
 const KINDS = { init: "init ", sidecar: "sidecar ", app: "", volume: "volume " };
 
-/** The most rows that are drawn. The sentence below is about all steps. */
+/** The largest number of drawn steps. The sentence below the drawing is about all steps. */
 const ROWS = 24;
 const [WIDTH, ROW, LEFT, TOP] = [360, 34, 120, 2];
-/** The width of the longest text. A wider bar has its text inside. */
+/** The width of the longest of `WORDS`. The text of a wider bar is inside the bar. */
 const WORDS_WIDTH = 96;
 
-/** The drawing, with a sentence below it that says how it ends. */
+/** The drawing, with a sentence below it that says how the start ends. */
 export function drawing(heading: string, steps: Step[], scenario: Scenario): HTMLElement {
   const end = ending(steps, scenario);
   const shown = steps.slice(0, ROWS);
@@ -37,7 +37,8 @@ export function drawing(heading: string, steps: Step[], scenario: Scenario): HTM
     const y = TOP + index * ROW;
     const last = step.kind === "app" || (step.kind === "volume" && !step.early);
     const from = x(step.slot);
-    // The bar of a step that waits or runs without end reaches the right border.
+    // App containers, sidecars and steps that wait don't end during the start. Their bars, and the
+    // bars of volumes that only app containers mount, reach the right border.
     const to =
       last || step.kind === "sidecar" || step.fate === "waits" ? WIDTH - 2 : from + wide - 4;
     picture.append(
@@ -77,13 +78,13 @@ export function drawing(heading: string, steps: Step[], scenario: Scenario): HTM
   );
 }
 
-/** A sign for an ending, so that colour is not the only difference. */
+/** The sign of an ending, so that endings differ not only in their colours. */
 function mark(end: Ending): HTMLElement {
   const marks = { good: "✓", notice: "!", bad: "✗" };
   return h("span", { "aria-hidden": "true", class: "mark" }, marks[end.style]);
 }
 
-/** The drawing in words. */
+/** The drawing in words, for screen readers. */
 function describe(steps: Step[]): string {
   return steps
     .map(

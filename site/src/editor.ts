@@ -1,4 +1,4 @@
-/** The editors for YAML, with completion and problems at their lines, and the view of changes. */
+/** The editors for YAML, with completion and marked problems, and the view of changes. */
 
 import {
   autocompletion,
@@ -30,7 +30,7 @@ import { tags } from "@lezer/highlight";
 import { placeAt, type Schema, suggestions } from "./settings.ts";
 import type { Problem } from "./yaml.ts";
 
-// The colours are variables of the page, which differ in dark and light mode.
+// The colours are CSS variables of the page. Their values differ in dark and light mode.
 const colours = syntaxHighlighting(
   HighlightStyle.define([
     { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--key)" },
@@ -74,7 +74,7 @@ const look = EditorView.theme({
     background: "var(--line)",
     color: "var(--quiet)",
     fontFamily: "var(--sans)",
-    // The default signs exist in few fonts.
+    // CodeMirror's default signs are missing in most fonts.
     "&:before, &:after": { content: "'⋯'" },
   },
 });
@@ -99,14 +99,14 @@ export type Editor = {
 /**
  * An editor. The Tab key moves the focus, as in the rest of the page.
  *
- * @param tooLong is called before a text is pasted; if it returns `true`, it handles the text
+ * `takesOver` is called before a text is pasted. If it returns `true`, the text is not inserted.
  */
 export function editor(
   parent: HTMLElement,
   options: {
     label: string;
     text: string;
-    /** The text of an empty editor. */
+    /** The hint that an empty editor shows. */
     hint: string;
     schema?: Schema;
     changed: () => void;
@@ -159,7 +159,7 @@ export function editor(
       const diagnostics = problems.map(({ message, from, to }) => ({
         message,
         severity: "error" as const,
-        // A problem at the end of the text is marked at the last character.
+        // A problem at the end of the text has no character of its own. The last one is marked.
         from: Math.max(Math.min(from, length - 1), 0),
         to: Math.min(to, length),
       }));
@@ -213,7 +213,8 @@ export function changedView(parent: HTMLElement, label: string, before: string, 
         unifiedMergeView({
           original: before,
           mergeControls: false,
-          // With the default limit, the search ends early and shows a whole Pod as replaced.
+          // With the default limit, the comparison of a long Pod stops early. Then the view shows
+          // the whole Pod as replaced.
           diffConfig: { scanLimit: 20_000, timeout: 500 },
           collapseUnchanged: { margin: 3, minSize: 6 },
         }),

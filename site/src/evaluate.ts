@@ -1,4 +1,4 @@
-/** The two operations of this policy, as policy-server calls them. */
+/** This policy's operations `validate` and `validate_settings`, as policy-server calls them. */
 
 import { call, GuestError, type HostCall } from "./host.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -17,14 +17,14 @@ export type Answer = {
 
 export type Evaluation = {
   answer: Answer;
-  /** The host calls about registries, in their order. */
+  /** The host calls about registries, in the order in which this policy made them. */
   asked: Exchange[];
 };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Evaluates a request. The answers of registries come from the table. */
+/** Evaluates a request. The answers of registries come from `table`. */
 export function evaluate(
   module: WebAssembly.Module,
   request: AdmissionRequest,
@@ -50,7 +50,7 @@ export function answerOf(
     return Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
   } catch (error) {
     if (!(error instanceof GuestError)) throw error;
-    // policy-server uses these words.
+    // If a guest call fails, policy-server answers with these words.
     const message = `internal server error: Guest call failure: ${error.message}`;
     return { accepted: false, message, code: 500 };
   }

@@ -1,4 +1,4 @@
-/** The examples of the repository, which a person can choose in the page. */
+/** The repository's examples, from which a person can choose in the playground. */
 
 import { imageName } from "./image.ts";
 import { at, isObject, type Json } from "./json.ts";
@@ -8,7 +8,7 @@ import { toYaml } from "./yaml.ts";
 export type Example = {
   label: string;
   text: string;
-  /** Choices for the drawing that show the problem of the example. */
+  /** With these choices, the drawing *How the Pod starts* shows the problem of the example. */
   choices?: Partial<Choices>;
 };
 export type Group = { label: string; examples: Example[] };
@@ -47,7 +47,7 @@ function group(
   return { label, examples };
 }
 
-/** A request as YAML, without `managedFields`, which are long and not needed here. */
+/** A request as YAML, without `managedFields`: they are long, and this policy ignores them. */
 function readable(json: string): string {
   const value = JSON.parse(json) as Json;
   const request = isObject(value) && isObject(value["request"]) ? value["request"] : value;
@@ -59,13 +59,13 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
-/** The Pods and Jobs of three steps of agent-stack-k8s 0.47. Their choices show their problem. */
+/** Problems of agent-stack-k8s 0.47. With a problem's `choices`, the drawing shows the problem. */
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
-  // The check has IfNotPresent and passes on an old copy. Its container has Always.
+  // The check has IfNotPresent: an old copy on the node is enough for it. The container has Always.
   { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },
   // The image has no check at all.
   { name: "image-step", choices: { missing: [imageName("my-app:v1.2.3")], copies: false } },
-  // podSpecPatch changed an image after its check was made.
+  // podSpecPatch changed a container's image after the check of the old image was made.
   { name: "patched", choices: { missing: [imageName("my-app:v1.2.4-fix")], copies: false } },
 ];
 const AGENT_STACK_FILE = /\/agent-stack-0\.47-/;
@@ -82,7 +82,7 @@ function agentStack(): Group {
   return { label: "agent-stack-k8s 0.47", examples };
 }
 
-/** The object of a review as YAML. It is shorter than the review, and its result is the same. */
+/** The object of a review as YAML. The object is shorter than the review, with the same result. */
 function objectOf(json: string): string {
   const object = at(JSON.parse(json) as Json, "request", "object");
   if (isObject(object) && isObject(object["metadata"])) delete object["metadata"]["managedFields"];
@@ -93,7 +93,7 @@ const otherReviews = Object.fromEntries(
   Object.entries(reviews).filter(([path]) => !AGENT_STACK_FILE.test(path)),
 );
 
-/** Objects and requests. The first is the one that the page starts with. */
+/** Objects and requests. The page starts with the first example. */
 export const OBJECTS: Group[] = [
   agentStack(),
   group("Manifests", own, (text) => text),
@@ -101,7 +101,7 @@ export const OBJECTS: Group[] = [
   group("Reviews captured from an API server", otherReviews, readable),
 ];
 
-/** Settings. The first ones are empty. */
+/** Examples of settings. The first example is empty. */
 export const SETTINGS: Group[] = [
   { label: "Nothing set", examples: [{ label: "empty", text: "" }] },
   group("For a purpose", settings, (text) => text),

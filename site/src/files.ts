@@ -1,6 +1,9 @@
 /** Files that a person opens. */
 
-/** The text of a file. It is UTF-16 if PowerShell's `>` has written it, and UTF-8 otherwise. */
+/**
+ * The text of a file. A file with the byte order mark of UTF-16 (PowerShell's `>` writes it) is
+ * read as UTF-16. Any other file is read as UTF-8.
+ */
 export async function textOf(file: Blob): Promise<string> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const [first, second] = bytes;

@@ -2,7 +2,7 @@
  * A waPC host in the browser. It calls the module as policy-server does.
  *
  * The module is compiled once, and every call gets a fresh instance, as in policy-server. So no
- * state is left from one request to the next. The protocol is that of wapc-guest 1.2.
+ * state is left from one request to the next. The protocol is that of the crate wapc-guest 1.2.
  */
 
 /** Answers a host call. If it throws an error, the guest gets the message of this error. */
@@ -50,7 +50,7 @@ export function call(
     if (!exports) throw new GuestError("the module called its host before it was started");
     return exports.memory.buffer;
   };
-  // Pointers are unsigned, but JavaScript gets signed numbers.
+  // Pointers are unsigned, but JavaScript gets signed numbers. `>>> 0` makes them unsigned.
   const read = (pointer: number, length: number) =>
     new Uint8Array(memory(), pointer >>> 0, length >>> 0).slice();
   const text = (pointer: number, length: number) => decoder.decode(read(pointer, length));

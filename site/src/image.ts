@@ -1,6 +1,6 @@
 /**
- * Image references, as far as the page needs them: the API server's default and the registry's URL.
- * Grammar: github.com/distribution/reference, which the API server parses with.
+ * Parses image references, for the server defaults, the table of registries and the drawing of a
+ * Pod's start. The grammar is that of github.com/distribution/reference, the API server's parser.
  */
 
 const component = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
@@ -19,8 +19,8 @@ export type Reference = {
 };
 
 /**
- * Parses and normalises: `nginx` is `docker.io/library/nginx`. `undefined` if the API server's
- * parser fails.
+ * Parses and normalises an image reference: `nginx` is `docker.io/library/nginx`. `undefined` if
+ * the API server's parser fails.
  */
 export function parseReference(image: string): Reference | undefined {
   if (/^[0-9a-f]{64}$/.test(image)) return undefined;
@@ -51,7 +51,7 @@ export function imageName(image: string): string {
   return `${registry}/${repository}${end}`;
 }
 
-/** The image with a shortened digest, for the page. */
+/** The image as the page shows it. A digest with sha256 is shortened. */
 export function shortDigest(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
 }

@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path of keys and indexes; `undefined` if there is none. */
+/** The value at a path of keys and indexes; `undefined` if there is no value. */
 export function at(value: Json | undefined, ...path: (string | number)[]): Json | undefined {
   let here: Json | undefined = value;
   for (const key of path) {
@@ -17,22 +17,22 @@ export function at(value: Json | undefined, ...path: (string | number)[]): Json 
   return here;
 }
 
-/** The text at a path of keys and indexes; `undefined` if it is missing or empty. */
+/** The text at a path of keys and indexes; `undefined` if there is no text, or an empty text. */
 export function textAt(value: Json | undefined, ...path: (string | number)[]): string | undefined {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** The list at a path of keys and indexes; empty if there is none. */
+/** The list at a path of keys and indexes; empty if there is no list. */
 export function listAt(value: Json | undefined, ...path: (string | number)[]): Json[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found : [];
 }
 
 /**
- * A value with its keys in the order of another value. New keys come last. Elements of lists
- * correspond if they have the same name, as in Kubernetes' merge of lists. Without names they
- * correspond by their index.
+ * A copy of a value, with its keys in the order of another value's keys. Keys that the other value
+ * doesn't have come last. Two elements of lists correspond if they have the same name, as in
+ * Kubernetes' merge of lists. If there is no such pair, the index decides.
  */
 export function inOrderOf(value: Json, other: Json | undefined): Json {
   if (Array.isArray(value)) {

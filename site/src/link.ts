@@ -1,6 +1,6 @@
 /**
- * Links that contain the typed texts. They are in the fragment of the URL, which browsers don't
- * send.
+ * Links that contain the typed texts. The texts are in the fragment of the URL, because browsers
+ * don't send the fragment to the server.
  *
  * A fragment is `#1=` and JSON, compressed (deflate-raw) and encoded in base64url.
  */
@@ -8,7 +8,7 @@
 import type { Table } from "./registry.ts";
 import type { Choices } from "./start-view.ts";
 
-/** The texts that a person has typed, and the choices. A link may have no `start`. */
+/** The texts that a person has typed, and the choices for the drawings, which may be missing. */
 export type Typed = { object: string; settings: string; registry: Table; start?: Choices };
 
 const VERSION = "1=";
@@ -31,9 +31,9 @@ export async function toFragment(typed: Typed): Promise<string> {
 }
 
 /**
- * The content of a fragment; `undefined` if the page has not made this fragment.
+ * The content of a fragment; `undefined` if the fragment doesn't start with `1=`.
  *
- * @throws if the page has made the fragment, but it is damaged.
+ * @throws if the rest of the fragment is damaged.
  */
 export async function fromFragment(fragment: string): Promise<Typed | undefined> {
   const text = fragment.replace(/^#/, "");

@@ -25,7 +25,10 @@ import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 
 /** The page evaluates after a pause of this length in typing, in milliseconds. */
 const PAUSE = 150;
-/** The longest text for the editor, in bytes or characters. A longer one becomes a plan. */
+/**
+ * The longest file (in bytes) or pasted text (in characters) for the editor. A longer one is shown
+ * as a plan, which is a table with one row for each object.
+ */
 const LONG = 500_000;
 
 const runner = new Runner();
@@ -35,9 +38,9 @@ const planner = new Runner();
 type Shown = { item: Item; evaluation: Evaluation };
 /** The object whose answer is shown. */
 let shown: Shown | undefined;
-/** The Pod that is made from this object, if it is a workload. */
+/** If this object is a workload: the Pod that its controller makes, and the answer for the Pod. */
 let shownPod: Shown | undefined;
-/** The list that is planned: the text of the editor, or files that were opened. */
+/** The objects of the plan, if they come from files or a long pasted text, not from the editor. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
 /** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
@@ -90,7 +93,7 @@ const planView = new PlanView(byId("plan"), {
   },
 });
 
-/** Marks problems at their lines, and lists them below the editor for people who can't see the marks. */
+/** Marks problems in the editor. Lists ten of them below it, for people who can't see the marks. */
 function showProblems(id: "object" | "settings", target: typeof objectEditor, problems: Problem[]) {
   target.show(problems);
   const text = target.text();
@@ -130,7 +133,8 @@ async function update() {
   showProblems("settings", settingsEditor, problems);
 
   const text = objectEditor.text();
-  // A list in the editor is read again each time. A list from files stays until it is closed.
+  // The editor's text is read at each update. But if there is a `list`, it is shown until the user
+  // closes the plan or changes the text.
   const { documents, problems: broken } = list ? { documents: [], problems: [] } : parseAny(text);
   const read: Read = { items: [], others: [], problems: [] };
   for (const { value } of documents) readValue(value, read);
@@ -168,7 +172,7 @@ async function update() {
   }
 }
 
-/** Notes about the request: defaults that were filled in, and objects that this policy does not get. */
+/** Notes on the typed objects: filled-in pull policies, and objects that this policy never gets. */
 function note(read: Read): string {
   const filled = read.items.reduce((sum, item) => sum + item.defaults.length, 0);
   const parts: string[] = [];
@@ -185,7 +189,7 @@ function note(read: Read): string {
   return parts.join(" ");
 }
 
-/** Shows these words in place of an answer. */
+/** Shows these words in place of the answer to a request. */
 function nothing(words: Verdict, about: string) {
   shown = undefined;
   shownPod = undefined;
@@ -209,7 +213,7 @@ async function evaluated(item: Item, settings: JsonObject): Promise<Shown> {
   }
 }
 
-/** Evaluates an object, and the Pod that is made from it, and shows the answers. */
+/** Evaluates an object, and the Pod of a workload, and shows the answers. */
 async function show(mine: number, item: Item) {
   if (!settings) return;
   let object: Shown;
@@ -260,14 +264,14 @@ function showPod(made: WorkloadPod | undefined) {
 function showStart() {
   const drawn = shownPod ?? shown;
   const before = drawn && podSpec(drawn.item.request["object"]);
-  // An existing Pod has already started.
+  // The start of an existing Pod is not drawn, because this Pod has already started.
   const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
   if (!drawn || !before || !starts) return start.show(undefined);
   const { answer } = drawn.evaluation;
   start.show({ before, after: podSpec(answer.mutated_object), rejected: !answer.accepted });
 }
 
-/** The object of the answer, with its keys in the order of the request. */
+/** The changed object as YAML, with its keys in the order of the request's object. */
 function changedObject(one: Shown | undefined): string | undefined {
   const mutated = one?.evaluation.answer.mutated_object;
   return mutated === undefined
@@ -290,7 +294,7 @@ async function showAway() {
   byId("policy").textContent = policyYaml(metadata, settings);
 }
 
-/** Plans a list, and shows its first row below. */
+/** Shows the plan of a list of objects, and below the plan the answer for its first row. */
 async function plan(mine: number, name: string, inputs: Input[], closable: boolean) {
   if (!settings) return;
   planner.end();
@@ -319,7 +323,7 @@ async function choose(index: number) {
   await show(mine, item);
 }
 
-/** Plans files that were opened, dropped or pasted. A single small file goes into the editor. */
+/** Shows files or a long pasted text as a plan. A single small file goes into the editor. */
 function open(inputs: Input[]) {
   if (inputs.length === 0) return;
   const [only] = inputs;
@@ -365,14 +369,14 @@ function fill(
     const example = value === "" ? undefined : examples[Number(value)];
     if (!example) return;
     chosen(example);
-    // The change of the editor has reset the chosen example, so it is set again.
+    // Changing the editor's text has reset this selection, so the selection is set again.
     select.value = value;
   });
   const index = examples.findIndex(({ text }) => text === first);
   select.value = index < 0 ? "" : String(index);
 }
 
-/** The request as a review, for the editor and for links. */
+/** The request of an item as an admission review, for the editor and for links. */
 function review({ request }: Item): string {
   return toYaml({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
 }
@@ -432,13 +436,13 @@ function listen() {
   });
   byId("copy-link").addEventListener("click", async () => {
     const fragment = await toFragment({
-      // For a list from files, the link has the shown object.
+      // A link has no room for a list from files, so it gets only the object that is shown.
       object: list && shown ? review(shown.item) : objectEditor.text(),
       settings: settingsEditor.text(),
       registry: registry.table,
       start: start.choices,
     });
-    // The address of the page becomes the link, in case it can't be copied.
+    // The link is also written into the address bar, in case the link can't be copied.
     history.replaceState(null, "", `#${fragment}`);
     const size = `${Math.ceil(location.href.length / 1000)} kB`;
     tell((await copy(location.href)) ? `Copied (${size})` : `It is in the address bar (${size})`);

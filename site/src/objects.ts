@@ -3,25 +3,25 @@
 import { type Default, withDefaults } from "./defaults.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
-/** An `AdmissionRequest` of admission/v1, as a policy server passes it on. */
+/** An `AdmissionRequest` of admission/v1, as policy-server passes it on. */
 export type AdmissionRequest = JsonObject;
 
-/** A request, and where it comes from. */
+/** A request, with the texts that describe it on the page. */
 export type Item = {
   request: AdmissionRequest;
   kind: string;
   namespace: string;
   name: string;
   operation: string;
-  /** The pull policies that the page has filled in. A review has none: the API server did it. */
+  /** The pull policies that the page has filled in. In a review, the API server has done that. */
   defaults: Default[];
 };
 
 export type Read = {
   items: Item[];
-  /** Objects of kinds that are not sent to this policy, as `kind name`. */
+  /** Each object whose kind is not sent to this policy, as `kind name`. */
   others: string[];
-  /** Sentences about parts of the text that are no objects. */
+  /** Sentences about parts of the text that are neither objects nor reviews. */
   problems: string[];
 };
 
@@ -46,13 +46,13 @@ export const KINDS: Record<string, { group: string; resource: string; spec: stri
   },
 };
 
-/** The entry of `KINDS` for a kind of this group. Other groups have kinds with the same names. */
+/** The entry of `KINDS` for a kind, if the group is equal too. Two groups can share a kind. */
 export function knownKind(group: string, kind: string) {
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   return known?.group === group ? known : undefined;
 }
 
-/** The objects and reviews in a document. Lists are taken apart. */
+/** The objects and reviews in a document. Each list is replaced by its items. */
 export function* members(value: Json): Generator<Json> {
   if (Array.isArray(value)) {
     for (const element of value) yield* members(element);
@@ -71,7 +71,7 @@ export function* members(value: Json): Generator<Json> {
   }
 }
 
-/** Reads one document: an object, a review or its bare request, or a list of any of these. */
+/** Reads one document: an object, an AdmissionReview, the request of one, or a list of these. */
 export function readValue(value: Json, into: Read = { items: [], others: [], problems: [] }): Read {
   for (const member of members(value)) readMember(member, into);
   return into;
@@ -156,7 +156,7 @@ export function createRequest(object: JsonObject, userInfo: JsonObject): Item | 
   };
 }
 
-/** The user who creates the object. A mirror Pod that was read from a cluster is its kubelet's. */
+/** The user of the request: an admin, or the kubelet for a mirror Pod that a cluster returned. */
 function creator(object: JsonObject): JsonObject {
   const mirror = at(object, "metadata", "annotations", "kubernetes.io/config.mirror");
   const node = textAt(object, "spec", "nodeName");
@@ -168,7 +168,7 @@ function creator(object: JsonObject): JsonObject {
 
 const KIND = ["group", "version", "kind"];
 const RESOURCE = ["group", "version", "resource"];
-/** The fields that a policy server passes on. Some have a list of the fields inside them. */
+/** The fields that policy-server passes on. For some, a list names the inner fields passed on. */
 const FIELDS: Record<string, string[] | undefined> = {
   uid: undefined,
   kind: KIND,
@@ -187,7 +187,7 @@ const FIELDS: Record<string, string[] | undefined> = {
   options: undefined,
 };
 
-/** A request as policy-server passes it on: without null and fields unknown to admission/v1. */
+/** A request as policy-server passes it on: no null fields, no fields unknown to admission/v1. */
 function passedOn(value: JsonObject, fields: string[]): JsonObject {
   const out: JsonObject = {};
   for (const field of fields) {
@@ -224,7 +224,7 @@ function readRequest(value: JsonObject, into: Read) {
   });
 }
 
-/** The Pod spec of an object of the kinds in `KINDS`. */
+/** The Pod spec of an object whose kind is in `KINDS`. */
 export function podSpec(object: Json | undefined): JsonObject | undefined {
   const kind = textAt(object, "kind");
   const known = kind && Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;

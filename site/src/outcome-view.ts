@@ -1,4 +1,4 @@
-/** Shows an answer: the verdict, the message, the warnings, and the table of containers and volumes. */
+/** Shows an answer: verdict, message, warnings, the table of places, and the audit annotations. */
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
@@ -8,7 +8,10 @@ import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
-/** Shows the verdict and its object. A screen reader doesn't repeat an unchanged verdict. */
+/**
+ * Shows the verdict, and the text `about` after the verdict. An unchanged verdict is not written
+ * again, because a screen reader would read it out again.
+ */
 export function showVerdict(target: HTMLElement, { words, style }: Verdict, about: string) {
   if (target.textContent === `${words} ${about}`) return;
   target.replaceChildren(
@@ -36,7 +39,7 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
   }
 }
 
-/** Shows the same table as `make run`. */
+/** Shows a table like that of `make run`, and the rules that the answer names. */
 export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
   const found = rows(item, answer);
   if (found.length === 0) {
@@ -94,7 +97,7 @@ function placeRow(row: Row): HTMLElement {
       { scope: "row" },
       row.label,
       row.state === "new" && h("span", { class: "tag" }, "new"),
-      // On a narrow page there is no separate column.
+      // Shown only on a narrow page, where the column of the image is hidden.
       h("span", { class: "below" }, ...image(row)),
     ),
     h("td", { title: row.image }, ...image(row)),
@@ -118,8 +121,8 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
 }
 
 /**
- * Shows the audit annotations of each answer as indented JSON. With two answers, each has its object
- * as heading. Returns whether there is any annotation.
+ * Shows the audit annotations of each answer as indented JSON. With two answers, the title of the
+ * object is above the annotations of each answer. Returns whether there is any annotation.
  */
 export function showAudit(
   target: HTMLElement,

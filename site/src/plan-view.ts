@@ -16,7 +16,7 @@ import {
 } from "./plan.ts";
 import type { Progress } from "./worker.ts";
 
-/** The number of rows on one page of the table. Thousands of rows would block the browser. */
+/** How many rows to show first, and to add for `Show more`. Thousands would block the browser. */
 const PAGE = 100;
 
 const STYLES: Record<Outcome, string> = {
@@ -68,7 +68,7 @@ export class PlanView {
       button.addEventListener("click", act);
       return button;
     };
-    // The file has the shown rows: filtered, and in this order.
+    // The saved file has only the rows that pass the filters, in the order of the table.
     this.#saving = [
       saving("Save CSV", () => save("plan.csv", "text/csv", csv(select(this.#rows, this.#view)))),
       saving("Save JSON", () =>
@@ -108,7 +108,7 @@ export class PlanView {
     }
   }
 
-  /** Starts a new plan. It is `closable` unless its list is in the editor. */
+  /** Starts a new plan. A plan is `closable` unless its list of objects is in the editor. */
   begin(name: string, closable: boolean) {
     this.#rows = [];
     this.#numbers.clear();
@@ -126,7 +126,7 @@ export class PlanView {
     this.#show();
   }
 
-  /** Shows the results so far. */
+  /** Adds new results to the plan, and shows the plan. */
   progress({ rows, others, problems, part }: Progress) {
     for (const row of rows) {
       this.#numbers.set(row, this.#rows.length);
@@ -139,7 +139,7 @@ export class PlanView {
     this.#show();
   }
 
-  /** Shows the end of the plan. */
+  /** Shows that the plan has ended. `how` can also be the message of an error. */
   end(how: "done" | "cancelled" | string) {
     this.#bar.hidden = this.#cancel.hidden = true;
     for (const button of this.#saving) button.disabled = false;
@@ -148,13 +148,13 @@ export class PlanView {
     this.#status.textContent = this.#summary() + words;
   }
 
-  /** The row whose object is shown below. */
+  /** The index in the whole plan of the row whose object is shown below the plan. */
   set chosen(index: number | undefined) {
     this.#chosen = index;
     this.#showRows();
   }
 
-  /** The number of the first shown row. */
+  /** The index in the whole plan of the row that is shown first. */
   get first(): number | undefined {
     const [row] = select(this.#rows, this.#view);
     return row && this.#numbers.get(row);
@@ -187,7 +187,7 @@ export class PlanView {
         act();
         this.#limit = PAGE;
         this.#show();
-        // The filter buttons were replaced by new ones.
+        // `#show` replaced the buttons, so the new button with this label gets the focus.
         this.#chips.querySelector<HTMLElement>(`[data-label="${label}"]`)?.focus();
       });
       button.dataset["label"] = label;

@@ -27,7 +27,7 @@ export type PlanRow = {
 export const COLUMNS = ["kind", "namespace", "name", "outcome", "rules", "reason"] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** The row of an answer. */
+/** The row for an object and the answer about it. */
 export function planRow(item: Item, answer: Answer): PlanRow {
   const changes = changesOf(answer);
   const outcome: Outcome = !answer.accepted
@@ -53,12 +53,12 @@ export function planRow(item: Item, answer: Answer): PlanRow {
   };
 }
 
-/** A cell as text. */
+/** The text of the cell in a row and a column. */
 export function cell(row: PlanRow, column: Column): string {
   return column === "rules" ? row.rules.join(", ") : row[column];
 }
 
-/** The number of rows for each rule and each outcome, the most frequent one first. */
+/** The number of rows for each outcome and each rule. The most frequent rule comes first. */
 export function counts(rows: PlanRow[]) {
   const outcomes = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
   const rules = new Map<string, number>();
@@ -80,7 +80,7 @@ export type View = {
   descending: boolean;
 };
 
-/** The rows that match the filter, sorted. Equal rows keep their order. */
+/** The rows that match the filters of `view`, sorted. Rows with equal keys keep their order. */
 export function select(rows: PlanRow[], view: View): PlanRow[] {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter(

@@ -17,10 +17,10 @@ const LIMIT = 2000;
 /** The module, compiled once. */
 export const compiled: Promise<WebAssembly.Module> = WebAssembly.compile(bytes);
 
-/** The task was cancelled before it had a result. */
+/** The error of a task that was cancelled before it had a result. */
 export class Ended extends Error {}
 
-/** A worker with the module. It starts with the first task. */
+/** A worker with the module. The first task starts it, and so does the first task after `end`. */
 export class Runner {
   #worker: Worker | undefined;
   #next = 0;
@@ -43,7 +43,7 @@ export class Runner {
     return this.#ask<Evaluation>({ task: "evaluate", item, settings, table }, LIMIT);
   }
 
-  /** Evaluates a list. */
+  /** Evaluates the objects of files or texts, and reports the progress. */
   plan(
     inputs: Input[],
     settings: JsonObject,
@@ -53,7 +53,7 @@ export class Runner {
     return this.#ask<void>({ task: "plan", inputs, settings, table }, undefined, progress);
   }
 
-  /** An object of the last list; `undefined` if the plan was cancelled. */
+  /** An object of the last plan; `undefined` if there is none, or if the plan was cancelled. */
   async item(index: number): Promise<Item | undefined> {
     if (!this.#worker) return undefined;
     try {
@@ -64,7 +64,7 @@ export class Runner {
     }
   }
 
-  /** Cancels the running task. */
+  /** Cancels all tasks that have no result. */
   end(reason = new Ended("ended")) {
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -80,7 +80,8 @@ export class Runner {
         this.#worker = new PolicyWorker();
         this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
         this.#worker.onerror = (event) => this.end(new Error(event.message));
-        // If the start fails, the next task reports it. If it is cancelled, no report is needed.
+        // An error of the start is ignored here: if the start fails, the task below fails too, and
+        // a cancelled start is no failure.
         this.#send({ task: "start", module }).catch(() => undefined);
       }
     }
@@ -88,7 +89,7 @@ export class Runner {
     if (limit === undefined) return answer;
     const timer = setTimeout(() => {
       this.end(
-        // policy-server uses these words.
+        // policy-server uses these words for a request that takes too long.
         new Error("Policy execution interrupted because it exceeded the allowed execution time"),
       );
     }, limit);

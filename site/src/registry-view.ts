@@ -1,4 +1,4 @@
-/** The table in which a person sets the answers of registries. */
+/** The table in which a person sets the answers of registries. The page asks no registry. */
 
 import { h } from "./dom.ts";
 import {
@@ -23,10 +23,10 @@ export class RegistryView {
     this.#changed = changed;
   }
 
-  /** Shows a row for each image that was looked up. Changed rows stay. */
+  /** Shows a row for each image that was looked up. Rows that a person has changed stay. */
   show(asked: string[]) {
     const images = [...new Set([...asked, ...Object.keys(this.table)])].sort();
-    // A person may be typing in a row, so the same rows are kept.
+    // A person may be typing in a row, so the rows are replaced only if the images differ.
     if (images.join("\n") === this.#shown) return;
     this.#shown = images.join("\n");
     this.#place.replaceChildren(...images.map((image) => this.#row(image)));

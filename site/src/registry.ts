@@ -1,8 +1,8 @@
 /**
  * The host capabilities for registries. A person fills in a table with the answers.
  *
- * The texts of the errors are those that a policy gets from Kubewarden 1.36. Only these texts tell
- * a policy whether a lookup was denied or the registry was unreachable.
+ * The errors have the texts that a policy gets from Kubewarden 1.36. A policy can learn only from
+ * the text of an error whether a lookup was denied or the registry was unreachable.
  */
 
 import type { HostCall } from "./host.ts";
@@ -36,7 +36,7 @@ export const DEFAULT_ENTRY: Entry = { answer: "digest", digest: "", platforms: "
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** An invented digest. The same image always gets the same one. */
+/** An invented digest. The same image always gets the same digest. */
 export function madeUpDigest(image: string): string {
   let hex = "";
   for (let part = 0; part < 8; part++) {
@@ -49,7 +49,7 @@ export function madeUpDigest(image: string): string {
   return `sha256:${hex}`;
 }
 
-/** The reason why `text` is no digest; `undefined` if it is one. */
+/** The reason why `text` is no digest. `undefined` if `text` is a digest, or empty. */
 export function digestProblem(text: string): string | undefined {
   return text === "" || /^sha256:[0-9a-f]{64}$/.test(text)
     ? undefined
@@ -88,8 +88,8 @@ export function errorText(image: string, answer: Exclude<Answer, "digest">): str
 export type Exchange = { operation: string; image: string; answer?: string; error?: string };
 
 /**
- * A host that answers from the table and records the calls. An image that is not in the table gets
- * an invented digest.
+ * A host that answers from the table and records the calls. A reference with a digest gets its own
+ * digest. A reference without a digest that is not in the table gets an invented digest.
  */
 export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const entryOf = (image: string): Entry =>
@@ -104,7 +104,8 @@ export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const lookup: Record<string, (image: string) => unknown> = {
     "v1/manifest_digest": (image) => ({ digest: parseReference(image)?.digest ?? digestOf(image) }),
     "v1/oci_manifest": (image) => {
-      // The manifest is requested by the digest of an earlier answer, or by the reference itself.
+      // If the digest comes from an earlier answer, the table's row is that of the earlier call's
+      // image. Otherwise it is the row of the reference itself.
       const reference = parseReference(image);
       const tagged = asked.find(
         (other) =>
@@ -135,7 +136,7 @@ export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   };
 }
 
-/** The manifest of an image: an index if there are platforms, else that of a single image. */
+/** The manifest of an image: an index if there are platforms, else the manifest of one image. */
 function manifest(image: string, list: string) {
   const index = platforms(list);
   const descriptor = (kind: string, of: string) => ({

@@ -1,4 +1,4 @@
-/** The readable form of an answer: the verdict, and the table that `make run` prints. */
+/** The readable form of an answer: a verdict and a table, like those of `make run`. */
 
 import type { Answer } from "./evaluate.ts";
 import { at, isObject, type Json, listAt, textAt } from "./json.ts";
@@ -14,7 +14,7 @@ export type Place = {
 
 const LISTS = ["volumes", "initContainers", "containers", "ephemeralContainers"] as const;
 
-/** The images of a Pod or a pod template, in the order in which they are pulled. */
+/** The image volumes, then the containers, of a Pod or a pod template, in the order of `LISTS`. */
 export function places(object: Json | undefined): Place[] {
   const spec = podSpec(object);
   const found: Place[] = [];
@@ -65,7 +65,7 @@ function annotation<T>(answer: Answer, key: string): T[] {
 export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
 export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
 
-/** The finding or the change of each rule in one line. docs/rules.md explains the rules. */
+/** One line about the finding or the change of each rule. docs/rules.md explains the rules. */
 export const RULES: Record<string, string> = {
   "invalid-image": "no node can pull an image by this name",
   "stuck-pull": "the Pod waits for its image right now",
@@ -105,7 +105,7 @@ export type Row = {
   imageBefore: string | undefined;
   before: string | undefined;
   after: string | undefined;
-  /** Whether the pull policy in the request is a server default. */
+  /** Whether the page filled in the pull policy, as the API server fills in the server default. */
   defaulted: boolean;
   state: "same" | "changed" | "new" | "removed";
   why: string;
@@ -121,7 +121,7 @@ const PREFIX = {
 /** The list in a path such as `spec.initContainers[2].image`. */
 const listOf = (path: string) => LISTS.find((list) => path.includes(`.${list}[`));
 
-/** The rows, in the order in which the images are pulled. Removed checks come last. */
+/** The rows, in the order of `LISTS`. Removed checks come last. */
 export function rows(item: Item, answer: Answer): Row[] {
   const object = item.request["object"];
   const before = places(object);
@@ -137,7 +137,7 @@ export function rows(item: Item, answer: Answer): Row[] {
       "from" in entry ? (textAt(entry.from, "name") ?? textAt(entry.to, "name")) : undefined;
     const name = entry.container ?? inside;
     if (name !== undefined) return name === place.name;
-    // An entry without a name is found by its index in the changed list.
+    // If the entry has no name, the index in its path names the place in the changed list.
     const index = Number(/\[(\d+)\]/.exec(entry.path)?.[1] ?? Number.NaN);
     return (
       listAt(podSpec(answer.mutated_object ?? object), place.list)
@@ -152,9 +152,9 @@ export function rows(item: Item, answer: Answer): Row[] {
     for (const change of changed) words.add(change.rule);
     for (const finding of findings) {
       if (!concerns(finding, place)) continue;
-      // A finding of the same rule as a change is not shown.
+      // A finding is not shown if its rule also changed this place, because the change is shown.
       if (changed.some((change) => change.rule === finding.rule)) continue;
-      // The table has room only for a pull policy.
+      // The table has room only for an expected pull policy, not for an expected image.
       const expected = String(finding.expected);
       words.add(
         /^(?:Always|IfNotPresent|Never)$/.test(expected)
@@ -165,7 +165,8 @@ export function rows(item: Item, answer: Answer): Row[] {
     return [...words].join(", ");
   };
 
-  // A stored value that comes back at an UPDATE is neither a finding nor a recorded change.
+  // At an UPDATE, a place can change without a finding and without a recorded change. Then a stored
+  // value was put back, so the reason in the table is *re-apply*.
   const silent = item.operation === "UPDATE" ? "re-apply" : "";
 
   const table: Row[] = after.map((place) => {
@@ -205,7 +206,7 @@ export function rows(item: Item, answer: Answer): Row[] {
   return table;
 }
 
-/** `Pod web, CREATE` */
+/** The title of a request, such as `Pod web, CREATE`. */
 export function title(item: Item): string {
   return `${item.kind} ${item.name}, ${item.operation}`;
 }

@@ -4,7 +4,7 @@ import { type Document, isMap, isPair, isScalar, isSeq, type Node, type Pair } f
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type Problem, parseDocuments } from "./yaml.ts";
 
-/** The parts of JSON Schema (2020-12) that are used here. */
+/** Keywords of JSON Schema (2020-12) that the schema of the settings may have. */
 export type Schema = {
   $ref?: string;
   $defs?: Record<string, Schema>;
@@ -23,13 +23,13 @@ export type Schema = {
 };
 
 export type Settings = {
-  /** The settings as policy-server gets them, if the text is well-formed. */
+  /** The settings as policy-server gets them. `undefined` if the text has a problem. */
   value: JsonObject | undefined;
   document: Document.Parsed | undefined;
   problems: Problem[];
 };
 
-/** Reads the settings as `kwctl` does: an object, or nothing. */
+/** Reads the settings as `kwctl` does: the text is one YAML object. An empty text means `{}`. */
 export function readSettings(text: string): Settings {
   const { documents, problems } = parseDocuments(text);
   if (problems.length > 0) return { value: undefined, document: undefined, problems };
@@ -55,9 +55,15 @@ function pathOf(sentence: string): (string | number)[] {
   );
 }
 
-/** The problem of each sentence, at the value that it names or at the nearest part of the text. */
+/**
+ * Returns one problem for each sentence of the message, sorted by position in the settings text.
+ * A problem is shown at the key or list element that its sentence names. If the key's value is a
+ * scalar, the marked range includes the value. If the text lacks this key or element, the problem
+ * is shown at the nearest parent in the text.
+ */
 export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
-  // A sentence starts with a path. Any other text after `; ` belongs to the sentence before it.
+  // A semicolon may also be inside a sentence. Each sentence starts with a path or a word. So a
+  // part that starts with something else belongs to the sentence before this part.
   const sentences: string[] = [];
   for (const part of message.split("; ")) {
     const last = sentences.length - 1;
@@ -94,7 +100,7 @@ function range(node: Node | null | undefined): [number, number] | undefined {
   return node?.range ? [node.range[0], node.range[1]] : undefined;
 }
 
-/** The schema, its references and its alternatives in one list. */
+/** The schema, and all schemas that its `$ref`, `anyOf`, `oneOf` and `allOf` name, in one list. */
 function alternatives(schema: Schema | undefined, root: Schema): Schema[] {
   if (!schema) return [];
   const found: Schema[] = [schema];
@@ -107,7 +113,7 @@ function alternatives(schema: Schema | undefined, root: Schema): Schema[] {
   return found;
 }
 
-/** The schema of the value at a path of keys. Indexes of lists are numbers. */
+/** The schema of the value at a path: keys are strings, and indexes of lists are numbers. */
 export function schemaAt(root: Schema, path: (string | number)[]): Schema | undefined {
   let here: Schema | undefined = root;
   for (const key of path) {
@@ -128,15 +134,21 @@ export function schemaAt(root: Schema, path: (string | number)[]): Schema | unde
 
 export type Suggestion = {
   label: string;
-  /** The text to insert: a value, or a key with the start of its value. */
+  /** The text to insert: a value, or a key with its colon. */
   insert: string;
-  /** The start of a new line for the value, after its indentation. `- ` starts a list. */
+  /**
+   * Set only for a key whose value starts on the line below the key. It is the text after the
+   * indentation of that line: `- ` for a list, else empty.
+   */
   below?: "" | "- ";
   detail: string;
   info: string;
 };
 
-/** The position of the cursor for completions. `taken` has the keys that the map already has. */
+/**
+ * The position of the cursor for completions. `taken` has the other keys of the map. `taken` is
+ * empty if the cursor is in a key directly after a dash (`- ke`).
+ */
 export type Place =
   | { what: "key"; path: (string | number)[]; taken: string[] }
   | { what: "value"; path: (string | number)[] };
@@ -144,7 +156,7 @@ export type Place =
 const first = (text: string | undefined) =>
   text?.split("\n\n")[0]?.replaceAll("\n", " ").replaceAll("`", "").trim() ?? "";
 
-/** Keys or values that the schema allows. */
+/** The keys or values that the schema allows at a place, without the keys that are taken. */
 export function suggestions(root: Schema, place: Place): Suggestion[] {
   const all = alternatives(schemaAt(root, place.path), root);
   if (place.what === "key") {
@@ -192,7 +204,7 @@ function values(schema: Schema | undefined, root: Schema): Suggestion[] {
     const listed = part.enum ?? (part.const === undefined ? [] : [part.const]);
     for (const value of types.includes("boolean") && listed.length === 0 ? [true, false] : listed) {
       if (value === null) continue;
-      // kubectl reads YAML 1.1, in which some bare words are booleans.
+      // kubectl reads YAML 1.1, in which some bare words are booleans. So these words get quotes.
       const text =
         typeof value === "string" && /^(?:off|on|yes|no|true|false)$/i.test(value)
           ? JSON.stringify(value)
@@ -204,8 +216,9 @@ function values(schema: Schema | undefined, root: Schema): Suggestion[] {
 }
 
 /**
- * The position of the cursor, computed from the lines above and their indentation. So it works in a
- * text that is not yet YAML. `undefined` in a comment, a quoted text or flow style.
+ * The position of the cursor, computed from the text to the left of the cursor on its line, and
+ * from the keys and the indentation of the other lines. So the text need not be valid YAML yet.
+ * `undefined`, for example, in a comment, in a quoted text, or after a `{` on the cursor's line.
  */
 export function placeAt(text: string, offset: number): Place | undefined {
   const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
@@ -215,7 +228,7 @@ export function placeAt(text: string, offset: number): Place | undefined {
   let indent = line.search(/\S|$/);
   const lines = text.slice(0, start).split("\n");
   lines.pop();
-  // `- key` is indented one step more than its dash, and the dash is a step of the path.
+  // In `- key`, the indentation of the key includes the dash. The dash adds an index to the path.
   const dash = /^(\s*)(-\s+|-$)/.exec(line);
   const parents = (from: number, limit: number, inclusive: boolean) => {
     let depth = limit;
@@ -256,7 +269,7 @@ export function placeAt(text: string, offset: number): Place | undefined {
   return { what: "key", path, taken: siblings(text, start, indent) };
 }
 
-/** The keys of the same map, above and below the line. */
+/** The other keys of the map that the line at `start` belongs to. */
 function siblings(text: string, start: number, indent: number): string[] {
   const lines = text.split("\n");
   const here = text.slice(0, start).split("\n").length - 1;
@@ -268,7 +281,9 @@ function siblings(text: string, start: number, indent: number): string[] {
       const [, space = "", dash = "", key] =
         /^(\s*)(-\s+)?(?:([A-Za-z_][\w.-]*)\s*:)?/.exec(line) ?? [];
       const column = space.length + dash.length;
-      // A dash with less indentation starts another element of the list.
+      // A dash with less indentation than the cursor's key starts a list element. It is the
+      // cursor's own element if the line is above the cursor, and the next element if the line is
+      // below.
       const begins = dash !== "" && space.length < indent;
       if (column < indent || (begins && step > 0)) break;
       if (column === indent && key) keys.push(key);

@@ -1,4 +1,4 @@
-/** The section that draws how a Pod starts. A person chooses the state of registry and images. */
+/** The section that draws how a Pod starts. A person chooses the state of registry and node. */
 
 import { byId, h } from "./dom.ts";
 import { drawing } from "./drawing.ts";
@@ -6,11 +6,11 @@ import { shortDigest } from "./image.ts";
 import type { JsonObject } from "./json.ts";
 import { imagesOf, type Registry, type Scenario, simulate } from "./start.ts";
 
-/** A person's choices for the registry, the node and the images. A link has them as JSON. */
+/** A person's choices for the registry, the node and the images. A link contains these as JSON. */
 export type Choices = {
   registry: Registry;
   copies: boolean;
-  /** The images that are missing from their registries, by `imageName`. */
+  /** The names (see `imageName`) of the images that are missing from their registries. */
   missing: string[];
 };
 
@@ -29,7 +29,7 @@ export class StartView {
   readonly #copies = byId<HTMLInputElement>("copies");
   #missing = new Set<string>();
   #drawn: Drawn | undefined;
-  /** The images that have a button. The buttons are made again only for other images. */
+  /** The names of the images that have a button. New buttons are made only if the names change. */
   #buttons = "";
 
   constructor() {
@@ -75,7 +75,7 @@ export class StartView {
     }
   }
 
-  /** A button for each image. A button that is pressed says that its image is missing. */
+  /** Shows a button for each image. A pressed button means that its image is missing. */
   #showImages(images: Map<string, string>) {
     const place = byId("missing-images");
     const names = [...images.keys()].join("\n");

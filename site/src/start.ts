@@ -1,20 +1,20 @@
 /**
- * How a Pod starts on a node: init containers one after the other, then the app containers together.
- * Each one asks the registry, takes the node's copy, or waits.
+ * How a Pod starts on a node: first init containers one after the other, then app containers
+ * together. For each image, the node asks the registry, uses its own copy of the image, or waits.
  *
  * As observed on kubelet 1.36 with containerd, an image volume is pulled before the container that
- * mounts it starts. A node's copy counts only for the repository as it is written, so the node asks
- * the registry again for another spelling.
+ * mounts it starts. A node uses its copy of an image only for a repository in the same spelling. It
+ * asks the registry again if the repository has another spelling.
  */
 
 import { imageName, parseReference, shortDigest } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
-/** The state of the registry: see `Scenario`. */
+/** The state of the registry: the field `registry` of `Scenario` explains these words. */
 export type Registry = "away" | "lost" | "up";
 
 export type Scenario = {
-  /** `up`: reachable. `lost`: unreachable after the init containers. `away`: unreachable. */
+  /** `up`: reachable. `lost`: unreachable after the init containers. `away`: never reachable. */
   registry: Registry;
   /** Whether the node has a copy of every image from the start. */
   copies: boolean;
@@ -24,21 +24,21 @@ export type Scenario = {
 
 /** How the start of a container or of an image volume ends. */
 export type Fate =
-  /** Starts, with an image that the registry just confirmed. */
+  /** It starts, with an image that the registry has just confirmed. */
   | "registry"
-  /** Starts, with the node's copy. */
+  /** It starts, with the node's copy of the image. */
   | "node"
-  /** Waits for its image. */
+  /** It waits for its image. */
   | "waits"
-  /** Never starts, because an earlier step waits. */
+  /** It never starts, because an earlier step waits. */
   | "never";
 
 export type Step = {
   name: string;
   kind: "init" | "sidecar" | "app" | "volume";
-  /** Whether it comes before the app containers: an init container, or a volume that one mounts. */
+  /** Whether this is an init container, or a volume that an init container mounts. */
   early: boolean;
-  /** Containers with the same number start together. */
+  /** The start order. App containers share one number. A volume has its container's number. */
   slot: number;
   image: string;
   policy: string;
@@ -47,7 +47,7 @@ export type Step = {
   fate: Fate;
 };
 
-/** The images of some Pods: each `imageName`, with the spelling that comes first. */
+/** The valid images of some Pods: each `imageName`, with the first spelling that is found. */
 export function imagesOf(specs: (JsonObject | undefined)[]): Map<string, string> {
   const images = new Map<string, string>();
   const add = (image: string | undefined) => {
@@ -73,7 +73,8 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     const image = at(volume, "image");
     if (name && isObject(image)) volumes.set(name, image);
   }
-  // A tag pulled as `nginx` is not there for `docker.io/library/nginx`.
+  // The images that the node has pulled, with their repositories as written: after `nginx`, the
+  // node still pulls `docker.io/library/nginx`.
   const onNode = new Set<string>();
   let up = scenario.registry !== "away";
   let stuck = false;
@@ -97,7 +98,8 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
       const name = textAt(mount, "name") ?? "";
       const volume = volumes.get(name);
       if (!volume) continue;
-      // A volume is pulled once, for the first container that mounts it. The others wait too.
+      // A volume is pulled once, for the first container that mounts it. If this pull waits, no
+      // container that mounts the volume starts.
       const pulled = steps.find((step) => step.kind === "volume" && step.name === name);
       if (pulled) {
         if (pulled.fate === "waits") fate = "never";
@@ -124,7 +126,7 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     stuck ||= steps.some((step) => step.fate === "waits");
   });
   if (scenario.registry === "lost") up = false;
-  // The app containers start side by side, so none waits for another.
+  // The app containers start side by side, so no app container waits for another.
   for (const container of listAt(spec, "containers")) start(container, "app", init.length);
   return steps;
 }
@@ -149,7 +151,7 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   }
   if (waiting.length > 0) {
     const runs = steps.filter((step) => step.kind === "app" && hasStarted(step));
-    // If every app container mounts a check volume that waits, no app container starts.
+    // Only image volumes wait here, and no app container runs: each one mounts such a volume.
     if (runs.length === 0 && waiting.every((step) => step.kind === "volume")) {
       return { style: "notice", sentence: `${waits(waiting)}. No app container starts.` };
     }

@@ -1,13 +1,13 @@
-/** The texts to copy: the resource of this policy, and the command for `kwctl`. */
+/** The texts that a user copies: the resource that installs this policy, and a `kwctl` command. */
 
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 import type { Item } from "./objects.ts";
 import { toYaml } from "./yaml.ts";
 
-/** The metadata of the module. */
+/** The parts of the module's metadata that the page needs. */
 export type Metadata = { version: string; uri: string; title: string; rules: JsonObject[] };
 
-/** Reads the section that `kwctl annotate` writes. */
+/** Reads Kubewarden's section of the module, as `kwctl annotate` writes it. */
 export function metadataOf(module: WebAssembly.Module): Metadata {
   const [section] = WebAssembly.Module.customSections(module, "io.kubewarden.metadata");
   const metadata: Json = section ? (JSON.parse(new TextDecoder().decode(section)) as Json) : null;
@@ -42,7 +42,7 @@ export function asksRegistries(settings: JsonObject): boolean {
   );
 }
 
-/** The ClusterAdmissionPolicy for these settings, with the rules that they need. */
+/** The ClusterAdmissionPolicy for these settings, with the admission rules that it needs. */
 export function policyYaml(metadata: Metadata, settings: JsonObject): string {
   const mutating = (settings["mode"] ?? "Fix") === "Fix";
   const templates = settings["templates"];
@@ -61,8 +61,8 @@ export function policyYaml(metadata: Metadata, settings: JsonObject): string {
     metadata: { name: metadata.title },
     spec: {
       module: moduleUri(metadata),
-      // The time limits of the API server and of this policy. The default of policy-server, 2
-      // seconds, is short for a registry.
+      // The time limits of the API server and of policy-server, for a request. A registry may need
+      // more time than the default of policy-server, which is 2 seconds.
       ...(asksRegistries(settings) ? { timeoutSeconds: 15, timeoutEvalSeconds: 10 } : {}),
       mutating,
       namespaceSelector: {
@@ -88,7 +88,7 @@ export function requestFile(item: Item): string {
   return `${name || item.kind.toLowerCase().replaceAll("/", "-")}-request.json`;
 }
 
-/** The command for the same request on a laptop. */
+/** The command with which a user evaluates the saved request on their own machine. */
 export function kwctlLine(metadata: Metadata, item: Item, settings: JsonObject): string {
   return [
     "kwctl run",

@@ -1,4 +1,4 @@
-/** Runs this policy in a worker, so that the page reacts during a long list or a slow request. */
+/** Runs this policy in a worker, so that a long list or a slow request doesn't block the page. */
 
 import { evaluate, validateSettings } from "./evaluate.ts";
 import { textOf } from "./files.ts";
@@ -8,7 +8,7 @@ import { type PlanRow, planRow } from "./plan.ts";
 import type { Table } from "./registry.ts";
 import { lineOf, parseAny } from "./yaml.ts";
 
-/** A file of a list, or a pasted text. */
+/** An opened file, or a pasted text. */
 export type Input = { name: string; content: File | string };
 
 export type Task =
@@ -18,13 +18,13 @@ export type Task =
   | { task: "plan"; inputs: Input[]; settings: JsonObject; table: Table }
   | { task: "item"; index: number };
 
-/** The progress of a plan. */
+/** A report of a running plan. All fields except `part` count from the last report. */
 export type Progress = {
   rows: PlanRow[];
-  /** The number of objects of kinds that are not sent to this policy. */
+  /** The number of objects whose kinds are not sent to this policy. */
   others: number;
   problems: string[];
-  /** The finished part, from 0 to 1. */
+  /** The finished part of the whole plan, from 0 to 1. */
   part: number;
 };
 
@@ -35,8 +35,8 @@ export type Message =
 
 let module: WebAssembly.Module | undefined;
 /**
- * The objects of the last plan, as text. Each instance of the module makes the browser collect
- * garbage, which takes ten times as long with thousands of parsed objects in memory.
+ * The object of each row of the last plan, as text. Each instance of the module makes the browser
+ * collect garbage, which takes ten times as long with thousands of parsed objects in memory.
  */
 let kept: string[] = [];
 
@@ -71,12 +71,12 @@ async function run(id: number, task: Task): Promise<unknown> {
   }
 }
 
-/** The request for an object of the plan. */
+/** The request for an object of the plan, which is given as text. */
 function item(text: string | undefined): Item | undefined {
   return text === undefined ? undefined : readValue(JSON.parse(text)).items[0];
 }
 
-/** The time between two reports of a plan, in milliseconds. */
+/** The shortest time between two reports, in milliseconds. The last report may come sooner. */
 const INTERVAL = 200;
 
 async function plan(

@@ -16,8 +16,8 @@ export type Problem = { message: string; from: number; to: number };
 /** A document of a YAML stream. */
 export type Parsed = { value: Json; document: Document.Parsed | undefined };
 
-// As in kubectl's parser, the words of YAML 1.1 are booleans (a bare `Off` is false). Its numbers
-// with base 60 are no numbers (`22:22` is a string).
+// As in kubectl's parser, the boolean words of YAML 1.1 are booleans (a bare `Off` is false), but
+// the numbers of YAML 1.1 with base 60 are strings (`22:22`).
 const booleans: ScalarTag = {
   tag: "tag:yaml.org,2002:bool",
   identify: (value) => typeof value === "boolean",
@@ -34,7 +34,7 @@ const customTags = (tags: Tags): Tags => [
   ...tags.filter((tag) => typeof tag === "string" || tag.tag !== booleans.tag),
 ];
 
-/** Reads a stream of documents. Empty documents are left out. */
+/** Reads a stream of documents. Empty and malformed documents are left out. */
 export function parseDocuments(text: string): { documents: Parsed[]; problems: Problem[] } {
   const parsed = parseAllDocuments(text, {
     schema: "core",
@@ -56,7 +56,7 @@ export function parseDocuments(text: string): { documents: Parsed[]; problems: P
     try {
       documents.push({ value: document.toJS() as Json, document: document as Document.Parsed });
     } catch (error) {
-      // An alias has no target, or aliases expand to too many values.
+      // For example, an alias has no target, or aliases expand to too many values.
       const [from, , to] = document.range ?? [0, 0, 1];
       problems.push({ message: (error as Error).message, from, to });
     }
@@ -73,7 +73,8 @@ export function parseAny(text: string): { documents: Parsed[]; problems: Problem
         problems: [],
       };
     } catch {
-      // It is YAML in flow style, or it is malformed. The YAML parser then gives the position.
+      // The text is YAML in flow style, or it is malformed. For a malformed text, the YAML parser
+      // below gives the position of the problem.
     }
   }
   return parseDocuments(text);

@@ -1,10 +1,17 @@
 //! Compares an answer of the module with the verdict of the specification.
 //!
-//! The comparison covers the verdict, the object that is returned, the changes, the record, the
-//! lookups that were made and those that failed. Findings are compared by rule, path and container.
-//! The specification doesn't contain the sentences of messages and warnings. The comparison checks
-//! only their number and length, the path of a broken shape in the message, and that no sentence
-//! has a control character, a secret or a phrase of `RETRIED`. Undecided verdicts are not compared.
+//! The comparison covers whether the request is accepted, the code of a rejection, the returned
+//! object, the changes, the record, the lookups and the failed lookups. Findings are compared by
+//! rule, path and container, and a finding of *stuck-pull* also by its image if it names only one.
+//! The specification doesn't contain the sentences of messages and warnings. So the comparison checks
+//! only these properties of the sentences:
+//!
+//! - There are at most ten warnings. A warning has at most 120 characters and no line break.
+//! - `Verdict::warned` demands at least one warning. `Verdict::is_silent` demands that there is none.
+//! - The message of a rejection isn't empty. If a field is malformed, the message has its path.
+//! - No sentence has a control character, a secret or a phrase of `RETRIED`.
+//!
+//! If `Verdict::is_undecided` is set, the function `differences` compares nothing at all.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +25,8 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// The API server's limit for the keys and values of an object's annotations, in bytes.
 const ANNOTATIONS_BYTES: usize = 262_144;
 
-/// Phrases that no sentence may contain. GitLab Runner, Argo or Jenkins would mistake a rejection
-/// with such a phrase for a network error or a full quota, and retry.
+/// Phrases that no sentence may contain. If a rejection contained one of these phrases, GitLab Runner,
+/// Argo or Jenkins would mistake it for a network error or a full quota, and retry.
 const RETRIED: [&str; 20] = [
     "error dialing backend",
     "TLS handshake timeout",
@@ -46,14 +53,14 @@ const RETRIED: [&str; 20] = [
 /// The answer and the host calls of the module for one request.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The answer in waPC's payload.
+    /// The module's answer, parsed from JSON.
     pub answer: Value,
-    /// The calls to the host in their order: the operation and the image.
+    /// The lookups that the module asked the host for, in order: the operation and the image.
     pub calls: Vec<(String, String)>,
 }
 
 impl Observed {
-    /// Returns the images of the calls of one operation, in their order.
+    /// Returns the images of all calls of one operation, in the order of the calls.
     fn images(&self, operation: &str) -> Value {
         let calls = self.calls.iter().filter(|(name, _)| name == operation);
         calls
@@ -107,8 +114,8 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         set(&failed),
         set(&annotation(answer, "lookups")),
     );
-    // The image of a *stuck-pull* finding is compared too, because the rule exists to name it. If
-    // there are several images, the finding's sentence lists them, and they are not compared.
+    // The image of a *stuck-pull* finding is compared too, because the rule exists to name this
+    // image. If a finding has several images, its images are not compared.
     let has_one_image: BTreeSet<&str> = verdict
         .findings
         .iter()
@@ -199,7 +206,7 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
         lines.push(format!("warnings that nobody needs: {warnings:?}"));
     }
     for sentence in warnings.into_iter().chain([message]) {
-        // A sentence doesn't show control characters of a text from the object.
+        // Texts of the object can have control characters, but a sentence must not show them.
         if sentence.contains(char::is_control) {
             lines.push(format!("a control character in a sentence: {sentence:?}"));
         }
@@ -212,7 +219,8 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     lines
 }
 
-/// Returns an audit annotation that is a list. The list is empty if the annotation is absent.
+/// Returns the entries of an audit annotation that holds a JSON list. If the annotation is missing
+/// or holds no list, there are no entries.
 fn annotation(answer: &Value, key: &str) -> Vec<Value> {
     answer["audit_annotations"][key]
         .as_str()
@@ -225,8 +233,9 @@ fn set(list: &[Value]) -> Value {
     sorted.into_iter().collect()
 }
 
-/// Splits the object that the module returned. The first part is the object without the new entries
-/// of the record. The second part is the record, if it differs from the record in the request.
+/// Returns two values. The first is the returned object, with the request's record in place of its own
+/// (or with none, if the request has none). The second is the returned record, if it differs from the
+/// request's record. Otherwise the second value is `None`.
 fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
     let mut object = answer["mutated_object"].clone();
     let came_in = &case.request["object"]["metadata"];
@@ -247,7 +256,7 @@ fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
         (None, Some(annotations)) => {
             annotations.remove(RECORD);
             if annotations.is_empty() {
-                // In the request, `annotations` was missing, null or empty.
+                // In the request, `annotations` was missing, null or empty, and becomes so again here.
                 match (
                     came_in.get("annotations").cloned(),
                     metadata.as_object_mut(),
@@ -278,10 +287,10 @@ fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
     )
 }
 
-/// Returns what is wrong with the module's record. The record lists new changes first, then earlier
-/// ones. It has at most 16 KiB. If some entries don't fit, a last entry `{"more": n}` says how many
-/// were left out. If an object's annotations would exceed 262,144 bytes, its record is shortened or
-/// left out.
+/// Returns the problem of the module's record, or `None` if the record is right. A record lists the
+/// new changes first, then the entries of an earlier record. It has at most 16 KiB. If some entries
+/// don't fit, a last entry `{"more": n}` says how many were left out. If an object's annotations
+/// would exceed 262,144 bytes, its record is shortened or left out.
 fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Option<String> {
     let others: usize = case.request["object"]["metadata"]["annotations"]
         .as_object()
@@ -303,7 +312,7 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         .chain(record.earlier.clone())
         .collect();
     let size = Value::from(whole.clone()).to_string().len();
-    // Near the limit of all annotations, the module may leave out more entries than necessary.
+    // Near the limit for all annotations, the module may leave out more entries than necessary.
     let is_tight = room < RECORD_BYTES && room < 2 * size;
     let Some(text) = module else {
         let is_same = case.request["object"]["metadata"]["annotations"][RECORD]
@@ -332,8 +341,8 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         };
         return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
     }
-    // A list with an entry that this policy doesn't write, for example without a rule, is replaced.
-    // Then only the new changes have to fit.
+    // If an earlier record has an entry that this policy never writes (one with neither `rule` nor
+    // `more`), the module may drop the earlier record. Then only the new changes have to fit.
     let is_change = |entry: &Value| entry["rule"].is_string() || entry["more"].is_u64();
     if !record.earlier.iter().all(is_change) && set(&entries) == set(&whole[..record.new.len()]) {
         return None;

@@ -1,9 +1,10 @@
-//! The corpus, in `test_data/pods/`: Pods like those that well-known controllers and tools create.
+//! The corpus, in `test_data/pods/`: Pods like those that well-known controllers and tools create,
+//! and some Pods like those that a person writes.
 //!
-//! We wrote these Pods, with names and images of our own. A comment beside each field that matters
-//! for the rules names the source of its value: a file and a line in the controller's or tool's own
-//! project. The admission reviews of agent-stack-k8s 0.47 in `test_data/reviews/` belong to the
-//! corpus too. They were captured from real requests.
+//! We wrote these Pods, and invented their names and images. If a Pod is like that of a controller or
+//! tool, its file has comments. They name the sources of the values that matter for the rules: files,
+//! and often lines, of the controller or tool. The admission reviews of agent-stack-k8s 0.47 in
+//! `test_data/reviews/` belong to the corpus too. These reviews were captured from real requests.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +15,27 @@ use crate::server_default;
 /// One Pod or workload of the corpus.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The name of its file.
+    /// The name of the sample's file.
     pub file: String,
-    /// The admission request that creates it, as a webhook gets it.
+    /// The admission request that creates the object, in the form that a webhook gets.
     pub request: Value,
 }
 
-/// The settings of one example.
+/// The settings of one example in `examples/`, and the labels that it selects.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The name of its file, in `examples/settings/` and in `examples/`.
+    /// The name of the example's file, in `examples/settings/` and in `examples/`.
     pub file: String,
     /// The settings.
     pub settings: Value,
-    /// The labels that the example's `objectSelector` asks for.
+    /// The `matchLabels` of the example's `objectSelector`.
     match_labels: Value,
 }
 
 impl Example {
     /// Whether the `matchLabels` of the example's `objectSelector` select an object. Namespace
-    /// selectors and `matchExpressions` are ignored: this function assumes that they select it.
+    /// selectors and `matchExpressions` are ignored: this function assumes that they select the
+    /// object.
     #[must_use]
     pub fn selects(&self, object: &Value) -> bool {
         let labels = self.match_labels.as_object();
@@ -51,7 +53,7 @@ fn path(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
 }
 
-/// Returns the name and the text of each file in a folder that has this extension, sorted by name.
+/// Returns the name and the text of each file with this extension in a folder, sorted by name.
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
     let folder = path(folder);
     let entries = std::fs::read_dir(&folder);
@@ -80,8 +82,8 @@ fn yaml(name: &str, text: &str) -> Value {
     yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the Pods of `test_data/pods/` as they are written there, without the API server's
-/// defaults.
+/// Returns the name and the Pod of each file in `test_data/pods/`. The API server's defaults are not
+/// filled in.
 ///
 /// # Panics
 /// If a file can't be read.
@@ -134,7 +136,8 @@ pub fn examples() -> Vec<Example> {
             let beside = path("examples").join(&file);
             let manifest = std::fs::read_to_string(&beside);
             let manifest = manifest.expect("each settings file has its example");
-            // A file may hold two policies with the same selectors.
+            // An example may contain two installations of this policy. Both have the same
+            // `objectSelector`, so only the first is read.
             let first = manifest.split("\n---").next().unwrap_or_default();
             let manifest = yaml(&file, first);
             Example {
@@ -146,8 +149,8 @@ pub fn examples() -> Vec<Example> {
         .collect()
 }
 
-/// Returns the request that creates a Pod. The kubelet of a node creates a mirror Pod, a service
-/// account creates a Pod with owner references, and a person creates any other Pod.
+/// Returns the request that creates a Pod. The user of the request is the kubelet of a node for a
+/// mirror Pod, a service account for a Pod with owner references, and a person for any other Pod.
 #[must_use]
 pub fn create_request(pod: &Value) -> Value {
     let metadata = &pod["metadata"];
@@ -175,8 +178,8 @@ pub fn create_request(pod: &Value) -> Value {
 }
 
 /// Writes the API server's defaults into a Pod: pull policies, missing resource requests (copied
-/// from the limits), and the fields that every Pod and every container has. An API server writes
-/// them before it calls any webhook.
+/// from the limits), and some other fields of Pods, containers and ports. The API server writes
+/// these defaults before it calls any webhook, so this policy sees them.
 pub fn fill_in_defaults(pod: &mut Value) {
     let spec = &mut pod["spec"];
     for key in ["containers", "initContainers"] {
@@ -217,8 +220,8 @@ pub fn fill_in_defaults(pod: &mut Value) {
     set_default(spec, "terminationGracePeriodSeconds", 30.into());
 }
 
-/// Writes missing requests. If a resource has a limit and no request, the limit becomes the
-/// request.
+/// Writes missing resource requests. If a resource has a limit and no request, the limit becomes
+/// the request.
 fn fill_in_requests(resources: &mut Value) {
     let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else {
         return;
@@ -235,8 +238,8 @@ fn set_default(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// Removes a member that is `null`. A mutable index into a `Value` inserts `null` for a missing
-/// member.
+/// Removes a member that is `null`. This undoes a side effect of `serde_json`: a mutable index into
+/// a `Value` inserts `null` for a missing member.
 fn without_null(object: &mut Value, key: &str) {
     if object[key].is_null()
         && let Some(members) = object.as_object_mut()

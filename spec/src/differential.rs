@@ -1,6 +1,6 @@
-//! Differential runs: one case goes through the specification and through the module, and their
-//! answers are compared. [`Policy`] runs the module. This file answers the module's lookups in
-//! place of the host.
+//! Differential runs: one [`Case`] goes through the specification (this crate) and through the
+//! WebAssembly module, and the two answers are compared. A [`Policy`] runs the module. This file
+//! answers the module's host calls: lookups get the registry answers of the case.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,8 +11,8 @@ use crate::compare::{Observed, differences};
 use crate::generate::{Answers, Case, bytes, case, shrink};
 use crate::{Failure, Registry, Verdict, validate};
 
-/// Answers one host call. The arguments are namespace, operation and payload. The error is the text
-/// that the module gets.
+/// Answers one host call of the module. The arguments are the call's namespace, operation and
+/// payload. The error is the error text that the module gets.
 pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
 /// Runs the module in a host, with a new instance for each call.
@@ -33,7 +33,7 @@ pub trait Policy {
 /// A case on which specification and module differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The case. [`check_number`] makes it smaller first, with [`shrink`].
+    /// The case. If [`check_number`] returns the difference, [`shrink`] has made the case smaller.
     pub case: Case,
     /// The verdict of the specification.
     pub verdict: Verdict,
@@ -46,7 +46,7 @@ pub struct Difference {
 /// Runs one case through the specification and the module.
 ///
 /// # Errors
-/// The differences, or the error of [`observe`].
+/// The difference. If [`observe`] fails, the difference has one line: the error of [`observe`].
 pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
     let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
     let mut observed = Observed::default();
@@ -68,11 +68,11 @@ pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
     }))
 }
 
-/// Runs the case with this number. If it fails, searches for a smaller case that fails with the
-/// same kinds of differences.
+/// Makes a case from `seed` and `number`, and runs it. If specification and module differ on this
+/// case, searches for a smaller case with the same [`kinds`] of differences.
 ///
 /// # Errors
-/// The difference of the smallest case, see [`check`].
+/// The difference of the smallest case that was found, as [`check`] returns it.
 pub fn check_number(policy: &impl Policy, seed: u64, number: u64) -> Result<(), Box<Difference>> {
     let bytes = bytes(seed, number);
     let Err(first) = check(policy, &case(&bytes)) else {
@@ -85,8 +85,8 @@ pub fn check_number(policy: &impl Policy, seed: u64, number: u64) -> Result<(), 
     check(policy, &case(&small))
 }
 
-/// Returns the kinds of a difference: the first words of its lines. A smaller case is accepted only
-/// if its difference has the same kinds.
+/// Returns the kinds of a difference: the text before the first colon of each line. [`check_number`]
+/// accepts a smaller case only if the kinds stay the same.
 #[must_use]
 pub fn kinds(difference: &Difference) -> Vec<String> {
     let kinds = difference
@@ -99,7 +99,7 @@ pub fn kinds(difference: &Difference) -> Vec<String> {
 /// Runs the module on a case.
 ///
 /// # Errors
-/// If the module gives no answer or an answer that is no JSON, or if it refuses the settings.
+/// If the module gives no answer or an answer that isn't JSON, or if it refuses the settings.
 pub fn observe(policy: &impl Policy, case: &Case) -> Result<Observed, String> {
     let settings = case.settings.to_string();
     let answer = policy.validate_settings(settings.as_bytes())?;
@@ -194,8 +194,9 @@ fn index(platforms: &[(String, String)]) -> Value {
     })
 }
 
-/// Returns the error text of a Kubewarden host for a failure. Most classes have two or more texts.
-/// Nearly all texts contain a part that no answer of the module may show.
+/// Returns the error text of a Kubewarden host for a failure. `NotGranted` has one text. Each other
+/// failure has two or three texts, and the length of `image` decides which of them is returned. Each
+/// text except that of `NotGranted` contains a secret. No answer of the module may show this secret.
 fn words(failure: Failure, image: &str, operation: &str) -> String {
     let fail = "Callback evaluation failure: Fail to interact with OCI registry: ";
     let url = "https://s3cr3t-value@r.example.com/v2/a/manifests/t";
@@ -238,7 +239,7 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
     }
 }
 
-/// Returns the host calls and their answers as a recorded session, for
+/// Returns the module's host calls and their answers as a recorded session, for kwctl's option
 /// `--replay-host-capabilities-interactions`.
 fn session(difference: &Difference) -> String {
     let host = Host {
@@ -269,10 +270,11 @@ fn session(difference: &Difference) -> String {
 }
 
 /// Writes the files with which a person can repeat a difference: a review, the settings and a
-/// session for `cargo xtask run`, and a text that describes the difference.
+/// session for `cargo xtask run`, and a text that describes the difference. Returns the path of the
+/// review.
 ///
 /// # Errors
-/// If the directory can't be written.
+/// If the directory or a file can't be written.
 pub fn write(difference: &Difference, directory: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(directory)?;
     let review = directory.join("review.json");

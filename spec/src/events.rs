@@ -1,5 +1,5 @@
-//! Events in a Pod's life: before this policy sees the Pod, between two installations of this
-//! policy, and after the Pod was created.
+//! Events in a Pod's life. An event may happen before this policy sees the Pod, between this policy
+//! and the copy, or after the Pod was created.
 //!
 //! The functions here make the objects and requests of the events. [`promises`](crate::promises)
 //! checks the promises that apply to each event.
@@ -15,17 +15,18 @@ pub use self::mesh::Mesh;
 pub enum Event {
     /// The Pod is created. Nothing else happens.
     Created,
-    /// A mesh injects its containers before this policy sees the Pod.
+    /// A service mesh injects its containers before this policy sees the Pod.
     InjectedBefore(Mesh),
-    /// A mesh injects its containers after mode `Fix` and before the copy.
+    /// A service mesh injects its containers after this policy in mode `Fix`, and before the copy.
     InjectedBetween(Mesh),
-    /// The plugin `AlwaysPullImages` raises all pull policies, before the webhooks and after them.
+    /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks run,
+    /// and once after them.
     AlwaysPullImages,
-    /// The namespace has a quota of cpu and memory. Every container in the request has requests and
-    /// limits for both.
+    /// The namespace has a quota of cpu and memory. In the admission request, every init and app
+    /// container has requests and limits for cpu and memory, or the Pod has `spec.resources`.
     ResourceQuota,
-    /// The namespace has the Pod Security level `restricted`. Every container in the request
-    /// complies.
+    /// The namespace has the Pod Security level `restricted`. Unless `spec.os.name` is `windows`,
+    /// every init and app container in the admission request complies with this level.
     PodSecurityRestricted,
     /// A person applies the manifest once more.
     AppliedAgain,
@@ -85,7 +86,7 @@ impl Event {
         }
     }
 
-    /// Changes the Pod of the request, if the event happens before this policy sees it.
+    /// Changes the Pod of the request, if the event happens before this policy sees the Pod.
     pub fn happen_before(self, pod: &mut Value) {
         match self {
             Self::InjectedBefore(mesh) => mesh.inject(pod),
@@ -100,7 +101,7 @@ impl Event {
 /// The lists of containers in a Pod spec.
 pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// The elements of a list as mutable references. A list that is missing or null is empty.
+/// The elements of the list under a key, as mutable references. Without a list, there are none.
 pub(crate) fn elements_mut<'v>(
     value: &'v mut Value,
     key: &str,
@@ -109,7 +110,7 @@ pub(crate) fn elements_mut<'v>(
     list.into_iter().flatten()
 }
 
-/// The elements of a list. A list that is missing or null is empty.
+/// The elements of the list under a key. Without a list, there are none.
 pub(crate) fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value
         .get(key)
@@ -133,8 +134,9 @@ pub fn raise_all(pod: &mut Value) {
     }
 }
 
-/// Writes requests and limits of cpu and memory into each container that lacks one of them, like a
-/// `LimitRange`. A Pod with `resources` in its spec is not changed, because the quota counts those.
+/// If an init or app container lacks a request or a limit for cpu or memory, replaces all of its
+/// requests and limits. A Pod with `spec.resources` is not changed, because the quota then counts
+/// `spec.resources` and not the containers' resources.
 pub fn give_resources(pod: &mut Value) {
     if pod["spec"]["resources"].is_object() {
         return;
@@ -155,9 +157,9 @@ pub fn give_resources(pod: &mut Value) {
     }
 }
 
-/// Gives each container the security context that Pod Security's level `restricted` requires. A Pod
-/// whose `spec.os.name` is `windows` is not changed, because most of these fields are forbidden in
-/// it.
+/// Gives each init and app container the security context that Pod Security's level `restricted`
+/// requires. A Pod whose `spec.os.name` is `windows` is not changed, because the API server rejects
+/// most fields of this security context in a Windows Pod.
 pub fn give_security_contexts(pod: &mut Value) {
     if pod["spec"]["os"]["name"] == "windows" {
         return;
@@ -175,9 +177,9 @@ pub fn give_security_contexts(pod: &mut Value) {
     }
 }
 
-/// Returns the request of `kubectl apply` for a manifest whose Pod is stored. kubectl keeps the
-/// containers, volumes and mounts that a webhook added. It writes the images, the pull policies and
-/// the volumes of the manifest.
+/// Returns the request of `kubectl apply`, if the manifest in `create` is applied again and its Pod
+/// is stored. kubectl keeps the containers, volumes and mounts that a webhook added. It writes the
+/// images, the pull policies and the volumes of the manifest.
 #[must_use]
 pub fn applied_again(create: &Value, stored: &Value) -> Value {
     let manifest = &create["object"]["spec"];
@@ -187,7 +189,7 @@ pub fn applied_again(create: &Value, stored: &Value) -> Value {
             let name = container["name"].clone();
             if let Some(written) = named(elements(manifest, list), &name) {
                 for key in ["image", "imagePullPolicy"] {
-                    // The API server fills in a field that is not set, as it did at CREATE.
+                    // A field that the manifest doesn't set keeps its stored value.
                     let is_set = !written[key].is_null() && written[key] != "";
                     if is_set {
                         container[key] = written[key].clone();
@@ -261,8 +263,8 @@ pub fn audit(create: &Value, stored: &Value, status: Value) -> Value {
     request
 }
 
-/// Returns the status of a running Pod: its init containers have ended, and its other containers
-/// run.
+/// Returns the status of a running Pod: its native sidecars and its app containers run, and its
+/// other init containers have ended.
 #[must_use]
 pub fn running_status(pod: &Value) -> Value {
     status(pod, "Running", |container, list| {

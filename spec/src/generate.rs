@@ -1,8 +1,10 @@
-//! Random requests, settings and registries, made from a string of bytes. The same bytes give the
-//! same case, and fewer bytes give a smaller case. So a seed and a number identify a case, a fuzzer
-//! can write the bytes itself, and [`shrink`] makes a failing case smaller by removing bytes.
+//! Random cases, made from a list of bytes. A case is a request, settings and answers of registries.
+//! The same bytes give the same case, so a seed and a number identify a case (see [`bytes()`]). A
+//! fuzzer can choose the bytes itself. Fewer bytes usually give a smaller case, so [`shrink`] removes
+//! bytes of a failing case.
 //!
-//! Names, images and patterns come from short lists, so that equal ones are frequent in a case.
+//! Names, images and patterns come from short lists, so that a case often contains the same
+//! name twice.
 
 mod any_shape;
 mod container;
@@ -24,7 +26,7 @@ use vocabulary::REPOSITORIES;
 pub use any_shape::any_shape;
 pub use registries::{Answers, Index};
 
-/// The number of bytes of a case.
+/// The number of bytes that a case is made from.
 const BYTES: usize = 2048;
 
 /// A request, the settings, and the registries' answers.
@@ -46,7 +48,8 @@ impl Case {
     }
 }
 
-/// Returns the bytes of a case. The seed belongs to a run, and the number to a case in this run.
+/// Returns the bytes of a case. The seed identifies a run, and the number identifies a case in this
+/// run.
 #[must_use]
 pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -69,8 +72,8 @@ pub fn case(bytes: &[u8]) -> Case {
         })
 }
 
-/// Removes bytes and sets bytes to smaller values, as long as the case fails. Returns the smallest
-/// bytes that still fail.
+/// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes
+/// of the smallest failing case that was found.
 pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
     let mut best = bytes.to_vec();
     loop {
@@ -160,7 +163,8 @@ impl Source<'_> {
                         0 if request["kind"]["kind"] == "Pod" => {
                             request = applied_again(&request, &stored);
                         }
-                        // Only the annotations, with the record, come from the stored object.
+                        // The object of this UPDATE is the object of the CREATE. It gets the stored
+                        // object's annotations, so that it has the record.
                         1 => {
                             let record = stored.pointer("/metadata/annotations").cloned();
                             if let Some(record) =
@@ -183,8 +187,8 @@ impl Source<'_> {
     }
 
     fn repository(&mut self) -> Result<&'static str> {
-        // The first five repositories are picked more often, because most rules compare several
-        // references of the same image.
+        // The first five repositories are picked more often, because four of them are spellings of
+        // the same repository. Most rules compare several references of the same image.
         let among = if self.chance(1, 2)? {
             REPOSITORIES.len()
         } else {

@@ -6,28 +6,28 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The parts of a normalised reference that a node could pull.
+/// A valid image reference, split into parts and normalised. Only `spelling` is not normalised.
 ///
-/// Some references are equal after normalisation: `nginx` = `docker.io/library/nginx:latest` =
-/// `index.docker.io/library/nginx:latest` (design, *Words*).
+/// Different texts can be the same reference after normalisation: `nginx` =
+/// `docker.io/library/nginx:latest` = `index.docker.io/library/nginx:latest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The registry's host, with its port.
     pub registry: String,
     /// The repository inside the registry.
     pub repository: String,
-    /// The tag. If the reference has neither tag nor digest, it is `latest`.
+    /// The tag. If the reference has neither tag nor digest, the tag is `latest`.
     pub tag: Option<String>,
     /// The digest with its algorithm.
     pub digest: Option<String>,
-    /// Registry and repository as they were written, without tag and digest. A node keeps
-    /// credentials by this name.
+    /// Registry and repository as they were written, without tag and digest. A kubelet remembers under
+    /// this name which pull credentials were proved for the image.
     pub spelling: String,
 }
 
 // The grammar of `distribution/reference`, which the API server and the kubelet use. The group
-// `host` is optional: a first part that looks like a host, but is not a valid host, may still be a
-// part of a repository (`a.b_c/d`).
+// `host` is optional: if the part before the first slash is not a valid host, it may still be a part
+// of a repository (`a.b_c` in `a.b_c/d`).
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
     let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
@@ -43,17 +43,17 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\A[a-f0-9]{64}\z").expect("a regular expression"));
 
-// An image ID is any `sha256:<hex>` as a whole reference, even if it is truncated.
+// A reference that is only `sha256:<hex>` is an image ID, even if the hash is truncated.
 static IMAGE_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\Asha256:[a-f0-9]+\z").expect("a regular expression"));
 
 thread_local! {
-    // A cache, because the tests parse the same few texts again and again.
+    // The references that were parsed before. The tests parse the same few texts again and again.
     static PARSED: RefCell<HashMap<String, Option<Reference>>> = RefCell::new(HashMap::new());
 }
 
 impl Reference {
-    /// Parses a reference like the kubelet. `None` means that the kubelet reports
+    /// Parses a reference by the kubelet's rules. `None` means that the kubelet reports
     /// `InvalidImageName`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -87,8 +87,8 @@ impl Reference {
         let text_of = |group: usize| parts.get(group).map(|part| part.as_str().to_owned());
         let (registry, repository) = (text_of(1)?, text_of(3)?);
         let (tag, digest) = (text_of(4), text_of(5));
-        // In Go's grammar, a first part with `_` is not a host. It is a part of the repository
-        // then, and its characters count for the limit of 255.
+        // In the grammar of `distribution/reference`, a part with `_` before the first slash is not a
+        // host. So its characters count for the limit of 255 characters in a repository.
         let is_host = parts.name("host").is_some();
         let counted = repository.len() + if is_host { 0 } else { registry.len() + 1 };
         if counted > 255 {
@@ -111,14 +111,14 @@ impl Reference {
         })
     }
 
-    /// `registry/repository`.
+    /// Returns `registry/repository`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.registry, self.repository)
     }
 
     /// Returns the names that image patterns are compared with: [`Self::name`], and the same name
-    /// with the tag. The registry's host is the one that [`compared_host`] returns.
+    /// with the tag. Both names have the registry's host as [`compared_host`] returns it.
     #[must_use]
     pub fn names_for_patterns(&self) -> Vec<String> {
         let name = format!("{}/{}", compared_host(&self.registry), self.repository);
@@ -134,7 +134,7 @@ impl Reference {
             .map(|tag| format!("{}:{tag}", self.name()))
     }
 
-    /// Returns the normalised image. If there is a digest, it has the digest and not the tag.
+    /// Returns the normalised image. If there is a digest, the result has no tag.
     #[must_use]
     pub fn normalised(&self) -> String {
         match (&self.digest, &self.tag) {
@@ -145,7 +145,7 @@ impl Reference {
     }
 }
 
-/// Whether the part before the first slash is a host, and not a part of a repository.
+/// Whether the text before the first slash is treated as a host, and not as a part of a repository.
 #[must_use]
 pub fn is_registry(first: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
@@ -154,13 +154,13 @@ pub fn is_registry(first: &str) -> bool {
 static PORT_443: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r":0*443\z").expect("a regular expression"));
 
-/// Returns a registry host for comparisons. It is in lower case and has no port 443, with or
-/// without leading zeros. `registry-1.docker.io` becomes `docker.io`. The result is used for
-/// matching only.
+/// Returns a registry host in the form that is compared with image patterns: in lower case, and
+/// without the port 443, even if this port is written with leading zeros. `registry-1.docker.io`
+/// becomes `docker.io`.
 ///
-/// **Decided**: `index.docker.io` becomes `docker.io` in all these spellings too. The repository is
-/// not changed. `library/` is added only after `docker.io` and `index.docker.io` in exactly this
-/// spelling.
+/// **Decided**: `index.docker.io` becomes `docker.io` too, also in upper case or with port 443. The
+/// repository is not changed. `library/` is added only after `docker.io` and `index.docker.io` in
+/// exactly these spellings.
 #[must_use]
 pub fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();

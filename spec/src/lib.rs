@@ -1,16 +1,16 @@
-//! The specification: the behaviour of this policy, written a second time from the design alone. It
-//! works on [`serde_json::Value`]. It is written to be read, not to be fast. It shares no code with
-//! the module. Comments beside the code quote or paraphrase the clauses of the design. Random
-//! requests, settings and registry answers go through the specification and the module. So a
-//! mistake stays hidden only if both make it.
+//! The specification: the behaviour of this policy, written a second time from the documentation
+//! (`docs/`) alone. The specification works on [`serde_json::Value`], and shares no code with the
+//! module. It is written to be read, not to be fast. Comments beside the code repeat the rules of the
+//! documentation. Random requests, settings and registry answers go through the specification and the
+//! module. So a mistake stays hidden only if the specification and the module both make it.
 //!
 //! The table *Words* at the top of the module's `src/lib.rs` explains words like *place*, *check*,
-//! *covered* and *record*. This crate adds one: `came_in` holds the values of the admission
-//! request, before any change.
+//! *covered* and *record*. This crate adds one name: a place's field
+//! `came_in` holds the values of the admission request, before any change.
 //!
-//! The design leaves some questions open. A comment that begins with **Decided** gives the answer
-//! of this specification to such a question. **Decided\*** marks an answer that was found because a
-//! promise failed on random cases.
+//! The documentation leaves some questions open. A comment that begins with **Decided** gives this
+//! specification's answer to one of these questions. **Decided\*** marks an answer that was found
+//! because one of the promises ([`promises`]) failed on a random case.
 
 pub mod compare;
 pub mod corpus;
@@ -42,7 +42,7 @@ pub use crate::policy::{PullPolicy, server_default};
 pub use crate::settings::Settings;
 pub use crate::verdict::{Change, FailedLookup, Failure, Finding, Record, Repair, Verdict, Weight};
 
-/// The annotation of a repaired object that holds the record.
+/// The key of the record, an annotation of a repaired object.
 pub const RECORD: &str = "consistent-pull-policy/changes";
 
 /// Answers the lookups of this policy.
@@ -66,7 +66,7 @@ pub trait Registry {
 
 /// Returns the verdict on an admission request. The settings must be valid.
 ///
-/// **Decided**: the Pod spec of a request that is accepted untouched may have any shape.
+/// **Decided**: if a request is accepted untouched, its Pod spec may have any shape.
 pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) -> Verdict {
     let settings = Settings(settings);
     let (event, root) = match request::row(request, settings) {
@@ -85,7 +85,8 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     if let Err(path) = shape(&object, root) {
         return broken(request, path);
     }
-    // "**Re-apply** runs first, and the later rules see the restored object."
+    // Re-apply (docs/requests.md, *The same manifest again*) runs before the rules. So the rules see
+    // the restored object.
     if event == Event::PodUpdate && settings.mode() == "Fix" {
         reapply::recorded(root, &mut object, &request["oldObject"]);
     }
@@ -98,10 +99,12 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     pod.has_controller = request::has_controller(&object);
     pod.annotations = object["metadata"]["annotations"].clone();
     pod.is_audit = request::names_no_user(request);
-    // "Lookups happen only for objects that would otherwise be accepted."
+    // If an object is rejected for another reason, its images are not looked up (docs/registry.md). So
+    // the rules first run without lookups. Findings that a lookup could remove are then left out.
     let mut unasked = pod.clone();
-    // *replace-check* never rejects an object. It is switched off here, because it would remove
-    // checks that `is_undecided` needs.
+    // *replace-check* would remove checks that `is_undecided` needs, so `has_controller = false`
+    // switches that rule off here. This can't change whether the object is accepted, because
+    // *replace-check* never rejects an object.
     unasked.has_controller = false;
     rules::apply(&mut unasked, &object["status"], None);
     let undecided: Vec<bool> = unasked
@@ -114,12 +117,12 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
         .findings
         .retain(|_| !undecided.next().unwrap_or_default());
     pod.is_lenient = settings.max_lookups() == 0;
-    // In mode `Reject`, the images of a request that names no user are looked up even if there are
-    // other findings.
+    // A request that names no user is an audit. In mode `Reject`, the images of an audit are looked
+    // up even if a finding rejects the object.
     if is_accepted(&unasked) || pod.is_audit && settings.mode() == "Reject" {
         // A tag and a digest are the same image only if a lookup of this request gave that digest
-        // for the tag. All rules use these digests, also the rules before *registry*. So the rules
-        // run twice, and the first run only collects the digests.
+        // for the tag. The rules that run before *registry* need the digests of the lookups too. So
+        // all rules run twice, and the first run only collects the digests.
         let mut registry = Remembered {
             registry,
             digests: BTreeMap::new(),
@@ -137,17 +140,21 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
 
 /// Whether an answer of a registry could remove a finding.
 ///
-/// **Decided**: such a finding doesn't prevent lookups. *missing-check* and *weak-check* are
-/// undecided if an answer could show that another image, which is pulled first, is the same image.
-/// *default* and *weak-check* are undecided if `Pin` or `UseCached` could change the pull policy.
+/// **Decided**: a finding that an answer could remove is undecided, and doesn't prevent lookups. A
+/// finding of *missing-check*, *weak-check* or *default* is undecided if an answer could show that
+/// a check or another init container pulls the same image first. A finding of *weak-check* or
+/// *default* is also undecided if `Pin` or `UseCached` could change the pull policy. For
+/// *disallowed-policy*, see the comment in the code.
 fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     match finding.rule {
         "missing-check" => pod.may_be_pulled_first(finding.place),
         "weak-check" | "default" => {
             pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)
         }
-        // If the image may have `Always`, this finding has one cause. The forbidden default `Never`
-        // became `IfNotPresent`, which then replaced `Always`.
+        // If the request has `Always`, and `Always` is allowed for the image, this finding has only
+        // one possible cause: *default* would replace `Always` with the default `Never`. But `Never`
+        // is forbidden for the image, so *default* sets `IfNotPresent` and reports it as
+        // *disallowed-policy*.
         "disallowed-policy" => {
             let is_allowed = pod
                 .reference(finding.place)
@@ -185,33 +192,34 @@ impl Registry for Remembered<'_> {
     }
 }
 
-/// Whether the request is accepted. The mode doesn't change the findings, only whether they reject.
+/// Whether the request is accepted: no finding rejects it.
 fn is_accepted(pod: &Pod) -> bool {
     rejecting(pod).is_empty()
 }
 
 /// Returns the findings that reject the request.
 fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
-    // With `templates: Warn`, a finding in a pod template leads to a warning. With
-    // `templates: Enforce`, it is treated like a finding in a Pod.
+    // With `templates: Warn`, a finding in a pod template never rejects the request. With
+    // `templates: Enforce`, a finding in a pod template is treated like a finding in a Pod.
     if pod.event == Event::Template && pod.settings.templates() == "Warn" {
         return Vec::new();
     }
     let mut findings: Vec<&'p Finding> = pod.findings.iter().collect();
     findings.retain(|one| one.weight == Weight::Rejects && pod.counts(one));
     match pod.settings.mode() {
-        // "`Fix` repairs what it can, and rejects what it can't repair."
+        // Mode `Fix` repairs each finding that has a repair. The others reject the request
+        // (docs/settings.md, *mode*).
         "Fix" => findings.retain(|finding| finding.repair == Repair::None),
         "Reject" => {}
-        // "`Warn` accepts with warnings."
+        // In mode `Warn`, findings only lead to warnings (docs/settings.md, *mode*).
         _ => findings.clear(),
     }
     findings
 }
 
-/// Returns the code of a rejection. Section *Code* of the design: at CREATE the code is 422, if at
-/// least one of the reasons is permanent. If all reasons are momentary answers of a registry, the
-/// code is 400. An UPDATE always gets 400.
+/// Returns the code of a rejection. See *Codes* in docs/answers.md: at CREATE, the code is 422 if at
+/// least one reason is permanent. If all reasons are momentary answers of a registry, the code is
+/// 400. At UPDATE, the code is always 400.
 fn code(request: &Value, is_momentary: bool) -> u16 {
     if request["operation"] == "CREATE" && !is_momentary {
         422
@@ -241,9 +249,9 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     let is_template = pod.event == Event::Template;
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
-    // Some changes happen in all Pods because the operator's settings ask for them, and they lead
-    // to no warning line. These are the changes of *default*, and missing checks with
-    // `coverage: Fix` and `everyPod`.
+    // The operator's settings ask for two kinds of changes in all Pods: the changes of *default*, and
+    // the checks that are added with `coverage: Fix` and `everyPod`. In mode `Fix`, these changes
+    // lead to no warning line.
     let is_asked_for_everywhere = |finding: &Finding| match finding.rule {
         "default" => true,
         "missing-check" => pod.settings.coverage() == "Fix" && pod.settings.every_pod(),
@@ -261,16 +269,18 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
                     && (is_template || finding.repair == Repair::Addition);
                 is_worth_a_line && !is_left_out
             }));
-    // In mode `Fix`, a pod template gets no warning line for such a finding. **Decided**: the
-    // template of a Windows Pod may get a warning line.
+    // In mode `Fix`, a pod template gets no warning line if the operator's settings ask for the
+    // repair of each finding in all Pods. **Decided**: the pod template of a Windows Pod may get a
+    // warning line.
     verdict.is_silent = is_fix
         && is_template
         && verdict.failed.is_empty()
         && !findings.is_empty()
         && !pod.is_windows()
         && findings.iter().all(is_asked_for_everywhere);
-    // **Decided**: a pod template without a finding is not changed, even if *pull-once* would
-    // change it. The setting `templates` only says what happens to a pod template with a finding.
+    // **Decided**: a pod template is not changed if none of its findings has a repair, even if
+    // *pull-once* would change it. The reason: `templates` is a setting about findings, and
+    // *pull-once* adds no finding.
     let has_repair = findings
         .iter()
         .any(|finding| finding.repair != Repair::None);
@@ -282,7 +292,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         }
     }
     verdict.findings = findings;
-    // The record is written only at CREATE, into the metadata of the object itself.
+    // The record is written only at CREATE. It is an annotation of the object, never of its pod template.
     if !verdict.changes.is_empty()
         && request["operation"] == "CREATE"
         && pod.settings.record_changes()
@@ -303,7 +313,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     verdict
 }
 
-/// Returns the differences between the request's places and the repaired places.
+/// Returns the changes: the differences between the places in the request and the repaired places.
 fn changes(pod: &Pod) -> Vec<Change> {
     let mut changes = Vec::new();
     for (index, place) in pod.places.iter().enumerate() {
@@ -364,8 +374,8 @@ fn changes(pod: &Pod) -> Vec<Change> {
     changes
 }
 
-/// Returns a pull policy of the request. An empty text becomes `null`, because `""` and `null`
-/// count as not set.
+/// Returns a pull policy as the request has it. But `""` becomes `null`, because both count as not
+/// set.
 fn set(policy: &Value) -> Value {
     if policy == "" {
         Value::Null
@@ -391,8 +401,8 @@ fn broken(request: &Value, path: String) -> Verdict {
     }
 }
 
-/// Checks the parts of an object around the Pod spec. An object of a known kind is rejected, with
-/// the path, if its shape is not the shape of the Kubernetes API (for example no `spec`).
+/// Checks the annotations, the owner references and the objects that contain the Pod spec. If one of
+/// them has a wrong shape (for example no `spec`), the error is the field's path.
 fn shape(object: &Value, root: &str) -> Result<(), String> {
     let annotations = &object["metadata"]["annotations"];
     if !(annotations.is_null() || annotations.is_object()) {
@@ -415,8 +425,10 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// **Decided**: owner references of another shape than the Kubernetes API's are a broken shape,
-/// because the answer depends on whether one of them is a controller.
+/// Checks the owner references of an object.
+///
+/// **Decided**: an object with a wrong shape of its owner references is rejected, because the answer
+/// depends on whether one of the owners is a controller.
 fn owners(owners: &Value) -> Result<(), String> {
     let path = "metadata.ownerReferences";
     let list = match owners {

@@ -1,4 +1,4 @@
-//! Patterns of settings. In a glob, `*` matches any text and `?` matches one character.
+//! Patterns in settings. In a glob, `*` matches any text and `?` matches one character.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +23,8 @@ fn matches(expression: String, text: &str) -> bool {
     })
 }
 
-/// Returns the regular expression of a glob. Its wildcards match only characters of a class.
+/// Returns the regular expression of a glob. `class` is the regular expression of one character that
+/// the glob's wildcards match.
 fn expression(pattern: &str, class: &str) -> String {
     pattern
         .chars()
@@ -44,8 +45,8 @@ pub fn glob(pattern: &str, text: &str) -> bool {
     matches(expression(pattern, "."), text)
 }
 
-/// Whether an image pattern matches an image. It is compared with the normalised name, without the
-/// tag (`registry/repository`) and with the tag (`registry/repository:tag`).
+/// Whether an image pattern matches an image. The pattern is compared with `registry/repository` and
+/// with `registry/repository:tag` of the normalised image. One match is enough.
 #[must_use]
 pub fn names_image(pattern: &str, image: &Reference) -> bool {
     let expression = image_expression(pattern);
@@ -55,8 +56,8 @@ pub fn names_image(pattern: &str, image: &Reference) -> bool {
 
 /// Returns the regular expression of an image pattern.
 ///
-/// If the text before the first slash has a wildcard and also a `.` or `:`, no wildcard in this
-/// text matches `/`. Everywhere else a `*` may match slashes.
+/// If the text before the first slash has a wildcard and also a `.` or `:`, this text is a registry
+/// host. Then no wildcard in this text matches `/`. All other wildcards can match `/`.
 fn image_expression(pattern: &str) -> String {
     let pattern = normalised(pattern);
     let Some((first, rest)) = pattern.split_once('/') else {
@@ -77,11 +78,11 @@ fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Normalises a pattern. A pattern without a registry (`nginx`, `buildkite/*`) is normalised like
-/// an image. The registry host of a pattern is normalised like the host of an image, if it has no
-/// wildcard.
+/// Normalises a pattern. A pattern without a registry gets the registry of Docker Hub: `nginx` becomes
+/// `docker.io/library/nginx`, and `buildkite/*` becomes `docker.io/buildkite/*`. No tag is added. If
+/// the registry host of a pattern has no wildcard, it is normalised like the host of an image.
 ///
-/// A pattern that begins with `*` doesn't show where its registry ends. It is not changed.
+/// A pattern that begins with `*` is not changed, because the `*` may match more than the registry.
 #[must_use]
 pub fn normalised(pattern: &str) -> String {
     if pattern.starts_with('*') {
@@ -103,25 +104,26 @@ pub fn normalised(pattern: &str) -> String {
     format!("{}/{rest}", compared_host(registry))
 }
 
-/// Returns the reason why an image pattern is a settings error. A pattern is an error if no
-/// normalised reference can match it.
+/// Returns the reason why an image pattern is a settings error, or `None` if the pattern is valid. A
+/// pattern is an error if it can't match any normalised reference.
 ///
 /// **Decided**: this specification checks the registry host of a pattern. It doesn't check the
-/// other part, because this depends on the grammar of references.
+/// repository and the tag, because that would need the grammar of references.
 #[must_use]
 pub fn fault(pattern: &str) -> Option<&'static str> {
     // **Decided**: a pattern without a slash that begins with `*` is valid, because it may match
     // the end of a repository.
     let Some((first, _)) = pattern.split_once('/') else {
-        // A pattern without a slash is an error if it starts like a registry, with or without a
-        // port or tag. Such a start is a name with a `.`, `localhost`, or an address in brackets.
+        // A pattern without a slash is an error if it starts like a registry host. A host is a name
+        // with a `.`, or `localhost`, or an address in brackets. A port or tag may follow.
         let name = pattern.split(':').next().unwrap_or(pattern);
         let starts_like_registry =
             name.contains('.') || name == "localhost" || pattern.starts_with('[');
         return (starts_like_registry && !pattern.starts_with('*'))
             .then_some("a registry without a repository");
     };
-    // The pattern `*:443/…` is a settings error, because a normalised host never has `:443`.
+    // A host with a wildcard and port 443 (`*:443/…`) is a settings error, because a normalised host
+    // never has `:443`.
     let port = first.rsplit_once(':').map(|(_, port)| port);
     let is_443 = port.is_some_and(|port| port.trim_start_matches('0') == "443");
     (has_wildcard(first) && is_443).then_some("no image has `:443` in its host")

@@ -1,5 +1,6 @@
-//! The Pod spec as a list of places (an entry with an image), and the relations between these
-//! places that the rules need (design, *Words*).
+//! The Pod spec as a list of places. A place is a container or an image volume. This file also has
+//! the relations between places that the rules need. The table *Words* in the module's `src/lib.rs`
+//! explains the words. The front page of this crate explains the comments that begin with **Decided**.
 
 mod change;
 mod read;
@@ -15,10 +16,10 @@ use crate::verdict::{FailedLookup, Finding};
 
 pub(crate) use change::paths;
 
-/// The node labels for the OS.
+/// The node labels that name a node's operating system.
 pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
-/// The row of the design's table *Requests* that applies to a Pod spec.
+/// The kind of request that a Pod spec comes from, as in the table of docs/requests.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     PodCreate,
@@ -27,7 +28,7 @@ pub(crate) enum Event {
     Template,
 }
 
-/// The lists with images, in the order of the lookups.
+/// The lists of a Pod spec whose entries can have images. The images are looked up in this order of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum List {
     Containers,
@@ -59,17 +60,17 @@ impl List {
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Place {
     pub(crate) list: List,
-    /// The index in the list, after additions.
+    /// The index in the list, after additions and removals.
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) image: String,
-    /// The current pull policy. If none is set, it is the API server's default.
+    /// The current pull policy, or the server default if none is set.
     pub(crate) policy: PullPolicy,
     /// The values in the request. `None` if this policy added the place.
     pub(crate) came_in: Option<CameIn>,
     pub(crate) is_sidecar: bool,
-    /// **Decided**: an exempt container counts as absent, with three exceptions. Its name is taken,
-    /// `imageChecks.after` may name it, and it may be a carrier.
+    /// Whether the setting `exempt` names the place. **Decided**: the rules don't examine an exempt
+    /// container. But its name counts as used, `imageChecks.after` may match it, and it may be a carrier.
     pub(crate) is_exempt: bool,
     /// Whether the rules examine the place.
     pub(crate) is_examined: bool,
@@ -94,15 +95,15 @@ pub(crate) struct CameIn {
 }
 
 impl Place {
-    /// The pull policy in the request. If none was set, it is the API server's default. An added
-    /// place has its current pull policy.
+    /// The pull policy in the request, or the server default if the request sets none. If this policy
+    /// added the place, the result is the current pull policy.
     pub(crate) fn policy_before(&self) -> PullPolicy {
         let came_in = self.came_in.as_ref();
         came_in.map_or(self.policy, |came_in| came_in.effective)
     }
 
-    /// Whether the request sets the pull policy. It may come from an author or from the API server.
-    /// An added place counts as set.
+    /// Whether the request sets the pull policy. An author or the API server may have written it. The
+    /// pull policy of a place that this policy added counts as set.
     pub(crate) fn is_policy_written(&self) -> bool {
         self.came_in
             .as_ref()
@@ -118,13 +119,13 @@ pub(crate) struct Lookups {
     pub(crate) asked: Vec<String>,
     pub(crate) manifests: Vec<String>,
     pub(crate) failed: Vec<FailedLookup>,
-    /// The digest of each `registry/repository:tag` that a lookup found.
+    /// The digest that a lookup found for each `registry/repository:tag`.
     pub(crate) digests: BTreeMap<String, String>,
-    /// Each `registry/repository:tag` to which `UseCached` was applied.
+    /// Each `registry/repository:tag` whose lookup failed, so that `UseCached` applied.
     pub(crate) cached: BTreeSet<String>,
 }
 
-/// A Pod spec with the findings and changes of the rules so far.
+/// A Pod spec with the findings and changes of the rules that have run.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Pod<'a> {
@@ -137,16 +138,16 @@ pub(crate) struct Pod<'a> {
     pub(crate) has_controller: bool,
     /// The object's annotations. Some of them name containers.
     pub(crate) annotations: Value,
-    /// Whether the request names no user: `userInfo` is absent, null or without a `username`.
+    /// Whether the request is an audit. A request is an audit if its `userInfo.username` is absent or empty.
     pub(crate) is_audit: bool,
-    /// Whether the size of the additions is too near to its limit. Then this specification can't
-    /// tell whether the limit is exceeded.
+    /// Whether the size of the additions is near the limit of 1 MiB. In this case, this specification
+    /// can't tell whether the additions exceed the limit.
     pub(crate) is_near_limit: bool,
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
-    /// Whether `registry.maxLookups` is 0, as in the copy. Then a value is accepted if an earlier
-    /// run with `Pin`, `KeepTag` or `UseCached` could have written it.
+    /// Whether `registry.maxLookups` is 0, as in the copy. In this case, a value is accepted if an
+    /// earlier run with `Pin`, `KeepTag` or `UseCached` could have returned this value.
     pub(crate) is_lenient: bool,
 }
 
@@ -167,7 +168,8 @@ impl Pod<'_> {
         places
     }
 
-    /// Returns the parsed image of a place. `None` means that no node can pull it from a registry.
+    /// Returns the parsed image of a place. `None` means that the image is an image ID or can't be
+    /// parsed. No node can pull such an image from a registry.
     pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
         let image = &self.places[place].image;
         if is_image_id(image) {
@@ -218,17 +220,17 @@ impl Pod<'_> {
         self.at(self.places[place].list, self.places[place].index)
     }
 
-    /// Whether checks may be added or replaced: only at CREATE of a Pod, and never in a Windows
-    /// Pod.
+    /// Whether the rules may add or replace checks. They may do this only at CREATE of a Pod, and
+    /// never in a Windows Pod.
     pub(crate) fn can_get_checks(&self) -> bool {
         self.event == Event::PodCreate && !self.is_windows()
     }
 
-    /// Whether the Pod is a Windows Pod. These fields are read in this order, and the first with a
-    /// value decides: `spec.os.name`, the nodeSelector, the required node affinity.
+    /// Whether the Pod is a Windows Pod. Three fields are read in this order, and the first that
+    /// names an OS decides: `spec.os.name`, the `nodeSelector`, the required node affinity.
     ///
-    /// **Decided**: an empty `spec.os.name` is no value. If a nodeSelector has both labels,
-    /// `kubernetes.io/os` decides.
+    /// **Decided**: an empty `spec.os.name` counts as not set. If the `nodeSelector` has both labels
+    /// for the OS, `kubernetes.io/os` decides.
     pub(crate) fn is_windows(&self) -> bool {
         let os_name = self.spec.pointer("/os/name").and_then(Value::as_str);
         if let Some(name) = os_name.filter(|name| !name.is_empty()) {
@@ -239,7 +241,7 @@ impl Pod<'_> {
         if let Some(name) = selected.find_map(|label| selector[*label].as_str()) {
             return name == "windows";
         }
-        // Every term of the affinity must have an `In` for `kubernetes.io/os` or
+        // The affinity names Windows if every term has an `In` for `kubernetes.io/os` or
         // `beta.kubernetes.io/os` with the only value `windows`.
         let terms = self.spec.pointer(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
@@ -257,7 +259,7 @@ impl Pod<'_> {
             .is_some_and(|terms| !terms.is_empty() && terms.iter().all(asks_for_windows))
     }
 
-    /// Whether the Pod spec has resources of its own, in `spec.resources`.
+    /// Whether the Pod spec sets resources for the whole Pod, in `spec.resources`.
     pub(crate) fn has_resources(&self) -> bool {
         let resources = self.spec["resources"].as_object();
         resources.is_some_and(|resources| !resources.is_empty())
@@ -269,14 +271,15 @@ impl Pod<'_> {
         self.annotations.get(key).is_some()
     }
 
-    /// Whether a place is an image check. Its name must start with one of
-    /// `imageChecks.namePrefixes`. An init container must not be a native sidecar. An image volume
-    /// must be mounted in one of two ways: on any init container, or on all app containers that
-    /// pull its image (and on at least one app container). The second way counts in a Pod with init
-    /// containers too, because a mesh may inject init containers after the volume was added.
+    /// Whether a place is an image check. The place must be examined and have a valid image, and its
+    /// name must start with one of `imageChecks.namePrefixes`. An init container must not be a native
+    /// sidecar. An image volume must be mounted by an init container or by an app container. If only
+    /// app containers mount the volume, each app container that may have the volume's image must
+    /// mount it. The Pod may still have init containers, because a service mesh may inject them after
+    /// the volume was added.
     ///
-    /// **Decided**: an exempt app container need not mount the volume. A volume that nothing mounts
-    /// is never a check.
+    /// **Decided**: an exempt app container need not mount the volume. A volume that neither an init
+    /// container nor an app container mounts is never a check.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -324,8 +327,8 @@ impl Pod<'_> {
         !self.checks().is_empty()
     }
 
-    /// Whether a place is an examined init container that is no native sidecar. It ends before the
-    /// app starts.
+    /// Whether a place is an examined init container, and not a native sidecar. An init container
+    /// that is not a native sidecar ends before the app containers start.
     pub(crate) fn is_plain_init(&self, place: usize) -> bool {
         let place = &self.places[place];
         place.list == List::InitContainers
@@ -334,8 +337,9 @@ impl Pod<'_> {
             && !place.is_gone
     }
 
-    /// Returns the places that checks guard: the app containers and, with
-    /// `imageChecks.as: ImageVolume`, the image volumes that only app containers mount.
+    /// Returns the places that checks guard. These are the app containers. With
+    /// `imageChecks.as: ImageVolume`, checks also guard each image volume that is not a check, if an
+    /// app container mounts the volume and no init container does.
     pub(crate) fn guarded(&self) -> Vec<usize> {
         let mounts = |list: List, volume: usize| {
             self.list(list).into_iter().any(|place| {
@@ -357,9 +361,10 @@ impl Pod<'_> {
             .collect()
     }
 
-    /// Whether two places have the same image. If both have a digest, repository and digest must be
-    /// equal, and the tags don't matter. A tag and a digest are the same image only if a lookup of
-    /// this request gave that digest for the tag.
+    /// Whether two places have the same image. The repositories must be equal. If both places have a
+    /// digest, the digests must be equal, and the tags don't matter. If only one place has a digest, a
+    /// lookup of this request must have given this digest for the other place's tag. If neither has a
+    /// digest, the tags must be equal, or lookups must have given the same digest for both tags.
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
             return false;
@@ -376,11 +381,11 @@ impl Pod<'_> {
             }
     }
 
-    /// Whether two places have the same image, or a registry's answer could show that they do.
+    /// Whether two places have the same image, or a registry's answer could show that they have it.
     ///
-    /// **Decided\***: if an image of the repository is looked up, this function treats all its tags
-    /// and digests as the same image. It decides which app containers have to mount a check volume,
-    /// and a registry's answer must not decide whether a Pod has checks.
+    /// **Decided\***: if an image of the repository is looked up, this function treats all tags and
+    /// digests of this repository as the same image. Otherwise a registry's answer would decide
+    /// whether a volume is a check.
     fn may_be_same_image(&self, a: usize, b: usize) -> bool {
         let looks_up = |place: usize| {
             self.reference(place)
@@ -398,8 +403,8 @@ impl Pod<'_> {
         self.lookups.digests.get(&image.name_and_tag()?)
     }
 
-    /// Whether two references are written alike: they have the same repository as text. This
-    /// matters because a node keeps credentials by the name as written.
+    /// Whether the images of two places are written alike: their repositories are the same text. This
+    /// matters because a node stores pull credentials under the repository as it is written.
     pub(crate) fn is_written_alike(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
             (Some(a), Some(b)) => a.spelling == b.spelling,
@@ -407,20 +412,21 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether the pull of one place also proves the image of another place. Both have the same
-    /// image, written alike.
+    /// Whether a pull by `proof` also proves that the image of `place` can be pulled. The two places
+    /// must have the same image, written alike.
     pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
         proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
     }
 
-    /// Looks at all places of the same repository, in any spelling. Returns `None` unless they have
-    /// several images and one of these is a tag that is looked up. Only then could a registry's
-    /// answer show that two of these images are the same. The result is the strongest pull policy
-    /// of the checks among these places in the request, and that of their other init containers.
+    /// Looks at all examined places of the request with the repository of `place`, in any spelling.
+    /// Returns two values: the strongest pull policy of the checks among these places, and that of the
+    /// other init containers among them. Returns `None` if a registry's answer can't show that two
+    /// images of these places are the same. An answer can show this only if the places have several
+    /// images, and at least one image has no digest and is looked up.
     ///
-    /// **Decided\***: the copy doesn't know which references had the same image in the first run.
-    /// It is lenient if an answer could have shown a check that is strong enough, or an init
-    /// container that covers the image. In all other cases it is not lenient.
+    /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
+    /// registry's answer in the first run could have shown a check that is strong enough, or an init
+    /// container that covers the image. In both cases, the copy demands no stronger and no new check.
     fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
         let alike: Vec<usize> = self
             .examined()
@@ -443,28 +449,27 @@ impl Pod<'_> {
         Some((by_checks, by_inits))
     }
 
-    /// Whether an answer could show that the image of a place is the same as another image that is
-    /// pulled first.
+    /// Whether a registry's answer could show that the image of a place is the same as the image of
+    /// a check or of an init container. Then the image is pulled before the app containers start.
     pub(crate) fn may_be_pulled_first(&self, place: usize) -> bool {
         self.may_be_joined(place)
             .is_some_and(|(checks, inits)| checks.or(inits).is_some())
     }
 
-    /// Whether, in the copy, a registry's answer to the first run could have shown a check of the
-    /// image that is strong enough. The copy accepts every value that the first run could have
-    /// written.
+    /// Whether, in the copy, a registry's answer in the first run could have shown that the image has
+    /// a check with at least the pull policy `need`. The copy must accept the output of the first run.
     pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, _)| checks >= Some(need))
     }
 
-    /// Whether, in the copy, an answer to the first run could have shown that the image is covered.
+    /// Whether, in the copy, a registry's answer in the first run could have shown a covered image.
     pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
         let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
         joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
 
-    /// Whether two places pull from the same repository.
+    /// Whether the images of two places have the same repository, after normalisation.
     fn is_same_repository(&self, a: usize, b: usize) -> bool {
         match (self.reference(a), self.reference(b)) {
             (Some(a), Some(b)) => a.name() == b.name(),
@@ -478,10 +483,10 @@ impl Pod<'_> {
             .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
     }
 
-    /// Whether a pull by the place `proof` makes a pull by the container unnecessary. The place
-    /// must be an init container that is no native sidecar, or a check volume that an init
+    /// Whether a pull by the place `proof` makes a pull by the container unnecessary. `proof` must
+    /// be an init container that isn't a native sidecar, or a check volume that an init
     /// container mounts. A volume that the container itself mounts doesn't count, because the
-    /// container would pull that image again.
+    /// kubelet would pull the volume's image again for the container.
     pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
         self.is_pulled_before(proof, container) && self.serves(proof, container)
     }
@@ -500,8 +505,8 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether an answer to a lookup in the place's repository could change the pull policy of the
-    /// place.
+    /// Whether `Pin` or `UseCached` could change the pull policy of a place after a lookup. Any
+    /// lookup in the repository of the place's image counts.
     pub(crate) fn may_be_pinned_or_cached(&self, place: usize) -> bool {
         let changes = self.reference(place).is_some_and(|image| {
             self.settings.lookup(&image) == "Pin" || self.has_use_cached(&image)
@@ -513,7 +518,7 @@ impl Pod<'_> {
                 .any(|other| self.is_same_repository(other, place) && self.is_looked_up(other))
     }
 
-    /// Whether one of the image's effective `on…` settings is `UseCached`.
+    /// Whether the image is looked up, and one of the `on…` settings for this image is `UseCached`.
     fn has_use_cached(&self, image: &Reference) -> bool {
         let actions = [
             "onNotFound",
@@ -529,7 +534,7 @@ impl Pod<'_> {
 
     /// Whether, in the copy, the pull policy of a place could be a result of `UseCached`.
     ///
-    /// **Decided**: `UseCached` never excuses a check with `Never`.
+    /// **Decided**: `UseCached` writes only `IfNotPresent`. So a check with `Never` is not its result.
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
         self.is_lenient
             && self.places[place].policy_before() == PullPolicy::IfNotPresent
@@ -541,7 +546,7 @@ impl Pod<'_> {
     }
 }
 
-/// Returns the field of an entry that holds the image or the pull policy.
+/// Returns the path of the field that holds the image or the pull policy of an entry.
 pub(crate) fn field(list: List, is_image: bool) -> &'static str {
     match (list, is_image) {
         (List::Volumes, true) => "image.reference",

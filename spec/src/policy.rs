@@ -9,12 +9,12 @@ pub enum PullPolicy {
     Never,
     /// The kubelet asks the registry if the image is not on the node.
     IfNotPresent,
-    /// The kubelet asks the registry each time.
+    /// The kubelet asks the registry each time a container starts.
     Always,
 }
 
 impl PullPolicy {
-    /// Returns the pull policy with this name.
+    /// Returns the pull policy whose name is `text`, or `None` if there is no such pull policy.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         match text {
@@ -25,7 +25,7 @@ impl PullPolicy {
         }
     }
 
-    /// The name of the pull policy in the API.
+    /// The name of the pull policy in the Kubernetes API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,9 +36,9 @@ impl PullPolicy {
     }
 }
 
-/// Returns the pull policy that the API server writes if none is set. An image with the tag
+/// Returns the pull policy that the API server writes if a container sets none. An image with the tag
 /// `latest` gets `Always`, even if it has a digest too. An image with neither tag nor digest counts
-/// as `latest`. Any other image gets `IfNotPresent`, and so does a text that can't be parsed.
+/// as `latest`. Any other image, and a text that can't be parsed, gets `IfNotPresent`.
 #[must_use]
 pub fn server_default(image: &str) -> PullPolicy {
     match Reference::parse(image) {

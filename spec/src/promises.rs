@@ -1,8 +1,8 @@
-//! The promises of the design, as a list of named functions. A test can check them for any case: a
-//! Pod of the corpus or a random case, together with an [`Event`] in the Pod's life.
-//!
-//! [`broken_promises`] runs this policy as often as the event needs, and returns the broken
-//! promises. A promise that doesn't apply to a case counts as kept.
+//! The promises: statements about this policy that must hold for each request. Each promise has a
+//! name, which is a constant of this file. A test can check the promises for any [`Case`] with an
+//! [`Event`] in the Pod's life. [`broken_promises`] runs this policy as often as the event needs, and
+//! returns the broken promises. A promise that doesn't apply to a case counts as kept. If only the
+//! operator's check template causes a problem, this problem breaks no promise.
 
 mod contents;
 mod minimal;
@@ -17,65 +17,66 @@ use crate::events::Event;
 use crate::generate::Case;
 use crate::settings::Settings;
 
-/// A promise that a case broke.
+/// A promise that this policy broke for a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenPromise {
     /// The name of the promise.
     pub promise: &'static str,
-    /// How the case broke it.
+    /// The proof: for example the wrong answer, or the field that must not change.
     pub details: String,
 }
 
-/// If an API server accepts the request's object, it also accepts the returned object.
+/// If an API server accepts the request's object, it also accepts the object that this policy returns.
 pub const VALID: &str = "valid-stays-valid";
-/// "The removal of checks never lowers the quality of service."
+/// A repair never lowers the quality-of-service class of a Pod.
 pub const SERVICE: &str = "quality-of-service-is-kept";
-/// Repairs are minimal: only the fields change that the design names.
+/// Repairs are minimal: a repair changes only the fields that docs/rules.md names.
 pub const MINIMAL: &str = "only-repairs-change";
-/// "No secret of the Pod ever reaches a message, a warning, an annotation or a log."
+/// No secret of the Pod is in the answer, except in the returned object.
 pub const NO_SECRET: &str = "no-secret-is-shown";
-/// When this policy runs on its own output, it changes nothing and finds nothing.
+/// If mode `Fix` runs on its own output, it accepts this output and changes nothing.
 pub const STABLE: &str = "a-second-run-changes-nothing";
 /// Mode `Reject` accepts each object that mode `Fix` returned under the same settings.
 pub const REJECT: &str = "reject-accepts-what-fix-returned";
 /// The copy accepts an object that mode `Fix` returned.
 pub const COPY: &str = "the-copy-accepts-what-fix-returned";
-/// An added check is a copy of an image check with a `command`, so it has a command too.
+/// An added init container has a `command`. Without one, the default program of the image would run.
 pub const COMMAND: &str = "an-added-check-has-a-command";
-/// An added check has only the fields that a check needs.
+/// An added check has only the fields that a check needs, unless the settings have a check template.
 pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
-/// A check is only copied if its `AppArmor` profile is not an annotation. Otherwise the added check
-/// would have no profile.
+/// A check whose `AppArmor` profile is an annotation is not copied, because the added check would have
+/// no profile.
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
-/// *missing-check* adds containers, volumes and mounts of at most 1 MiB.
+/// The containers, volumes and mounts that *missing-check* adds have together at most 1 MiB.
 pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
 /// In a Windows Pod, no check is added or replaced.
 pub const WINDOWS: &str = "windows-pods-get-nothing-added";
-/// If a quota admits the request's Pod, it also admits the returned Pod.
+/// If a `ResourceQuota` admits the request's Pod, it also admits the Pod that this policy returns.
 pub const QUOTA: &str = "a-quota-still-admits-the-pod";
-/// If Pod Security admits the request's Pod, it also admits the returned Pod.
+/// If Pod Security admits the request's Pod, it also admits the Pod that this policy returns.
 pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
-/// The copy accepts a repaired Pod into which a mesh then injected containers.
+/// The copy accepts a repaired Pod after a service mesh injected containers into the Pod.
 pub const COPY_BESIDE_MESH: &str = "the-copy-accepts-a-mesh";
-/// A second run in mode `Fix` adds no check for the images of the first run, even if a mesh
-/// injected containers between the two runs.
+/// A second run in mode `Fix` adds no check for an image that the Pod had in the first run, even if a
+/// service mesh injected containers between the two runs.
 pub const NO_CHECK_TWICE: &str = "a-mesh-leads-to-no-second-check";
-/// The copy accepts a repaired Pod after the plugin `AlwaysPullImages` changed it, with settings
-/// that suit the plugin.
+/// The copy accepts a repaired Pod after the plugin `AlwaysPullImages` changed the Pod. This holds for
+/// settings without `images.forbidAlways`, `Pin`, `UseCached` and `defaults`.
 pub const COPY_BESIDE_PLUGIN: &str = "the-copy-accepts-always-pull-images";
-/// A manifest that is applied once more changes nothing and is accepted.
+/// A manifest that is applied once more is accepted, and the spec in the stored object doesn't change.
 pub const RE_APPLY: &str = "a-manifest-can-be-applied-again";
-/// `kubectl debug` works. Only the new ephemeral containers are examined, because all other
-/// containers are immutable.
+/// A request of `kubectl debug` is accepted. The Pod's init containers, app containers and volumes
+/// don't change.
 pub const DEBUG: &str = "kubectl-debug-works";
-/// An audit accepts a running Pod that was admitted.
+/// An audit accepts a running Pod that this policy accepted at its creation.
 pub const AUDIT: &str = "an-audit-accepts-what-was-admitted";
-/// If the waiting message contains an image reference, the finding of the audit names this image.
+/// If a container waits for the image of a volume, and the container's status contains this image
+/// reference, the audit has a finding of *stuck-pull* that names this image.
 pub const MISSING_IMAGE: &str = "an-audit-names-the-missing-image";
-/// The `status` in a request with a user has no effect, because a person may have pasted it.
+/// If a request names a user, the object's `status` has no effect. This user may have pasted the `status`.
 pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 
-/// All modes compute the same findings and the same repaired object.
+/// All modes compute the same findings, except those of *stuck-pull*. Only mode `Fix` changes the object.
 pub const MODES: &str = "the-modes-find-the-same";
 
 /// All promises.
@@ -105,12 +106,12 @@ pub const ALL: [&str; 23] = [
     MODES,
 ];
 
-/// The text of every secret in the Pods of the corpus and of random cases.
+/// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this text.
 pub const SECRET: &str = "s3cr3t";
 
-/// Returns the promises that this policy breaks for a case with an event in the Pod's life. The
-/// case is usually a CREATE of a Pod. For any other request, only the promises about answers and
-/// objects are checked, and only for [`Event::Created`].
+/// Returns the promises that this policy breaks if `event` happens to the Pod of `case`. The request
+/// of `case` is usually a CREATE of a Pod. For any other request, fewer promises are checked, and only
+/// if the event is [`Event::Created`].
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.
@@ -175,8 +176,8 @@ impl<P: Policy> Story<'_, P> {
         Settings(&self.case.settings)
     }
 
-    /// Returns the object that an API server would store. `None` means that the request was
-    /// rejected.
+    /// Returns the object that an API server would store after the first answer. `None` means that this
+    /// answer rejects the request.
     fn stored(&self) -> Option<Value> {
         let answer = &self.first.answer;
         (answer["accepted"] == true).then(|| match &answer["mutated_object"] {
@@ -185,13 +186,14 @@ impl<P: Policy> Story<'_, P> {
         })
     }
 
-    /// Returns the stored object if the mode is `Fix`. The design promises only for such objects
-    /// that they are accepted again.
+    /// Returns the stored object if the mode is `Fix`. The other modes repair nothing, so a second run
+    /// may find the same problems again.
     fn repaired(&self) -> Option<Value> {
         self.stored().filter(|_| self.settings().mode() == "Fix")
     }
 
-    /// Runs this policy on a request. The settings are those of the case with some changes.
+    /// Runs this policy on a request, with the settings of the case. First it writes each key and value
+    /// of `changes` into these settings.
     fn observe(&mut self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
         let mut case = self.case.clone();
         case.request = request;
@@ -207,15 +209,16 @@ impl<P: Policy> Story<'_, P> {
         Ok(observed)
     }
 
-    /// Returns a CREATE request for an object. Its other fields are those of the case's request.
+    /// Returns the case's request with `object` as its object. The case's request must be a CREATE.
     fn create(&self, object: Value) -> Value {
         let mut request = self.case.request.clone();
         request["object"] = object;
         request
     }
 
-    /// Whether a second run gets the same answers from registries. The first run must have made all
-    /// lookups that it needed, and the number of lookups must be below `registry.maxLookups`.
+    /// Whether a second run surely gets the same answers from registries as the first run. The first
+    /// run must have skipped no lookup. It also must have made fewer host calls than
+    /// `registry.maxLookups`, or no host call if `registry.maxLookups` is 0.
     fn is_bounded(&self) -> bool {
         let text = self.first.answer["audit_annotations"]["lookups"].as_str();
         let failed: Value = text
@@ -238,7 +241,7 @@ impl<P: Policy> Story<'_, P> {
     }
 }
 
-/// Returns the message of a rejection, or the whole answer of an accepted request.
+/// Returns the message of a rejection. If the answer is not a rejection with a message, returns it whole.
 fn told(observed: &Observed) -> String {
     match observed.answer["message"].as_str() {
         Some(message) if observed.answer["accepted"] == false => format!("rejected: {message}"),
@@ -246,7 +249,7 @@ fn told(observed: &Observed) -> String {
     }
 }
 
-/// The settings of the copy.
+/// The settings of the copy that differ from the settings of the case.
 fn copy() -> [(&'static str, Value); 2] {
     [("mode", "Reject".into()), ("registry.maxLookups", 0.into())]
 }

@@ -1,9 +1,9 @@
-//! The design's table *Requests*. It says which requests are examined, and which are accepted
-//! untouched.
+//! The table at the top of docs/requests.md. It says which requests are examined, and which are
+//! accepted untouched. In this file, a *workload* is an object of any kind in that table except Pod.
 //!
-//! **Decided**: the group and the kind decide, and the version doesn't matter. A subresource of a
-//! workload and an unknown operation are accepted untouched. At an UPDATE without `oldObject`,
-//! everything counts as changed.
+//! **Decided**: the group and the kind decide which row applies, and the version doesn't matter. A
+//! subresource of a workload and an unknown operation are accepted untouched. At an UPDATE without
+//! `oldObject`, all images count as changed.
 
 use serde_json::Value;
 
@@ -15,11 +15,13 @@ use crate::settings::Settings;
 pub(crate) enum Row {
     /// The request is accepted untouched.
     Untouched,
-    /// The request is an UPDATE of a Job. Only *re-apply* may change it.
+    /// The request is an UPDATE of a Job. Only *re-apply* may change it. The text is the path of the
+    /// Pod spec in the object.
     ReapplyOnly(&'static str),
     /// The request is examined. The text is the path of the Pod spec in the object.
     Examined(Event, &'static str),
-    /// The request is rejected because of a broken shape. The text is the path of the wrong field.
+    /// The request is rejected because a field is missing or has the wrong type. The text is the path
+    /// of this field.
     Broken(String),
 }
 
@@ -32,7 +34,7 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 
 /// Finds the row of a request.
 pub(crate) fn row(request: &Value, settings: Settings) -> Row {
-    // The `group` and the `kind` decide together.
+    // The group is compared too, because another group can have a kind of the same name.
     let root = match (text(request, "/kind/group"), text(request, "/kind/kind")) {
         ("", "Pod") => "spec",
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
@@ -47,15 +49,16 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     let operation = text(request, "/operation");
     let subresource = text(request, "/subResource");
     let (object, old) = (&request["object"], &request["oldObject"]);
-    // Other subresources of Pods and other operations, like DELETE and CONNECT, are accepted
-    // untouched.
+    // Only these requests can be examined: CREATE and UPDATE without a subresource, and UPDATE of a Pod's
+    // `ephemeralcontainers`. Any other request, such as a DELETE, is accepted untouched.
     let is_ephemeral =
         kind == "Pod" && subresource == "ephemeralcontainers" && operation == "UPDATE";
     if !matches!(operation, "CREATE" | "UPDATE") || !subresource.is_empty() && !is_ephemeral {
         return Row::Untouched;
     }
-    // **Decided**: at CREATE and UPDATE, an absent `object` is a broken shape, unless this policy
-    // would examine nothing of the object.
+    // **Decided**: at CREATE and UPDATE, a request without `object` is rejected. Two cases are accepted
+    // untouched, because this policy doesn't examine them: an UPDATE of a Job, and a workload with
+    // `templates: Off`.
     if object.is_null() {
         let is_unread = kind == "Job" && operation == "UPDATE"
             || kind != "Pod" && settings.templates() == "Off";
@@ -76,10 +79,10 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     if operation == "UPDATE" && !metadata["deletionTimestamp"].is_null() {
         return Row::Untouched;
     }
-    // A mirror Pod has the annotation `kubernetes.io/config.mirror`. A user in the group
-    // `system:nodes` creates it, and the annotation alone is not enough. An audit names no user, so
-    // in an audit the Pod must have a controller of kind `Node`. **Decided**: the annotation counts
-    // even if its value is empty.
+    // A node's mirror Pod is accepted untouched. It has the annotation `kubernetes.io/config.mirror`.
+    // Anyone can write this annotation, so the request's user must be in the group `system:nodes`. An
+    // audit names no user, so in an audit the Pod must have a controller of kind `Node`.
+    // **Decided**: the annotation counts even if its value is empty.
     let is_node = request
         .pointer("/userInfo/groups")
         .and_then(Value::as_array)
@@ -99,8 +102,8 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         if has_controller(object) {
             return Row::Untouched;
         }
-        // An UPDATE of a Job is accepted untouched apart from *re-apply*, because a Job's template
-        // is immutable.
+        // At an UPDATE of a Job, only *re-apply* acts. No rule runs, because a Job's template is
+        // immutable.
         if kind == "Job" && operation == "UPDATE" {
             return Row::ReapplyOnly(root);
         }
@@ -139,7 +142,7 @@ pub(crate) fn controllers(object: &Value) -> Vec<&Value> {
 
 /// Whether a request names no user: `userInfo` is absent, null or without a `username`.
 ///
-/// **Decided**: an empty `username` names no user.
+/// **Decided**: an empty `username` counts as no user.
 pub(crate) fn names_no_user(request: &Value) -> bool {
     text(request, "/userInfo/username").is_empty()
 }

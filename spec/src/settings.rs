@@ -1,4 +1,4 @@
-//! The settings: functions that read them, and the check for settings that contradict each other.
+//! Reads the settings, and finds reasons why an installation with these settings is refused.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl<'a> Settings<'a> {
 
     fn choice(self, key: &str, default: &'a str) -> &'a str {
         match self.get(key) {
-            // YAML reads a bare `off` as false.
+            // YAML 1.1 reads `off` without quotes as `false`.
             Some(Value::Bool(false)) => "Off",
             Some(value) => value.as_str().unwrap_or(default),
             None => default,
@@ -36,7 +36,7 @@ impl<'a> Settings<'a> {
         self.get(key).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    /// Returns a list of strings. It is empty if it is not set. `""` in a list counts as absent.
+    /// Returns a list of strings, without empty strings. The list is empty if the setting is not set.
     #[must_use]
     pub fn list(self, key: &str) -> Vec<&'a str> {
         let mut list = self.get(key).map(strings).unwrap_or_default();
@@ -44,13 +44,13 @@ impl<'a> Settings<'a> {
         list
     }
 
-    /// `Fix`, `Reject` or `Warn`.
+    /// The setting `mode`: `Fix`, `Reject` or `Warn`.
     #[must_use]
     pub fn mode(self) -> &'a str {
         self.choice("mode", "Fix")
     }
 
-    /// `Off`, `Warn` or `Enforce`.
+    /// The setting `templates`: `Off`, `Warn` or `Enforce`.
     #[must_use]
     pub fn templates(self) -> &'a str {
         self.choice("templates", "Warn")
@@ -65,19 +65,19 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// `Off`, `Warn`, `Reject` or `Fix`.
+    /// The setting `imageChecks.coverage`: `Off`, `Warn`, `Reject` or `Fix`.
     #[must_use]
     pub fn coverage(self) -> &'a str {
         self.choice("imageChecks.coverage", "Warn")
     }
 
-    /// Whether the rules about coverage apply to Pods without any image check too.
+    /// Whether *missing-check* also examines Pods without any image check.
     #[must_use]
     pub fn every_pod(self) -> bool {
         self.flag("imageChecks.everyPod", false)
     }
 
-    /// Whether an added check is an image volume.
+    /// Whether `imageChecks.as` is `ImageVolume`.
     #[must_use]
     pub fn as_image_volume(self) -> bool {
         self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
@@ -89,13 +89,14 @@ impl<'a> Settings<'a> {
         self.flag("imageChecks.replaceExisting", false)
     }
 
-    /// The check to add to a Pod that has no check to copy.
+    /// The container that an added init container is made from, if no check of the Pod can be copied.
     #[must_use]
     pub fn template(self) -> Option<&'a Value> {
         self.get("imageChecks.template")
     }
 
-    /// Whether an init container has to run before an added check (`imageChecks.after`).
+    /// Whether a pattern of `imageChecks.after` matches an init container. Then added checks run after
+    /// this container.
     #[must_use]
     pub fn is_before_checks(self, container: &str) -> bool {
         self.list("imageChecks.after")
@@ -109,7 +110,8 @@ impl<'a> Settings<'a> {
         self.flag("pullOnce", true)
     }
 
-    /// The configured default of the pull policy, as it is written in the settings.
+    /// The configured default of the pull policy, as text. For a check, `imageCheckPullPolicy` has
+    /// priority over `imagePullPolicy`.
     #[must_use]
     pub fn default_policy(self, is_check: bool) -> Option<&'a str> {
         let any = self.get("defaults.imagePullPolicy").and_then(Value::as_str);
@@ -125,7 +127,7 @@ impl<'a> Settings<'a> {
         self.flag("defaults.replaceServerDefaults", true)
     }
 
-    /// Whether a pattern in a list of the settings matches the image.
+    /// Whether the image matches a pattern in the list that this key sets.
     #[must_use]
     pub fn names(self, key: &str, image: &Reference) -> bool {
         self.list(key)
@@ -133,25 +135,27 @@ impl<'a> Settings<'a> {
             .any(|pattern| names_image(pattern, image))
     }
 
-    /// Whether `images.requireAlways` names the image.
+    /// Whether the image matches a pattern of `images.requireAlways`.
     #[must_use]
     pub fn requires_always(self, image: &Reference) -> bool {
         self.names("images.requireAlways", image)
     }
 
-    /// Whether `images.forbidAlways` names the image.
+    /// Whether the image matches a pattern of `images.forbidAlways`.
     #[must_use]
     pub fn forbids_always(self, image: &Reference) -> bool {
         self.names("images.forbidAlways", image)
     }
 
-    /// Whether `images.forbidNever` names the image.
+    /// Whether the image matches a pattern of `images.forbidNever`.
     #[must_use]
     pub fn forbids_never(self, image: &Reference) -> bool {
         self.names("images.forbidNever", image)
     }
 
-    /// Whether a container is exempt. Such a container is never examined and never changed.
+    /// Whether a container or image volume is exempt. The rules have no finding about the image or the
+    /// pull policy of an exempt place. In an exempt container, the rules change no field except the
+    /// mounts.
     #[must_use]
     pub fn is_exempt(self, container: &str, image: Option<&Reference>) -> bool {
         self.list("exempt.containers")
@@ -160,9 +164,9 @@ impl<'a> Settings<'a> {
             || image.is_some_and(|image| self.names("exempt.images", image))
     }
 
-    /// Returns the effective value of a key of `registry` for an image. Only the first override
-    /// whose `images` name the image counts. If this override doesn't set the key, the value comes
-    /// from `registry`.
+    /// Returns the effective value of a key of `registry` for an image. At most one entry of
+    /// `registry.overrides` counts: the first entry whose `images` match the image. If no entry counts,
+    /// or if this entry doesn't set the key, the value comes from `registry`.
     #[must_use]
     pub fn registry(self, image: &Reference, key: &str, default: &'a str) -> &'a str {
         self.overrides()
@@ -175,8 +179,8 @@ impl<'a> Settings<'a> {
             )
     }
 
-    /// Returns the effective `lookup` for an image. `registry.images` and `skipImages` decide first
-    /// whether the image is looked up at all.
+    /// Returns the effective `lookup` for an image. It is `Off` if the image doesn't match a non-empty
+    /// `registry.images`, or if the image matches `registry.skipImages`.
     #[must_use]
     pub fn lookup(self, image: &Reference) -> &'a str {
         let chosen =
@@ -196,7 +200,7 @@ impl<'a> Settings<'a> {
             .unwrap_or(10)
     }
 
-    /// `Off`, `Warn` or `Reject`.
+    /// The setting `registry.platform`: `Off`, `Warn` or `Reject`.
     #[must_use]
     pub fn platform(self) -> &'a str {
         self.choice("registry.platform", "Off")
@@ -215,7 +219,8 @@ impl<'a> Settings<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the reasons why the settings are refused although each single value is allowed.
+    /// Returns the reasons why the settings are refused although each value has the type that its key
+    /// allows. This specification knows only some of the reasons.
     #[must_use]
     pub fn contradictions(self) -> Vec<&'static str> {
         let mut found = Vec::new();

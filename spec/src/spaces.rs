@@ -1,4 +1,4 @@
-//! Sets of small cases that are enumerated completely, and not sampled.
+//! Sets of small cases. Each set is enumerated completely, and not sampled.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn pod(spec: &Value, settings: &Value) -> Case {
     }
 }
 
-/// Returns all texts over an alphabet up to a length, without the empty text.
+/// Returns all texts of 1 to `length` characters of an alphabet.
 #[must_use]
 pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
     let mut all = Vec::new();
@@ -41,9 +41,9 @@ pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
     all
 }
 
-/// Returns Pods for *weak-check*, *pull-once* and *missing-check*: all Pods with this number of
-/// containers, for all combinations of role, pull policy and image. The images cover the same
-/// image, another image, other spellings, tags, digests and `latest`.
+/// Returns cases for *weak-check*, *pull-once* and *missing-check*. There is one Pod for each
+/// combination of the roles, pull policies and images of this number of containers. The image references
+/// differ in repository, spelling, tag and digest. Some of the references name the same image.
 pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + use<> {
     let settings = settings.clone();
     let images = [
@@ -68,7 +68,7 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
             let mut container =
                 json!({"name": format!("{name}-{index}"), "image": image, "imagePullPolicy": policy});
             if role == "check" {
-                // Only a check with a command can be copied.
+                // *missing-check* can copy only a check with a command.
                 container["command"] = json!(["/check"]);
             }
             if role == "sidecar" {
@@ -83,9 +83,11 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
     })
 }
 
-/// Returns cases for the parsing of references and for the server default. The images are all texts
-/// up to a length, and a Pod has at most 500 containers. With the default `Never`, *default* has a
-/// finding for exactly those containers whose pull policy equals the server default.
+/// Returns cases for the parsing of references and for the server default. The images are all texts of 1
+/// to `length` characters of `alphabet`. Each image is used twice: with `Always` and with
+/// `IfNotPresent`. A Pod has at most 500 containers. The settings set `defaults.imagePullPolicy: Never`.
+/// So the rule *default* has a finding for exactly those containers that have a valid image and the
+/// server default as pull policy.
 pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
     let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
     let texts = texts(alphabet, length);
@@ -103,11 +105,12 @@ pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Returns cases for globs. Each case exempts containers by one pattern. The patterns and the
-/// containers' names are all texts up to a length. Each container that is not exempt has a finding.
+/// Returns cases for globs. Each case exempts containers by one pattern. The containers' names are all
+/// texts of 1 to `length` characters of `a` and `b`. All containers have an invalid image, so each
+/// container that is not exempt has a finding.
 ///
-/// Patterns that may match the name of an added check are left out, because they are not a valid
-/// exemption.
+/// The patterns are all texts of 1 to `length` characters of `a`, `b`, `*` and `?`. Patterns that may
+/// match the name of an added check are left out, because such a pattern is an error in the settings.
 pub fn globs(length: usize) -> impl Iterator<Item = Case> {
     let containers: Vec<Value> = texts(&['a', 'b'], length)
         .iter()

@@ -1,6 +1,6 @@
-//! Replays the evaluations in a host's transcript, which has one evaluation in each line.
-//! `make e2e-tests` writes the transcript. The verdict of each evaluation must equal the verdict of
-//! the specification.
+//! Replays the evaluations in the transcripts that `make e2e-tests` writes. Each line of a transcript is
+//! one evaluation by a host: a request, the settings, the host calls and the module's answer. The
+//! module's answer must agree with the verdict of the specification.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,8 @@ pub struct Evaluation {
     pub settings: Value,
     /// The host calls, each with its answer or its error.
     pub calls: Vec<RecordedCall>,
-    /// The reason why the settings were refused. In this case there is no answer.
+    /// The reason why the settings were refused, or `None` if they were accepted. If they were refused,
+    /// there is no answer.
     pub refusal: Option<String>,
     /// The answer, in the form of waPC's payload.
     pub answer: Value,
@@ -29,7 +30,7 @@ pub struct Evaluation {
 /// A host call, and the host's answer to it.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
-    /// The operation, `v1/manifest_digest` or `v1/oci_manifest`.
+    /// The operation: `v1/manifest_digest` or `v1/oci_manifest`.
     pub operation: String,
     /// The image in the payload of the call.
     pub image: String,
@@ -38,8 +39,8 @@ pub struct RecordedCall {
 }
 
 impl RecordedCall {
-    /// Reads a call from the transcript. Its keys are `namespace`, `operation`, `payload`, `answer`
-    /// and `error`.
+    /// Reads a call from the transcript. The call's keys are `namespace`, `operation`, `payload`,
+    /// `answer` and `error`.
     #[must_use]
     pub fn read(call: &Value) -> Self {
         let text = |key: &str| call[key].as_str().unwrap_or_default();
@@ -61,8 +62,8 @@ impl RecordedCall {
 pub fn replay(evaluation: &Evaluation) -> Vec<String> {
     let contradictions = Settings(&evaluation.settings).contradictions();
     if evaluation.refusal.is_some() {
-        // The module may have refused a value that no key allows. The specification can't check
-        // this: it only knows which allowed values contradict each other.
+        // The module may have refused a value of a wrong type. The specification doesn't know the
+        // types of the settings, so it can't check a refusal.
         return Vec::new();
     }
     if !contradictions.is_empty() {
@@ -87,8 +88,8 @@ pub fn replay(evaluation: &Evaluation) -> Vec<String> {
     differences(&case, &verdict, &observed)
 }
 
-/// Registries that repeat their answers to the module. A lookup that the module didn't make fails
-/// with `Unknown`. The comparison of the lookups then shows this lookup.
+/// Registries that repeat the recorded answers. If the specification makes a lookup that the module
+/// didn't make, the lookup fails with `Unknown`. The comparison of the lookups then reports this lookup.
 struct Recorded<'e>(&'e [RecordedCall]);
 
 impl Recorded<'_> {
@@ -123,8 +124,8 @@ impl Registry for Recorded<'_> {
     }
 }
 
-// The errors of oci-client and of Kubewarden's hosts. The first match in the text decides.
-// The registry's own text comes after this match and may contain any words.
+// The errors of oci-client and of Kubewarden's hosts. The first match in the error text decides, because
+// the registry's own words come later in the error text and may be any words.
 static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         "(?P<refused>has not been granted access)",
@@ -156,7 +157,7 @@ static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
     })
     });
 
-/// Returns the class of a failed lookup by the error text of the host.
+/// Derives the class of a failed lookup from the host's error text.
 #[must_use]
 pub fn failure_of(text: &str) -> Failure {
     let Some(part) = HOST_ERROR.captures(text) else {
@@ -170,15 +171,10 @@ pub fn failure_of(text: &str) -> Failure {
         Failure::Unreachable
     } else if let Some(status) = part.name("status") {
         match status.as_str().parse() {
-            // The registry answered 401 or 403.
             Ok(401 | 403) => Failure::Denied,
-            // The tag or the repository does not exist.
             Ok(404) => Failure::NotFound,
-            // Too many requests.
             Ok(429) => Failure::RateLimited,
-            // The registry has a problem.
             Ok(500..=599_u16) => Failure::Unreachable,
-            // Any other answer.
             _ => Failure::Unknown,
         }
     } else {

@@ -1,11 +1,11 @@
 //! An oracle for one promise: if an API server accepts the request's Pod, it also accepts the
 //! returned Pod.
 //!
-//! The oracle contains only the part of Kubernetes' Pod validation that an added or removed
-//! container, volume or mount can violate. Each rule names its source in `kubernetes/kubernetes`.
-//! There, `validation.go` is `pkg/apis/core/validation/validation.go`. Two submodules hold further
-//! checks of a Pod: its [quality of service](service), and two [admission plugins](admission) that
-//! examine every container.
+//! The oracle contains only those rules of Kubernetes' Pod validation that an added or removed
+//! container, volume or mount can violate. Each rule names its source, usually in
+//! `kubernetes/kubernetes`. The source `validation.go` means `pkg/apis/core/validation/validation.go`.
+//! [`faults`] doesn't use two of the submodules: [`service`] computes the Pod's quality of service, and
+//! [`admission`] has the checks of two admission plugins.
 
 pub mod admission;
 mod mounts;
@@ -21,11 +21,11 @@ use serde_json::Value;
 /// One reason why an API server or a kubelet would refuse a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
-    /// The field.
+    /// The path of the field. It is empty if the whole Pod is too large.
     pub path: String,
-    /// The problem with it.
+    /// The problem with the field.
     pub problem: String,
-    /// The file and the function in `kubernetes/kubernetes` that hold the rule.
+    /// The source of the rule: usually a file and a function in `kubernetes/kubernetes`.
     pub source: &'static str,
 }
 
@@ -35,8 +35,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Returns the faults of a Pod, or of a pod template (`metadata` and `spec`). If the list is empty,
-/// the Pod obeys all rules of this oracle.
+/// Returns the faults of a Pod, or of a pod template (`metadata` and `spec`). The rules in
+/// [`admission`] are not checked here.
 #[must_use]
 pub fn faults(pod: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
@@ -98,7 +98,7 @@ fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>>
     found
 }
 
-/// Returns the elements of a list. A list that is missing or null is empty.
+/// Returns the elements of a list. The result is empty if the field is missing or is no list.
 fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value
         .get(key)
@@ -106,12 +106,12 @@ fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Returns the text of a field. A field that is missing or null is empty.
+/// Returns the text of a field. The result is empty if the field is missing or is no text.
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a field has a value.
+/// Whether a field is there and not null.
 fn is_set(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(|field| !field.is_null())
 }

@@ -8,37 +8,37 @@ use serde_json::{Value, json};
 pub struct Verdict {
     /// Whether the request is accepted.
     pub allowed: bool,
-    /// The returned object, without the new entries of the record. `None` if it equals the
-    /// request's object.
+    /// The returned object, without the new entries of the record. `None` if the request is
+    /// rejected, or if this object equals the request's object.
     pub object: Option<Value>,
     /// The entries of the annotation `consistent-pull-policy/changes`. `None` if this run doesn't
-    /// write it.
+    /// write the annotation.
     pub record: Option<Record>,
     /// The findings.
     pub findings: Vec<Finding>,
     /// The changes.
     pub changes: Vec<Change>,
-    /// The normalised images of the lookups, in order.
+    /// The normalised images of the lookups, in the order of the lookups.
     pub lookups: Vec<String>,
-    /// The images whose manifests were asked for, each with its digest, in order.
+    /// The images whose manifests were requested, each with its digest, in the order of the requests.
     pub manifests: Vec<String>,
     /// The lookups that failed or were not made.
     pub failed: Vec<FailedLookup>,
-    /// The path of a field that has another type than in the Kubernetes API.
+    /// The path of a field that doesn't have the shape of the Kubernetes API, if there is one.
     pub broken: Option<String>,
-    /// Whether there must be a warning line.
+    /// Whether the answer must have at least one warning.
     pub warned: bool,
-    /// Whether there must be no warning line. A pod template gets none for changes that the
-    /// operator's settings ask for in all Pods.
+    /// Whether the answer must have no warning. In mode `Fix`, a pod template gets no warning for
+    /// changes that the operator's settings ask for in all Pods.
     pub is_silent: bool,
-    /// The code of a rejection.
+    /// The status code of a rejection. `None` if the request is accepted.
     pub code: Option<u16>,
-    /// Whether the size of an addition is too near to its limit. Then this specification can't tell
-    /// the answer.
+    /// Whether the size of the added checks is so near to its limit of 1 MiB that this specification
+    /// can't say whether the additions are allowed.
     pub is_undecided: bool,
 }
 
-/// The record. New changes come first, then earlier ones.
+/// The record. The changes of this run come first, then the entries of an earlier record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The entries of this run.
@@ -54,13 +54,13 @@ pub struct Finding {
     pub rule: &'static str,
     /// The path of the field in the request's object.
     pub path: String,
-    /// The container, or the volume.
+    /// The name of the container or volume.
     pub container: String,
-    /// The image in the request.
+    /// The image in the request. A finding of *stuck-pull* may list several images.
     pub image: String,
-    /// The value in the request.
+    /// The value that the rule found. Null for a missing check.
     pub found: Value,
-    /// The value that the rule demands.
+    /// The value that the rule demands. Null if no value is known to be right.
     pub expected: Value,
     /// The index of the place in the specification's list of places.
     pub place: usize,
@@ -68,8 +68,8 @@ pub struct Finding {
     pub repair: Repair,
     /// The effect on the request, if the finding is not repaired.
     pub weight: Weight,
-    /// Whether the reason is a momentary answer of a registry, so that a later request may be
-    /// accepted.
+    /// Whether the reason may be temporary, for example an unreachable registry. If so, a later request
+    /// may be accepted.
     pub is_momentary: bool,
 }
 
@@ -78,9 +78,9 @@ pub struct Finding {
 pub enum Repair {
     /// There is no repair.
     None,
-    /// The place gets another pull policy.
+    /// The place with this index gets another pull policy.
     PullPolicy(usize),
-    /// The image of a place gets its digest.
+    /// The image of the place with this index gets its digest.
     Image(usize),
     /// A check is added.
     Addition,
@@ -91,7 +91,7 @@ pub enum Repair {
 pub enum Weight {
     /// The finding can reject a request.
     Rejects,
-    /// The finding only leads to a warning.
+    /// The finding can't reject a request. It only leads to a warning.
     Warns,
 }
 
@@ -100,13 +100,13 @@ pub enum Weight {
 pub struct Change {
     /// The path in the returned object. For a removed check it is the path in the request's object.
     pub path: String,
-    /// The container, or the volume.
+    /// The name of the container or volume.
     pub container: String,
     /// The value in the request.
     pub from: Value,
     /// The value in the returned object.
     pub to: Value,
-    /// The rule that made the last change.
+    /// The rule that last changed the field, or that added or removed the check.
     pub rule: &'static str,
 }
 
@@ -124,20 +124,20 @@ impl Change {
     }
 }
 
-/// A lookup without a digest.
+/// A lookup that failed, or that was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedLookup {
     /// The image, normalised.
     pub image: String,
-    /// The reason why there is no digest.
+    /// The class of the failure.
     pub failure: Failure,
-    /// Whether the registry was asked.
+    /// Whether the lookup was made.
     pub asked: bool,
     /// The effective setting for this failure: `Reject`, `KeepTag` or `UseCached`.
     pub action: String,
 }
 
-/// The classes of failed lookups. Most classes have a setting `on…`.
+/// The classes of failed lookups. Each class except `NotGranted` has its own setting `on…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The tag or the repository does not exist.
@@ -149,9 +149,9 @@ pub enum Failure {
     /// The registry was not reached, or it answered 5xx. DNS, TLS and time-out errors belong to
     /// this class.
     Unreachable,
-    /// Any other answer.
+    /// Any other error or answer.
     Unknown,
-    /// The host refused the lookup, because this policy has no access to this capability.
+    /// The host refused the lookup, because this policy has no access to the host capability.
     NotGranted,
 }
 

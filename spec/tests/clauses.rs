@@ -1,6 +1,6 @@
-//! Tests the clauses of the design that no row of an end-to-end table can state: an observed fact
-//! about API servers, the order of lookups, equal answers, the copy, and a verdict that leaves the
-//! answer open. The specification answers all rows of the end-to-end tests too (`make replay`).
+//! Tests those clauses of the specification that the tables of the end-to-end tests can't express: the
+//! server default of a real API server, the order of lookups, the order of containers, the copy, and an
+//! undecided verdict. `make replay` compares the specification with all rows of the end-to-end tests.
 
 use consistent_pull_policy_spec::generate::{Answers, Case, bytes, case, shrink};
 use consistent_pull_policy_spec::{Failure, Settings, Verdict, server_default, validate};
@@ -86,7 +86,7 @@ fn the_images_of_app_containers_are_looked_up_first() {
         ..Answers::default()
     };
     let verdict = run(&request, &settings, &answers);
-    // The registry of `r.io/b` doesn't answer, so its other images are not asked for.
+    // The registry `r.io` doesn't answer for `b:1`, so no other image of `r.io` is looked up.
     assert_eq!(verdict.lookups, ["r.io/b:1", "s.io/x:1"]);
     assert_eq!(verdict.failed.iter().filter(|one| one.asked).count(), 1);
 }
@@ -109,8 +109,8 @@ fn the_copy_accepts_the_possible_results_of_a_lookup() {
     assert!(!is_accepted(&pinned, json!({"lookup": "Verify"})));
 }
 
-/// The size of the additions depends on how the object is written. So near the limit the
-/// specification leaves open whether they fit.
+/// The size of the additions depends on how the module writes the object. So the specification
+/// doesn't decide whether additions near the limit fit.
 #[test]
 fn a_size_near_the_limit_makes_the_verdict_undecided() {
     let settings = json!({"imageChecks": {"coverage": "Fix"}});
@@ -131,11 +131,12 @@ fn a_size_near_the_limit_makes_the_verdict_undecided() {
     }
 }
 
-/// Whether all lookups are made and no image has an answer of its own. Only then does the order of
-/// the containers not matter: each answer depends only on the name of the image.
+/// Whether all lookups are made, and the case lists no answers for digests. Then the order of the
+/// containers can't change the findings, because the answer about a digest depends only on the image
+/// reference.
 ///
-/// **Decided\***: after a registry gave no answer, its other images are not asked for. The order of
-/// the images decides which images these are.
+/// **Decided\***: after a registry gave no answer, its other images are not looked up. The order of the
+/// images decides which images are looked up before a registry gives no answer.
 fn asks_for_all(case: &Case) -> bool {
     let verdict = run(&case.request, &case.settings, &case.answers);
     case.answers.digests.is_empty()
@@ -143,8 +144,9 @@ fn asks_for_all(case: &Case) -> bool {
         && verdict.failed.iter().all(|lookup| lookup.asked)
 }
 
-/// The verdict, the rules and containers of the findings, and the number of the findings. A missing
-/// check is reported for the first container of its image, so its container is left out.
+/// Whether the request is allowed, the rule and container of findings, and the number of all findings. A
+/// finding of *missing-check* names one of an image's containers. The order of the containers decides
+/// which container is named. So the findings of *missing-check* are only counted.
 fn told(case: &Case) -> (bool, Vec<(&'static str, String)>, usize) {
     let verdict = run(&case.request, &case.settings, &case.answers);
     let others = verdict

@@ -1,6 +1,7 @@
-//! Checks that this policy keeps its promises for every Pod of the corpus. Each Pod is tried with
-//! the settings of every example and with every event in its life. This policy runs as a crate,
-//! compiled for this machine.
+//! Checks that this policy agrees with the specification and keeps its promises for every object of the
+//! corpus. Each object is tried with the settings of every example that selects it and with every
+//! [`Event`]. The tests call this policy's crate, compiled for this machine. Three more tests check the
+//! objects of the corpus, and the containers that [`Mesh`] injects.
 
 mod common;
 
@@ -16,8 +17,8 @@ use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-/// Every request of the corpus, under the settings of every example that selects the request. Each
-/// case has the name of its example.
+/// One case for each request of the corpus and each example that selects the request's object. The case
+/// has the settings of the example. The first value is the file of the example.
 fn cases() -> Vec<(String, Sample, Case)> {
     let samples = samples();
     let mut cases = Vec::new();
@@ -36,8 +37,8 @@ fn cases() -> Vec<(String, Sample, Case)> {
     cases
 }
 
-/// The specification and this policy give the same answer to every request of the corpus. This
-/// includes events that happen before this policy sees the Pod.
+/// The specification and this policy give the same answer to every request of the corpus. The test also
+/// tries each event that changes a Pod before this policy sees the Pod.
 #[test]
 fn the_specification_agrees_with_this_policy_on_the_corpus() {
     let mut differences = Vec::new();
@@ -76,7 +77,7 @@ fn the_corpus_keeps_the_promises() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The members of `value` that are missing in `typed`.
+/// Adds to `found` the paths of the members of `value` that are missing in `typed`.
 fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
     match (value, typed) {
         (Value::Object(members), Value::Object(of_type)) => {
@@ -97,7 +98,8 @@ fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A misspelt field name would make a field that Kubernetes doesn't know.
+/// Finds misspelt field names in the corpus: a field that the type `Pod` doesn't have is lost when the
+/// Pod is read.
 #[test]
 fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
     for (file, manifest) in manifests() {
@@ -128,8 +130,8 @@ fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
         for mesh in meshes {
             let mut pod = pod.clone();
             mesh.inject(&mut pod);
-            // A Pod with `-small` in its name has pod-level resources that are too small for the
-            // proxy.
+            // In a file with `-small` in its name, the Pod's pod-level resources are too small for
+            // the mesh's proxy, so an API server refuses the Pod with the proxy.
             if !sample.file.contains("-small") {
                 assert_eq!(faults(&pod), [], "{} with {mesh:?}", sample.file);
             }
@@ -137,7 +139,7 @@ fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
     }
 }
 
-/// The proxies of Istio and Linkerd are where their injectors put them.
+/// `Mesh::inject` puts containers where the injectors of Istio and Linkerd put them.
 #[test]
 fn a_mesh_injects_its_containers_where_it_is_documented() {
     let mut pod = json!({

@@ -1,5 +1,5 @@
-//! The generator of random settings writes every setting. The comparison with the specification
-//! never sees a setting that the generator doesn't write.
+//! Tests that the generator of random settings writes every setting. If the generator never wrote a
+//! setting, no random test would compare this policy and the specification under that setting.
 
 #[path = "../../tests/common/every_setting.rs"]
 mod every_setting;
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use consistent_pull_policy_spec::generate::{bytes, case};
 use every_setting::every_setting;
 
-/// The rarest value is generated about once in twenty cases.
+/// The rarest value of a setting is generated about once in 24 cases, so this number of cases is enough.
 const CASES: u64 = 2_000;
 
-/// Each value of a boolean or an enum is written, except for the default: it applies if the
-/// generator leaves the setting out.
+/// Every setting is written at least once. Each value of a boolean or an enum other than the default is
+/// written. The default need not be written, because it applies if the generator leaves the setting out.
 #[test]
 fn the_generator_writes_every_setting_with_each_of_its_plain_values() {
     let settings = every_setting();

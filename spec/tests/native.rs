@@ -1,6 +1,7 @@
-//! Compares this policy with the specification, and sends it input of any shape. `cargo xtask soak`
-//! does the same with the module. These tests use the crate, compiled for this machine, without a
-//! host and without WebAssembly. Coverage and mutants are measured with these tests.
+//! Compares this policy with the specification, and sends this policy input of any shape.
+//! `cargo xtask soak` makes the same comparison with the module. These tests use the crate, compiled
+//! for this machine, without a host and without WebAssembly. So the tools for code coverage and for
+//! mutation testing can use these tests.
 
 mod common;
 
@@ -12,7 +13,8 @@ use consistent_pull_policy_spec::generate::{any_shape, bytes, case};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-/// If Kubernetes' own types can read a Pod, they can read it after a change by this policy too.
+/// If the types of `k8s_openapi` can read a Pod, these types can also read the Pod that this policy
+/// returns.
 #[test]
 fn kubernetes_reads_the_object_that_fix_returns() {
     let reads = |object: &Value| serde_json::from_value::<Pod>(object.clone());
@@ -50,8 +52,8 @@ fn any_shape_gets_an_answer() {
     }
 }
 
-/// Bytes of a request are changed, removed and repeated. Each such request gets an answer, and
-/// apart from the changed object no answer repeats a secret of the Pod or a text from a registry.
+/// Bytes of a request are changed, removed or repeated. Each resulting request gets an answer. No part
+/// of an answer, except the changed object, has a secret of the Pod or a text from a registry.
 #[test]
 fn any_bytes_get_an_answer() {
     let host: Arc<HostCall> = Arc::new(|_, _, _| Err("s3cr3t-value".to_owned()));
@@ -91,8 +93,9 @@ fn number(variable: &str, default: u64) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Environment variables control this test. `CASES` is the number of cases, `SEED` is the seed, and
-/// `DIFFERENCES` is the number of differences after which the test stops.
+/// Environment variables control this test. `CASES` is the number of cases, also in the other tests of
+/// this file. `SEED` is the seed, and `DIFFERENCES` is the number of differences after which this test
+/// stops.
 #[test]
 fn the_crate_does_what_is_specified() {
     let (seed, most) = (number("SEED", 7), number("DIFFERENCES", 1));

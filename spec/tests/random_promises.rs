@@ -1,5 +1,5 @@
-//! Checks that this policy keeps its promises for random cases with random events in the Pod's
-//! life. This policy runs as a crate, compiled for this machine.
+//! Checks that this policy keeps its promises for random cases, each with one [`Event`]. The tests
+//! call this policy's crate, compiled for this machine.
 
 mod common;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const CASES: u64 = 20_000;
 const SEED: u64 = 30;
 
-/// The event of a case. At least half of the Pods are only created.
+/// The event of a case. In at least half of the cases, the Pod is only created.
 fn event(number: u64) -> Event {
     let half = usize::try_from(number / 2).unwrap_or_default();
     if number.is_multiple_of(2) {
@@ -23,7 +23,7 @@ fn event(number: u64) -> Event {
     }
 }
 
-/// Whether every container and volume of a Pod is an object.
+/// Whether an object has a `spec` in which every container and volume is an object.
 fn has_shape_of_pod(object: &Value) -> bool {
     let lists = [
         "containers",
@@ -39,10 +39,10 @@ fn has_shape_of_pod(object: &Value) -> bool {
         })
 }
 
-/// Exempts the containers of meshes. Settings in a cluster with a mesh have to do the same
-/// (docs/your-own-checks.md).
+/// Exempts the images of meshes. In a cluster with a mesh, an operator's settings have to exempt these
+/// images too: see docs/your-own-checks.md.
 fn exempt_meshes(settings: &mut Value) {
-    // `[]` means that the setting is not set.
+    // `exempt` may be `[]`, which means that it is not set.
     if !settings["exempt"].is_object() {
         settings["exempt"] = json!({});
     }
@@ -52,8 +52,8 @@ fn exempt_meshes(settings: &mut Value) {
     *images = patterns.into();
 }
 
-/// The promises that a case breaks. An event other than the creation is tried only if the Pod's
-/// shape is not broken and the Pod is not being deleted.
+/// The promises that a case breaks. An event other than the creation is tried only if the object has the
+/// shape of a Pod and is not being deleted.
 fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
     let object = &case.request["object"];
     let is_alive = object["metadata"]["deletionTimestamp"].is_null();
@@ -78,7 +78,7 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// Environment variables control this test. `CASES` is the number of cases, and `SEED` is the seed.
-/// The first case that breaks a promise is made small and shown.
+/// The first case that breaks a promise is shrunk and printed.
 #[test]
 fn random_cases_keep_the_promises() {
     let seed = number("SEED", SEED);

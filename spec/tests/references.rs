@@ -1,5 +1,5 @@
-//! Compares the specification's reference parser with that of `oci-spec`. The texts are all strings
-//! up to a length, made from the characters that matter in references.
+//! Compares the specification's reference parser with the parser of `oci-spec`. Both parsers read all
+//! strings of at most five characters that can be made from the characters of `ALPHABET`.
 
 use consistent_pull_policy_spec::image::Reference;
 
@@ -17,12 +17,13 @@ fn each(length: usize, text: &mut String, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// The reason why both parsers may read this text differently. Each such difference is deliberate.
+/// The reason why the two parsers may read this text differently. `None` if the parsers must agree.
 fn deliberate(text: &str) -> Option<&'static str> {
     let first = text.split_once('/').map(|(first, _)| first);
     match first {
-        // Nodes use `distribution/reference`, which reads a first part with an upper-case letter as
-        // a host. `oci-spec` reads a host only if it has a dot or a colon, or is `localhost`.
+        // `first` is the text before the first slash. Nodes use `distribution/reference`, which reads
+        // `first` as a host if `first` has an upper-case letter. `oci-spec` reads `first` as a host only
+        // if `first` is `localhost` or has a dot or a colon.
         Some(first) if first.chars().any(char::is_uppercase) => Some("upper-case host"),
         // `oci-spec` doesn't accept IPv6 addresses.
         Some(first) if first.starts_with('[') => Some("IPv6"),

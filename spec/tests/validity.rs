@@ -1,6 +1,6 @@
-//! The oracle of Pod validation finds each kind of fault, and reports no fault in a valid Pod. The
-//! same is tested for the two admission plugins, the quality of service and the recognition of
-//! Windows Pods.
+//! Tests the oracle of Pod validation in `spec/src/validity.rs`. It must find each kind of fault, and
+//! report no fault in a valid Pod. Other tests examine the two admission plugins, the quality of service
+//! and the recognition of Windows Pods.
 
 use consistent_pull_policy_spec::corpus::fill_in_defaults;
 use consistent_pull_policy_spec::validity::admission::{quota_faults, restricted_faults};
@@ -47,7 +47,7 @@ fn valid_pod() -> Value {
     pod
 }
 
-/// Changes a valid Pod in one place, and expects faults in these fields and in no others.
+/// Sets one field of a valid Pod, and expects faults in the fields `paths` and in no others.
 fn assert_faults(pointer: &str, value: Value, paths: &[&str]) {
     let mut pod = valid_pod();
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
@@ -155,8 +155,8 @@ fn resources_are_judged_also_those_of_the_pod() {
         resources("1.5", "2"),
         &["spec.resources.requests.cpu"],
     );
-    // App containers run at the same time, so their requests are added. A check runs alone before
-    // them.
+    // App containers and sidecars run at the same time, so their requests are added. A check runs before
+    // the app containers, so its request is not added to the requests of the app containers.
     let app = "/spec/containers/0/resources";
     assert_faults(app, json!({"requests": {"cpu": "1"}}), &[]);
     let too_much = json!({"requests": {"cpu": "1001m"}});

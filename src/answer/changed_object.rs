@@ -1,4 +1,4 @@
-//! The object that goes out: the text that came in, with the changed fields edited.
+//! The returned object: the text of the request's object, with edits of the changed fields.
 
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
 use crate::text_edit::{TextEdit, apply_edits, between};
 
-/// Writes the object with all changes, and with the record of changes if there is one. None if a
-/// text to edit isn't found in the object. No known input leads to this.
+/// Writes the object with all changes, and with the record of changes if there is one. None if the
+/// object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
 pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
     let review = outcome.review;
     let object = review.object()?;
@@ -47,7 +47,7 @@ fn restored_fields<'p>(review: &'p ExaminedObject<'_>) -> Option<Vec<TextEdit<'p
     review.restored.iter().map(edit).collect()
 }
 
-/// Sets a pull policy. Its value is replaced, or the field is inserted after the image.
+/// Replaces the value of a pull policy. If the field is missing, inserts it after the image.
 fn set_pull_policy<'p>(place: &ContainerOrVolume<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
     let policy = quoted(policy.as_str());
     if let Some(text) = place.policy_text {
@@ -142,7 +142,8 @@ fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>
         let with_comma = between(list, present.get(place.index)?, next)?;
         edits.push(TextEdit::replace(with_comma, String::new()));
     }
-    // The containers after the last one that stays are removed together.
+    // The containers after the last one that stays, if there are any, are removed together, with the
+    // comma before them.
     let (_, end_of_last) = end_of(present.get(last_staying)?);
     let (_, end) = end_of(present.last()?);
     let rest = between(list, end_of_last, end)?;
@@ -164,7 +165,8 @@ struct NewMount<'v> {
     is_read_only: bool,
 }
 
-/// Adds the check volumes, and mounts them on their carriers.
+/// Adds the new check volumes, and mounts these volumes in the carriers. If a removed check mounted
+/// check volumes, the carriers mount those too.
 fn add_volumes<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdit<'p>>> {
     let mut edits = Vec::new();
     if outcome.new_volumes.is_empty() {
@@ -207,7 +209,7 @@ fn list_text<'p>(review: &ExaminedObject<'p>, key: Option<&'p str>) -> Option<&'
     review.value_of(key?)
 }
 
-/// Writes a list of the Pod spec that is empty, `null` or not there.
+/// Writes a list of the Pod spec that is empty, `null` or missing.
 fn whole_list<'p>(
     review: &ExaminedObject<'p>,
     object: &'p str,
@@ -224,7 +226,8 @@ fn whole_list<'p>(
     })
 }
 
-/// Inserts a member as the first member of the object that begins at this position.
+/// Inserts a member as the first member of a JSON object. `object` is a text that begins with the
+/// opening brace of the JSON object.
 fn first_member<'p>(object: &'p str, member: &str) -> Option<TextEdit<'p>> {
     let inner = object.strip_prefix('{')?;
     let comma = if inner.trim_start().starts_with('}') {
@@ -242,8 +245,8 @@ fn annotate<'p>(review: &ExaminedObject<'p>, object: &'p str, value: &str) -> Op
         return Some(TextEdit::replace(present, value.to_owned()));
     }
     let mut member = format!("{}:{value}", quoted(CHANGES_ANNOTATION));
-    // The annotations or the metadata may be missing. The innermost object that exists gets the
-    // missing member.
+    // The annotations or the metadata may be missing or `null`. The innermost of these objects that
+    // exists gets the missing member.
     for (key, name) in [
         (metadata.annotations_key, "annotations"),
         (review.metadata_key, "metadata"),

@@ -1,5 +1,5 @@
-//! The record: the annotation that lists what this policy changed in the object. People read it, and
-//! *re-apply* uses it.
+//! The record: the annotation that lists the changes of this policy to the object. People read the
+//! record, and *re-apply* uses it.
 
 use std::borrow::Cow;
 
@@ -17,15 +17,15 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The record of changes.
 pub(super) struct ChangesRecord {
-    /// The value of the annotation. None if the other annotations leave no room for it.
+    /// The value of the annotation. None if the other annotations leave no room for a record.
     pub(super) value: Option<String>,
-    /// A note for the audit, if the other annotations leave too little room.
+    /// A note for the audit, if the other annotations leave no room for the whole record.
     pub(super) note: Option<&'static str>,
 }
 
 impl ChangesRecord {
-    /// The record of these changes. The entries of the incoming record come after them, so that a
-    /// forged record can't push the true entries out. Changes that do not fit are counted.
+    /// The record of these changes. The entries of the request's own record come last, so that a forged
+    /// record can't take the room of the new entries. Changes that do not fit are only counted.
     pub(super) fn of(changes: &[FieldChange<'_>], review: &ExaminedObject<'_>) -> Self {
         let incoming = review.metadata.record();
         let others = other_annotations(review);
@@ -54,7 +54,7 @@ impl ChangesRecord {
     }
 }
 
-/// The size of all other annotations in bytes, as the API server counts it.
+/// The size of all annotations apart from the record, in bytes, as the API server counts it.
 fn other_annotations(review: &ExaminedObject<'_>) -> usize {
     let annotations = review
         .metadata
@@ -75,8 +75,8 @@ fn other_annotations(review: &ExaminedObject<'_>) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-/// The first items that fit into this number of bytes, as a JSON list. The other items are
-/// counted. None if there is no room for brackets and a count.
+/// The first items that fit into `room` bytes, as a JSON list. The other items are only counted. None
+/// if there is no room for brackets and a count.
 fn list<'i>(
     items: impl Iterator<Item = Cow<'i, str>>,
     mut more: usize,
@@ -104,8 +104,8 @@ fn list<'i>(
     Some(format!("[{}]", kept.join(",")))
 }
 
-/// The entries of the incoming record, and the count of the entries that did not fit there. None if
-/// this policy doesn't write records of this form. Such a record is replaced.
+/// The entries of the incoming record, and the count of the changes that did not fit into it. None if
+/// the record doesn't have the form that this policy writes. Then none of its entries are kept.
 fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;
@@ -126,7 +126,7 @@ enum RecordEntry {
 }
 
 impl RecordEntry {
-    /// Reads an entry. None if this policy doesn't write such an entry.
+    /// Reads an entry. None if the entry doesn't have the form that this policy writes.
     fn read(element: &Value) -> Option<Self> {
         let mut keys = element.as_object()?.keys();
         let is_known =

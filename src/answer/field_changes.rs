@@ -9,7 +9,7 @@ use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
-/// A changed field.
+/// A changed field, or an element that is added or removed.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FieldChange<'o> {
     path: String,
@@ -21,7 +21,7 @@ pub(super) struct FieldChange<'o> {
     order: FieldSortKey,
 }
 
-/// The value of a field before or after the change.
+/// The value of a field or element before or after the change.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 enum FieldValue<'o> {
@@ -62,7 +62,7 @@ impl<'o> From<&'o NewVolume> for VolumeValue<'o> {
     }
 }
 
-/// All changed fields, in their order.
+/// All changes that the rules make, sorted by their fields. Restored fields are not among them.
 pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>> {
     let mut changes = Vec::new();
     for changed in &outcome.changed_places {
@@ -104,7 +104,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
             image: place.image_text(),
             image_pull_policy: place.policy.map(PullPolicy::as_str),
         };
-        // A removed container has no index in the new object, so this is its index in the old one.
+        // A removed container has no index in the returned object, so its old index is used.
         let at = ChangePosition(place.list, place.index, "");
         let rule = RuleId::ReplaceCheck;
         changes.push(change(
@@ -132,7 +132,8 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
     sort_by_field(changes, |change| change.order)
 }
 
-/// The list, the index and the field of a change. The field is empty for a whole element.
+/// The list, the index and the field of a change. The field is empty if an element is added or
+/// removed.
 struct ChangePosition(PodSpecList, usize, &'static str);
 
 fn change<'o>(
@@ -159,8 +160,8 @@ fn change<'o>(
     }
 }
 
-/// The index of a place in the object that goes out. Init containers that are added or removed
-/// before the place change its index.
+/// The index of a place in the returned object. Init containers that are added or removed before
+/// the place change its index.
 fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
     if place.list != PodSpecList::InitContainers {
         return place.index;

@@ -1,4 +1,4 @@
-//! Findings in the audit annotation `findings`, and in sentences.
+//! Writes findings as elements of the audit annotation `findings`, and as sentences.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::examination::finding::{Finding, FindingSubject};
 use crate::sentence::{Sentence, SentenceLength, UntrustedText, shorten};
 
-/// The longest text of an object in an audit annotation, in characters.
+/// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
 const TEXT_MAX: usize = 512;
 
 /// A finding, with the path of its field.
@@ -34,7 +34,7 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         }
     }
 
-    /// The sentence that says what is wrong, and the way out.
+    /// The sentence that says what is wrong and how to correct it.
     pub(super) fn sentence(&self, room: SentenceLength) -> Sentence<'_> {
         self.finding.reason.sentence(&self.subject(), room)
     }

@@ -1,21 +1,23 @@
-//! The classes of failed lookups. The stable parts of the host's error text decide the class.
+//! The classes of failed lookups. Fixed phrases in the host's error text decide the class.
 
 use crate::settings::{EffectiveLookupSettings, LookupFailureAction};
 
 /// The classes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
-    /// The tag or repository does not exist.
+    /// The tag, digest or repository does not exist.
     NotFound,
-    /// 401 or 403.
+    /// The registry denies access: 401 or 403.
     Denied,
-    /// 429.
+    /// The registry limits the number of requests: 429.
     RateLimited,
-    /// No connection, DNS, TLS, time-out, 5xx.
+    /// The registry is not available: no connection, DNS, TLS, time-out, 5xx. A skipped lookup has
+    /// this class too, unless it is skipped because the host refused an earlier lookup.
     Unreachable,
-    /// Any other answer.
+    /// Any other failure.
     Unknown,
-    /// The host doesn't allow this policy to ask. No registry failed.
+    /// The host doesn't grant this policy a host capability that the lookup needs. The registry did
+    /// not fail.
     NotGranted,
 }
 
@@ -33,8 +35,8 @@ impl FailureClass {
         }
     }
 
-    /// Classifies a host's error text by its stable parts. The part that comes first in the text
-    /// decides, because the text of a registry comes later and can hold anything.
+    /// Classifies a host's error text by the fixed phrases (`parts`) in it. The phrase that comes first
+    /// decides, because the registry's own message comes later and can contain any other phrase.
     ///
     /// Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
     #[must_use]
@@ -57,7 +59,7 @@ impl FailureClass {
             .map_or(Self::Unknown, |(_, classify, after)| classify(after))
     }
 
-    /// Classifies by the HTTP status: ` …, code: 404, message: …`.
+    /// Classifies by the HTTP status in a text such as ` …, code: 404, message: …`.
     fn of_status(text: &str) -> Self {
         let status: Option<u16> = text
             .split_once(", code: ")
@@ -72,9 +74,9 @@ impl FailureClass {
         }
     }
 
-    /// Classifies by the message of a registry. The client doesn't print the error's code, so the
-    /// words of the message decide. They come from distribution, Docker Hub, ghcr.io, Quay, Harbor,
-    /// ECR, ACR and Artifact Registry.
+    /// Classifies by the first line of a registry's message. `oci-client` doesn't print the registry's
+    /// error code, so the first entry of `WORDS` that this line contains decides. The entries come from
+    /// messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and Artifact Registry.
     fn of_message(text: &str) -> Self {
         const WORDS: [(&str, FailureClass); 16] = [
             ("rate limit", FailureClass::RateLimited),
@@ -101,7 +103,7 @@ impl FailureClass {
             .map_or(Self::Unknown, |(_, failure)| failure)
     }
 
-    /// The action that the settings name for this class.
+    /// The action that the settings name for this class. `NotGranted` has the action of `Unknown`.
     #[must_use]
     pub const fn action(self, lookup: &EffectiveLookupSettings) -> LookupFailureAction {
         match self {

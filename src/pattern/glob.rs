@@ -8,7 +8,8 @@ pub(super) const ANY_BYTE: u8 = b'?';
 /// Whether a glob matches the whole of a text. Apart from the two wildcards, each byte of the glob
 /// matches itself.
 pub(super) fn glob_matches(glob: &str, text: &str) -> bool {
-    // Most globs don't match a text, and for most of these the end of the text already differs.
+    // Most globs don't match most texts, and usually the text's end shows this already. So the end is
+    // compared first, which is fast.
     let tail = glob.rsplit('*').next().unwrap_or_default();
     if !tail.contains('?') && !text.ends_with(tail) {
         return false;
@@ -19,13 +20,13 @@ pub(super) fn glob_matches(glob: &str, text: &str) -> bool {
 }
 
 /// Whether a glob matches the whole of a text. Each `*` matches any run of bytes. For any other
-/// byte `wanted` of the glob, `fits(wanted, byte)` says whether it matches a byte of the text.
+/// byte `wanted` of the glob, `fits(wanted, byte)` says whether `wanted` matches the text's `byte`.
 ///
 /// Only the last `*` needs backtracking. It is never worse to match the part before a `*` as far
 /// left as possible: the rest of the glob then has the longest text to choose from. This holds for
 /// every `fits`.
 pub(super) fn aligns(mut glob: &[u8], mut text: &[u8], fits: impl Fn(u8, u8) -> bool) -> bool {
-    // The glob after the last `*`, and the text from which this part was last tried.
+    // The part of the glob after the latest `*`, and the text that this part is now matched with.
     let mut last_star: Option<(&[u8], &[u8])> = None;
     loop {
         match (glob, text) {
@@ -53,16 +54,17 @@ pub(super) fn aligns(mut glob: &[u8], mut text: &[u8], fits: impl Fn(u8, u8) -> 
 /// Whether the glob `earlier` matches every text that the glob `later` matches.
 ///
 /// The answer is never wrongly true. It is wrongly false only if a `?` of `earlier` would have to
-/// match one byte of a run that a `*` of `later` matches.
+/// match one byte of a run that a `*` of `later` matches. For example, `?*` matches every text that
+/// `*a` matches, but the answer is false.
 ///
 /// The function matches `earlier` with `later`, as if `later` were a text. A `*` of `earlier`
 /// matches any run, with wildcards in it or not. A `?` of `earlier` matches any byte but a `*`.
 /// Every other byte matches only itself.
 ///
-/// - If this succeeds, then `earlier` matches all texts of `later`. A wildcard of `earlier` has
-///   matched some part of `later`. It can also match every text that this part of `later` matches.
-/// - If it fails, and `earlier` has no `?`, then there is a counterexample: replace each `*` of
-///   `later` with a letter that `earlier` does not have. Only a `*` of `earlier` can match this
+/// - If this succeeds, then `earlier` matches all texts of `later`. If a wildcard of `earlier`
+///   matches a part of `later`, this wildcard also matches every text that this part matches.
+/// - If this fails, and `earlier` has no `?`, then there is a counterexample: replace each wildcard
+///   of `later` with a letter that `earlier` does not have. Only a `*` of `earlier` can match this
 ///   letter.
 pub(super) fn subsumes(earlier: &str, later: &str) -> bool {
     aligns(earlier.as_bytes(), later.as_bytes(), |wanted, other| {

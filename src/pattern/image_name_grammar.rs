@@ -1,13 +1,13 @@
-//! The grammar of normalised image names, and whether a glob can match any name of this grammar.
+//! The grammar of normalised image names, and whether a glob matches at least one name of the grammar.
 //!
 //! The names are those of [`crate::image::Reference`]: `registry/repository`, with or without
-//! `:tag`. The grammar is a finite automaton over bytes. A glob with wildcards is run through it
-//! with the set of all states that the automaton can be in. The grammar ignores lengths, and it
-//! does not know that normalised hosts never have the port 443. So a glob may be accepted although
-//! it matches only names that are too long, or only hosts with this port.
+//! `:tag`. The grammar is a finite automaton over bytes. For a glob with wildcards, the code follows
+//! all states that the automaton can be in. The grammar ignores lengths, and it does not know that
+//! normalised hosts never have the port 443. So a glob may be accepted although it matches only
+//! names that are too long, or only names whose host has this port.
 //!
-//! The grammar has no repository of Docker Hub with a single component. Such a name comes only from
-//! `registry-1.docker.io/nginx`, and Docker Hub has no such repository.
+//! The grammar has no repository of Docker Hub with a single component, such as `docker.io/nginx`. This
+//! name comes only from the reference `registry-1.docker.io/nginx`, and no such repository exists.
 
 use super::glob::{ANY_BYTE, ANY_RUN};
 use GrammarState::{
@@ -17,7 +17,7 @@ use GrammarState::{
     RegistryUnderscores, RegistryWord, TagStart, TagWord, V6, V6Closed, V6Open,
 };
 
-/// A state of the automaton: the kind of the last byte, and the part of the name that it is in.
+/// A state of the automaton: the kind of the last byte, and the part of the name with this byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GrammarState {
     /// The start of a name whose registry is a host.
@@ -30,7 +30,7 @@ enum GrammarState {
     V6Open,
     V6,
     V6Closed,
-    /// The start of a name whose registry is a path component with dots, such as `a.b_c`.
+    /// The start of a name whose registry is a path component and no host, such as `a.b_c`.
     RegistryStart,
     RegistryWord,
     RegistryDot,
@@ -56,7 +56,8 @@ enum GrammarState {
     TagWord,
 }
 
-/// The states in a path component: at its start, after a letter or digit, after each separator.
+/// The states in a path component that is the registry: at the start, after a letter or digit, and
+/// after each separator. The states of `HUB` and `PATH` have the same order.
 const REGISTRY: [GrammarState; 6] = [
     RegistryStart,
     RegistryWord,
@@ -115,9 +116,9 @@ const ALL: [GrammarState; 29] = [
 ];
 
 /// One byte of each kind that the automaton distinguishes. The hexadecimal digit `a` represents all
-/// lower-case letters, because it is allowed wherever any of them is allowed.
+/// lower-case letters: wherever another lower-case letter is allowed, `a` is allowed too.
 const KINDS: &[u8] = b"/aA0._-:[]";
-/// The same without the slash.
+/// The bytes of `KINDS` without the slash.
 const KINDS_WITHOUT_SLASH: &[u8] = KINDS.split_at(1).1;
 
 impl GrammarState {
@@ -142,8 +143,8 @@ impl GrammarState {
         Some(next)
     }
 
-    /// The next state in a path component: lower-case letters and digits. Between them may be `.`,
-    /// `_`, `__` or any number of `-`.
+    /// The next state in a path component. A component consists of lower-case letters and digits.
+    /// They may be separated by `.`, `_`, `__` or any number of `-`.
     fn next_in_component(self, byte: u8) -> Option<Self> {
         let [_, word, dot, underscore, underscores, hyphen] = match self {
             RegistryStart | RegistryWord | RegistryDot | RegistryUnderscore
@@ -219,7 +220,7 @@ impl FromIterator<GrammarState> for StateSet {
     }
 }
 
-/// Whether a glob matches any name of the grammar. All its wildcards match slashes too.
+/// Whether a glob matches at least one name of the grammar. Here every wildcard can match a slash.
 pub(super) fn can_match(glob: &str) -> bool {
     match glob.strip_prefix("docker.io/") {
         Some(path) => can_match_from(HubStart, path.as_bytes()),
@@ -229,15 +230,15 @@ pub(super) fn can_match(glob: &str) -> bool {
     }
 }
 
-/// Whether a glob for the host and a glob for the rest of the name, from its slash on, match any
-/// name of the grammar. The wildcards of the host match no slash.
+/// Whether a glob for the host and a glob for the rest, from the first slash on, together match at
+/// least one name of the grammar. The wildcards of the host's glob match no slash.
 pub(super) fn can_match_host_and_path(host: &str, path: &str) -> bool {
     let begin = StateSet::of(&[Begin, RegistryStart]);
     let after_host = states_after(begin, host.as_bytes(), KINDS_WITHOUT_SLASH);
     can_match_from_any(after_host, path.as_bytes())
 }
 
-/// Whether a glob matches the rest of any name, from this state on.
+/// Whether a glob matches the rest of at least one name, from this state on.
 fn can_match_from(mut state: GrammarState, mut glob: &[u8]) -> bool {
     // Most globs have only literal bytes before a `*` at the end. From every state, some name can
     // be completed, so such a `*` always matches.

@@ -5,8 +5,8 @@ use std::fmt;
 use super::glob::has_wildcard;
 use crate::image::{looks_like_host, split_registry, without_https_port};
 
-/// Why no container name can match a pattern. As text, it is a clause for a sentence that names the
-/// pattern before it.
+/// The reason why no container name can match a pattern. Its `Display` is the end of a sentence that
+/// begins with the pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidContainerPattern {
     /// The pattern is empty, or it has a character that no container name has.
@@ -43,8 +43,8 @@ impl fmt::Display for InvalidContainerPattern {
 
 impl std::error::Error for InvalidContainerPattern {}
 
-/// Why no image can match a pattern. As text, it is a clause for a sentence that names the pattern
-/// before it.
+/// The reason why no image can match a pattern. Its `Display` is the end of a sentence that begins
+/// with the pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidImagePattern {
     /// The pattern is empty.
@@ -57,7 +57,7 @@ pub enum InvalidImagePattern {
     Space,
     /// The pattern is only a registry, without any image in it.
     OnlyRegistry {
-        /// The pattern that was probably meant, and the images that it matches.
+        /// The pattern that was probably meant, and a few words about the images that it matches.
         instead: String,
     },
     /// The pattern has a mistake with an obvious correction.
@@ -97,11 +97,10 @@ impl fmt::Display for InvalidImagePattern {
 
 impl std::error::Error for InvalidImagePattern {}
 
-/// The text to write instead of a pattern that is only a registry. `None` if the pattern is more
-/// than a registry.
+/// The text to write instead of a pattern that is only a registry. `None` for any other pattern.
 ///
 /// `registry.example.com` could also be the name of a repository on Docker Hub, but it is nearly
-/// always meant as a registry.
+/// always meant as the name of a registry.
 pub(super) fn instead_of_registry(written: &str) -> Option<String> {
     let (first, slash) = match written.split_once('/') {
         Some((first, "")) => (first, true),
@@ -139,8 +138,9 @@ pub(super) fn instead_of_registry(written: &str) -> Option<String> {
     })
 }
 
-/// The host to propose for a host that no image can have: in lower case, and without the port 443.
-/// A host without a wildcard is normalised when the pattern is read, so it stays as it is written.
+/// The host to propose in a pattern. A host with a wildcard becomes lower case, and loses the
+/// port 443. A host without a wildcard stays as it is, because it is normalised later, when the pattern
+/// is read.
 fn possible_host(host: &str) -> String {
     if !has_wildcard(host) {
         return host.to_owned();
@@ -151,13 +151,13 @@ fn possible_host(host: &str) -> String {
     if looks_like_host(&possible) || possible.starts_with('*') {
         return possible;
     }
-    // Without a `.` or `:`, the text would be read as a namespace of Docker Hub. With `:*`, the
-    // pattern also matches the host without a port.
+    // A text with a wildcard but without `.` or `:` would be read as a namespace of Docker Hub. With
+    // `:*` at its end, the text is read as a host with any port or without a port.
     [&possible, ":*"].concat()
 }
 
-/// Why no image name matches a pattern. `completed` is the pattern with the parts that it left out.
-/// `is_valid` says whether an image can match a proposal. No other proposal is made.
+/// The reason why no image name matches the pattern `written`. `completed` is the normalised
+/// pattern. `is_valid` says whether a proposal is a valid pattern. Only valid patterns are proposed.
 pub(super) fn why_no_image(
     written: &str,
     completed: &str,

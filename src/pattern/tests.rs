@@ -1,12 +1,12 @@
-//! Tests of globs, patterns and the grammar of image names. They compare each of these with a
-//! simpler definition of the same thing.
+//! Tests of globs, patterns and the grammar of image names. Most tests compare the code with a
+//! simpler definition, or with all names of a list.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The names of many images: all valid references that consist of one of a few registries, a path
-/// of at most four characters, and one of a few tags and digests.
+/// The names of many images: of all valid references that consist of one of a few registries or none,
+/// a path of at most four characters, and perhaps a tag and a digest.
 fn images() -> &'static [ImageName] {
     use std::sync::LazyLock;
     static IMAGES: LazyLock<Vec<ImageName>> = LazyLock::new(|| {
@@ -89,7 +89,7 @@ fn oracle(glob: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// The definition of an image pattern that is normalised: a recursive function that may be slow.
+/// The definition of a normalised image pattern, as a recursive function that may be slow.
 fn image_oracle(glob: &str, name: &str) -> bool {
     fn matches(glob: &[u8], name: &[u8], in_host: bool) -> bool {
         let wildcard_matches = |byte: u8| !(in_host && byte == b'/');
@@ -122,7 +122,7 @@ fn image_oracle(glob: &str, name: &str) -> bool {
 }
 
 /// A text as the name of an image. The text after the last colon is a tag if it has no slash, and if
-/// the text before the colon has one.
+/// the text before the colon has a slash.
 fn image_name(text: &str) -> ImageName {
     match text.rsplit_once(':') {
         Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => ImageName {
@@ -140,7 +140,7 @@ fn image_name(text: &str) -> ImageName {
 fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
     let names = texts("a.:/", 4);
     for glob in texts("a.:/*?", 4) {
-        // A pattern that begins with `*` is not completed, so the enumerated text is the glob.
+        // `normalise` adds no registry to a pattern that begins with `*`, so its glob is the pattern.
         let pattern = ImagePattern::normalise(format!("*{glob}"));
         for name in &names {
             let image = ImageName {
@@ -153,7 +153,7 @@ fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
     }
 }
 
-/// Compares all pairs of patterns. The names have the letters of the patterns and one more,
+/// Compares all pairs of patterns. The names have the letters of the patterns and one more letter,
 /// which represents all other letters.
 #[test]
 fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
@@ -228,7 +228,7 @@ proptest! {
         prop_assert_eq!(glob_matches(&glob, &text), oracle(glob.as_bytes(), text.as_bytes()));
     }
 
-    /// The texts have the letters of the globs and one more, which represents all other letters.
+    /// The texts have the letters of the globs and one more letter, which represents all others.
     #[test]
     fn a_glob_subsumes_another_if_it_matches_every_text_of_the_other(
         earlier in "[ab*?]{0,5}",
@@ -303,7 +303,8 @@ proptest! {
     #[test]
     fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|[aA][.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
         if image_name_grammar::can_match(&name) {
-            // A host of one word is a host only if it is written with a port or in upper case.
+            // A name `a/b` with the host `a` may come from the reference `a:443/b`. In the reference
+            // `a/b`, the word `a` would be a namespace of Docker Hub. So both references are tried.
             let with_port = name.replacen('/', ":443/", 1);
             let has_this_name = [&name, &with_port].into_iter().any(|written| {
                 Reference::parse(written).is_ok_and(|reference| {
@@ -315,7 +316,7 @@ proptest! {
         }
     }
 
-    /// Each glob is made from a name: wildcards replace some of its characters.
+    /// Each glob is made from a name: wildcards replace some characters or stand before them.
     #[test]
     fn the_grammar_accepts_every_glob_that_matches_a_name(
         image in 0..images().len(),

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use super::resources::ResourceFlags;
 use crate::json::{Member, Members};
 
-/// The fields that an added check copies from an image check. A copy has no ports, probes, claims
-/// or devices. It has an environment only if its command, its arguments or its mounts may use a
-/// variable.
+/// The fields that an added check copies from an image check. Ports, probes, resource claims and
+/// devices are not copied. The environment is copied only if the command, the arguments or a mount
+/// may use a variable.
 #[derive(Clone, Debug, Default)]
 pub struct CopiedCheckFields<'a> {
     command: Option<&'a str>,
@@ -23,13 +23,13 @@ pub struct CopiedCheckFields<'a> {
     security_context: Option<&'a str>,
     termination_message_path: Option<&'a str>,
     termination_message_policy: Option<&'a str>,
-    /// The requests and limits of a copy.
+    /// The requests and limits that are copied.
     pub resources: ResourceFlags,
 }
 
 impl CopiedCheckFields<'_> {
-    /// Whether it has a command. Without a command, a copy would run the program of another image,
-    /// which may never end.
+    /// Whether the check has a command. A check without a command can't be copied: the added check would
+    /// run the default program of its own image, and this program may never end.
     #[must_use]
     pub fn has_command(&self) -> bool {
         let command: Option<Vec<Value>> = self
@@ -38,8 +38,8 @@ impl CopiedCheckFields<'_> {
         command.is_some_and(|command| !command.is_empty())
     }
 
-    /// The fields of a copy, each with its value as it is in the payload. Of `resources`, only the
-    /// requests and the limits are copied.
+    /// The fields that are copied, each with its value as JSON text. Of `resources`, only the requests and
+    /// the limits are copied.
     #[must_use]
     pub fn copied_fields(&self) -> Vec<(&'static str, String)> {
         let resources: Vec<String> = [("requests", self.requests), ("limits", self.limits)]
@@ -66,8 +66,8 @@ impl CopiedCheckFields<'_> {
         .collect()
     }
 
-    /// Whether a variable of the environment may be in the command, in the arguments or in the path
-    /// of a mount.
+    /// Whether a variable of the environment may be in the command, in the arguments or in the
+    /// `subPathExpr` of a mount.
     fn uses_environment(&self) -> bool {
         let read = |text: Option<&str>| -> Value {
             text.and_then(|text| serde_json::from_str(text).ok())
@@ -103,7 +103,7 @@ impl<'a> Members<'a> for CopiedCheckFields<'a> {
                 let mut resources = ResourcesReader::default();
                 if let Some(text) = member.read::<Option<&RawValue>>()? {
                     self.resources = ResourceFlags::read(text.get());
-                    // A value of another shape has no requests and no limits to copy.
+                    // If the value is not an object, there are no requests and no limits to copy.
                     let _ = crate::json::read(text.get(), "resources", &mut resources);
                 }
                 (self.requests, self.limits) = (resources.requests, resources.limits);

@@ -69,7 +69,8 @@ pub struct RecordedField<'t> {
 }
 
 impl<'t> RecordedField<'t> {
-    /// Reads a path that [`FieldPath`] wrote. The keys before the list don't matter.
+    /// Reads a path that [`FieldPath`] wrote. The keys before the list are ignored. None for a path
+    /// without a field, and for a list of the status.
     #[must_use]
     pub fn parse(path: &'t str) -> Option<Self> {
         let (list, rest) = path.split_once('[')?;
@@ -96,7 +97,7 @@ pub struct FieldSortKey {
 }
 
 impl FieldSortKey {
-    /// The position of a field in an element of a list of the Pod spec.
+    /// The sort key of a field in an element of a list of the Pod spec.
     #[must_use]
     pub const fn in_spec(list: PodSpecList, index: usize, field: &'static str) -> Self {
         Self {
@@ -107,8 +108,8 @@ impl FieldSortKey {
         }
     }
 
-    /// The position of a finding in the status of a container, by the container's index in the
-    /// Pod spec.
+    /// The sort key of a finding in the status of a container. `list` and `index` are the
+    /// container's position in the Pod spec.
     #[must_use]
     pub const fn in_status(list: PodSpecList, index: usize, field: &'static str) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! The operating system of the nodes that a Pod asks for.
+//! Whether a Pod asks for Windows nodes.
 
 use serde_json::Value;
 
-/// The labels of a node's operating system.
+/// The node labels whose value is the operating system of the node.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 const WINDOWS: &str = "windows";
 
@@ -30,7 +30,8 @@ pub(super) fn is_windows(
     affinity.is_some() && affinity_is_windows(&read(affinity))
 }
 
-/// Whether every term of a required node affinity asks for Windows alone.
+/// Whether a required node affinity has terms, and each term has an `In` expression that allows only
+/// Windows.
 fn affinity_is_windows(affinity: &Value) -> bool {
     let terms = affinity
         .pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms")

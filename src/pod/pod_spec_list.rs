@@ -1,4 +1,4 @@
-//! The lists of a Pod spec, and the names of their fields.
+//! The lists of a Pod spec, with the paths of the image and the pull policy in their elements.
 
 /// The lists of a Pod spec whose elements hold image references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,7 +9,7 @@ pub enum PodSpecList {
     Containers,
     /// `spec.ephemeralContainers`
     EphemeralContainers,
-    /// `spec.volumes`, of which only image volumes (KEP-4639) hold image references.
+    /// `spec.volumes`. Only image volumes (KEP-4639) hold image references.
     Volumes,
 }
 
@@ -43,7 +43,7 @@ impl PodSpecList {
         }
     }
 
-    /// All lists, in the order in which [`Pod::places`] holds their elements.
+    /// All lists, in the order in which [`Pod::places`](super::Pod::places) holds their elements.
     pub const ALL: [Self; 4] = [
         Self::InitContainers,
         Self::Containers,

@@ -5,16 +5,14 @@ use std::fmt;
 use oci_spec::image::{Arch, Os, Platform};
 use serde_json::Value;
 
-/// The label of a node's architecture, `kubernetes.io/arch`.
 const ARCH_LABEL: &str = "kubernetes.io/arch";
-/// The label of a node's operating system, `kubernetes.io/os`.
 const OS_LABEL: &str = "kubernetes.io/os";
 
-/// The largest number of values of a label, and of terms, that this policy reads. Go has fewer
-/// architectures, so only a hostile Pod asks for more.
+/// The largest number of terms that are read, and of values that are read from the first `In`
+/// expression of a label. Go supports fewer architectures, so an honest Pod needs no more values.
 const VALUES_MAX: usize = 32;
 
-/// A platform that a Pod asks for. A part that is not set can be any.
+/// A platform that a Pod asks for. A part that is not set matches any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestedPlatform {
     architecture: Option<Arch>,
@@ -26,7 +24,7 @@ impl RequestedPlatform {
         *self == Self::default()
     }
 
-    /// Whether an image for this platform runs on the nodes that the Pod asks for.
+    /// Whether `platform` has the architecture and the operating system that the Pod asks for.
     #[must_use]
     pub fn is_met_by(&self, platform: &Platform) -> bool {
         let architecture = self.architecture.as_ref();
@@ -35,7 +33,7 @@ impl RequestedPlatform {
             && os.is_none_or(|wanted| wanted == platform.os())
     }
 
-    /// The platform that meets both requests. None if they contradict each other.
+    /// The platform that meets `self` and `other`. None if the two contradict each other.
     fn and(&self, other: &Self) -> Option<Self> {
         Some(Self {
             architecture: both(self.architecture.as_ref(), other.architecture.as_ref()).ok()?,
@@ -44,7 +42,7 @@ impl RequestedPlatform {
     }
 }
 
-/// The common value, or the value that is set. An error if the two contradict each other.
+/// The common value, or the only value that is set. An error if the two values contradict each other.
 fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Option<T>, ()> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(()),
@@ -66,16 +64,17 @@ impl fmt::Display for RequestedPlatform {
 /// The platforms that a Pod asks for, and the field of the Pod spec that asks for them.
 #[derive(Clone, Debug, Default)]
 pub struct RequestedPlatforms {
-    /// The platforms. The image has to exist for each of them.
+    /// The platforms. Each looked-up image has to exist for all these platforms.
     pub platforms: Vec<RequestedPlatform>,
-    /// The field of the Pod spec that a person would change.
+    /// The field of the Pod spec that a person would change to ask for other platforms.
     pub field: &'static str,
 }
 
 impl RequestedPlatforms {
-    /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. In an affinity only the
-    /// operator `In` counts. The terms of an affinity are alternatives, so the image has to exist
-    /// for all of them.
+    /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. Only the operator `In` of an
+    /// affinity counts. The terms of an affinity are alternatives, and the scheduler may choose any
+    /// term. So the image has to exist for the platforms of all terms. A term that contradicts another
+    /// field is skipped. If `nodeSelector` contradicts `os.name`, no platform is returned.
     ///
     /// A value that can't be read is ignored, because the API server refuses such an object.
     #[must_use]
@@ -127,8 +126,8 @@ impl RequestedPlatforms {
     }
 }
 
-/// The platforms that the terms of a required node affinity ask for: each combination of an
-/// operating system and an architecture.
+/// The platforms that the terms of a required node affinity ask for: for each term, all combinations of
+/// its operating systems and architectures.
 fn affinity_terms(affinity: &Value) -> Vec<RequestedPlatform> {
     let terms = affinity
         .pointer("/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
@@ -154,8 +153,8 @@ fn affinity_terms(affinity: &Value) -> Vec<RequestedPlatform> {
     wanted
 }
 
-/// The values of a label that all its `In` expressions have in common. One `None` if the label has
-/// no `In` expression.
+/// The values that all `In` expressions for a label have in common. If there is no `In` expression for
+/// the label, the list has one element, which is `None`.
 fn values<'e>(expressions: &'e [Value], label: &str) -> Vec<Option<&'e str>> {
     let is = |expression: &Value, key: &str, value: &str| {
         expression.get(key).and_then(Value::as_str) == Some(value)

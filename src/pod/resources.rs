@@ -5,16 +5,17 @@ use serde_json::{Map, Value};
 /// `resources` of a container or of a Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceFlags {
-    /// Whether it has a request or a limit of any resource.
+    /// Whether `resources` has a request or a limit of any resource.
     pub has_any: bool,
-    /// Whether it has a request or a limit of cpu or memory above zero. Only these count for the
-    /// quality of service. Source: `ComputePodQOS` in `pkg/apis/core/helper/qos/qos.go`.
+    /// Whether `resources` has a request or a limit of cpu or memory above zero. Only cpu and
+    /// memory above zero count for the quality of service. Source: `ComputePodQOS` in
+    /// `pkg/apis/core/helper/qos/qos.go`.
     pub has_cpu_or_memory: bool,
 }
 
 impl ResourceFlags {
-    /// Reads the text of `resources`. A value that can't be read asks for nothing: the API server
-    /// refuses it.
+    /// Reads the text of `resources`. `null` counts as empty. Any other value that is no object also
+    /// counts as empty: the API server refuses such a value, so the result doesn't matter.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let resources: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();

@@ -24,11 +24,11 @@ pub struct ExaminedObject<'a> {
     pub kind: ObjectKind,
     /// Whether the request names no user. Audits send such requests.
     pub names_no_user: bool,
-    /// The payload, from which everything else is borrowed.
+    /// The payload, from which the other fields borrow their texts.
     pub(super) payload: &'a str,
     /// The key of the object in the payload.
     pub(super) object_key: &'a str,
-    /// The key that follows the object in the payload.
+    /// The key that follows the object in the payload. `None` if no key follows.
     pub(super) key_after_object: Option<&'a str>,
     /// The key of the metadata in the payload.
     pub metadata_key: Option<&'a str>,
@@ -36,16 +36,17 @@ pub struct ExaminedObject<'a> {
     pub metadata: Metadata<'a>,
     /// The key of the Pod spec in the payload.
     pub spec_key: Option<&'a str>,
-    /// The Pod spec. At UPDATE of a Pod it holds only places that are new or have a new image.
+    /// The Pod spec. After [`keep_new_images`](ExaminedObject::keep_new_images), it holds only the
+    /// places that the rules examine.
     pub pod: Pod<'a>,
-    /// The containers that a `resourceFieldRef` of the Pod names, once they were
-    /// [read](ExaminedObject::read_named_containers).
+    /// The names of the containers that a `resourceFieldRef` of the Pod names.
+    /// [`read_named_containers`](ExaminedObject::read_named_containers) reads them.
     pub named_containers: Vec<String>,
-    /// The status of a Pod at CREATE, once it was [read](ExaminedObject::read_status).
+    /// The status of an existing Pod in an audit. [`read_status`](ExaminedObject::read_status) reads it.
     pub status: PodStatus,
-    /// The status in the payload.
+    /// The text of the status in the payload.
     pub(super) status_text: Option<&'a str>,
-    /// At UPDATE, the stored object.
+    /// At UPDATE, the stored object. `None` if it is missing or can't be read.
     pub(super) stored: Option<StoredObject<'a>>,
     /// The fields that were put back to their stored values.
     pub restored: Vec<RestoredField<'a>>,
@@ -59,7 +60,7 @@ pub(super) struct StoredObject<'a> {
 }
 
 impl<'a> ExaminedObject<'a> {
-    /// Whether a controller made the object.
+    /// Whether one of the object's owners is its controller.
     #[must_use]
     pub const fn has_controller(&self) -> bool {
         self.metadata.has_controller()
@@ -74,8 +75,8 @@ impl<'a> ExaminedObject<'a> {
     /// The object as it came in.
     #[must_use]
     pub fn object(&self) -> Option<&'a str> {
-        // Hosts write another key after the object. This key marks the object's end, so no code has
-        // to search for it.
+        // Hosts normally write another key after the object. This key marks the end of the object, so
+        // no code has to search for the end.
         match self.key_after_object {
             Some(next) => value_before(self.payload, self.object_key, next),
             None => value_of(self.payload, self.object_key),
@@ -88,8 +89,8 @@ impl<'a> ExaminedObject<'a> {
         value_of(self.payload, key)
     }
 
-    /// *Re-apply*: puts back the stored values that a manifest would undo when it is applied again.
-    /// See [`reapply`].
+    /// *Re-apply*, at UPDATE of a Pod or a Job: puts back the stored values that a manifest would
+    /// undo when somebody applies the manifest again. See [`reapply`].
     pub fn restore_stored_values(&mut self) {
         if let Some(stored) = &self.stored
             && matches!(
@@ -101,10 +102,10 @@ impl<'a> ExaminedObject<'a> {
         }
     }
 
-    /// Reads the fields that an added check may copy.
+    /// Reads those fields of the existing checks that an added check may copy.
     ///
     /// # Errors
-    /// A check has a wrong shape.
+    /// An init container with the name of a check has a wrong shape.
     pub fn read_checks(&mut self, checks: &ImageCheckSettings) -> Result<(), ReadError> {
         let list = self
             .pod
@@ -114,8 +115,8 @@ impl<'a> ExaminedObject<'a> {
         self.pod.read_checks(&elements, |name| checks.names(name))
     }
 
-    /// Reads the containers that a `resourceFieldRef` names. Without such a container the API
-    /// server or the kubelet would refuse the Pod.
+    /// Reads the names of the containers that a `resourceFieldRef` of the Pod names. If a container with
+    /// one of these names were removed, the API server or the kubelet would refuse the Pod.
     pub fn read_named_containers(&mut self) {
         let spec = self.spec_key.and_then(|key| self.value_of(key));
         if let Some(spec) = spec.filter(|spec| spec.contains(RESOURCE_FIELD_REF)) {
@@ -124,8 +125,8 @@ impl<'a> ExaminedObject<'a> {
         }
     }
 
-    /// Reads the status of an existing Pod. An audit sends it at CREATE and names no user. A
-    /// request with a user may hold a status that a person pasted.
+    /// Reads the status of an existing Pod, which an audit sends as a CREATE without a user. The status
+    /// in a request with a user is ignored, because a person may have written it.
     pub fn read_status(&mut self) {
         if let Some(text) = self.status_text
             && self.request_type == RequestType::PodCreate
@@ -135,8 +136,10 @@ impl<'a> ExaminedObject<'a> {
         }
     }
 
-    /// At UPDATE, keeps only the places that the rules examine: containers with a new image, or
-    /// new ephemeral containers. Of a Job nothing is kept, because its pod template is immutable.
+    /// Keeps only the places that the rules examine. At UPDATE of a Pod, these are init and app
+    /// containers that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new
+    /// ephemeral containers. At UPDATE of a Job no place is kept, because its pod template is immutable.
+    /// In any other request, all places are kept.
     pub fn keep_new_images(&mut self) {
         let request_type = self.request_type;
         let lists: &[PodSpecList] = match request_type {

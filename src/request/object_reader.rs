@@ -16,36 +16,36 @@ pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
-/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// follows this prefix. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// The parts of an object's metadata that this policy needs.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'a> {
-    /// The key of the annotations in the payload.
+    /// The key `annotations` in the payload. Its position shows where the annotations are.
     pub annotations_key: Option<&'a str>,
-    /// The value of [`CHANGES_ANNOTATION`] in the payload. It is kept as text, because few requests
-    /// need it.
+    /// The value of [`CHANGES_ANNOTATION`] in the payload. It is not parsed before it is needed,
+    /// because few requests need it.
     pub changes: Option<&'a str>,
-    /// Whether it has the annotation of a mirror Pod.
+    /// Whether the object has the annotation of a mirror Pod.
     pub is_mirror: bool,
-    /// Whether it has a `deletionTimestamp`.
+    /// Whether the object has a `deletionTimestamp`.
     pub is_deleting: bool,
-    /// The kind of its controller. None if it has no controller.
+    /// The kind of the object's controller. None if the object has no controller.
     pub controller_kind: Option<String>,
     /// The names of the containers that get an `AppArmor` profile from an annotation.
     pub app_armor_containers: Vec<String>,
 }
 
 impl Metadata<'_> {
-    /// Whether one of its owners is its controller.
+    /// Whether one of the object's owners is its controller.
     #[must_use]
     pub const fn has_controller(&self) -> bool {
         self.controller_kind.is_some()
     }
 
-    /// The record of changes. None if it has no record.
+    /// The record of changes. None if the object has no record, or if the record is no JSON string.
     #[must_use]
     pub fn record(&self) -> Option<String> {
         serde_json::from_str::<Option<String>>(self.changes?).ok()?
@@ -120,15 +120,15 @@ impl<'a> Members<'a> for OwnerReference<'a> {
 /// Reads an object of a known kind.
 pub(super) struct KubernetesObjectReader<'a> {
     kind: ObjectKind,
-    /// Whether the Pod spec is read, and not the metadata alone.
+    /// Whether the Pod spec is read too, and not only the metadata and the status.
     with_spec: bool,
     pub(super) metadata: Metadata<'a>,
     pub(super) metadata_key: Option<&'a str>,
-    /// The key of the pod template in the payload. A Pod has none.
+    /// The key of the pod template in the payload. A Pod has no pod template.
     pub(super) template_key: Option<&'a str>,
     pub(super) spec_key: Option<&'a str>,
     pub(super) spec: PodSpecReader<'a>,
-    /// The value of `status` in the payload. Only a Pod's status is read.
+    /// The value of `status` in the payload. Only the status of a Pod is parsed later.
     pub(super) status: Option<&'a str>,
     has_first_step: bool,
 }
@@ -148,7 +148,7 @@ impl KubernetesObjectReader<'_> {
         }
     }
 
-    /// A reader of the metadata alone.
+    /// A reader that skips the Pod spec.
     pub(super) fn without_spec(kind: ObjectKind) -> Self {
         Self {
             with_spec: false,
@@ -186,7 +186,7 @@ impl<'a> Members<'a> for KubernetesObjectReader<'a> {
 
 /// Reads one step of the path to the Pod spec.
 struct SpecPathStep<'o, 'a> {
-    /// The keys that are left. The first one is the key of this step.
+    /// The rest of the path to the Pod spec. Its first key is the key of this step.
     path: &'static [&'static str],
     object: &'o mut KubernetesObjectReader<'a>,
     has_next: bool,

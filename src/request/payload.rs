@@ -16,21 +16,21 @@ const NODES_GROUP: &str = "system:nodes";
 /// The kind of the controller of a mirror Pod.
 const NODE_KIND: &str = "Node";
 
-/// How far this policy examines a request. It is decided before any rule runs.
+/// What this policy does with a request. This is decided before any rule runs.
 #[derive(Clone, Debug)]
 pub enum RequestHandling<'a> {
-    /// The request passes untouched.
+    /// The request is accepted, and the object is neither examined nor changed.
     Untouched,
-    /// The rules examine the object.
+    /// The object could be read. *Re-apply* and the rules may work on it.
     Examined(Box<ExaminedObject<'a>>),
-    /// The object is missing, or it has a wrong shape. The text says why.
+    /// The object is missing, or it has a wrong shape. The text is the reason.
     Malformed(RequestType, String),
 }
 
-/// The payload of waPC's `validate`. A request that passes untouched doesn't need the settings, so
-/// they are read later.
+/// The payload of waPC's `validate`. The settings are still a text, because an `Untouched` request
+/// doesn't need them.
 pub struct ValidatePayload<'a> {
-    /// How far this policy examines the request.
+    /// What this policy does with the request.
     pub scope: RequestHandling<'a>,
     /// The settings, in JSON.
     pub settings: &'a str,
@@ -40,7 +40,7 @@ impl<'a> ValidatePayload<'a> {
     /// Reads the payload.
     ///
     /// # Errors
-    /// The text is no payload of Kubewarden.
+    /// The text is not a payload that Kubewarden sends.
     pub fn read(payload: &'a str) -> Result<Self, ReadError> {
         let mut parts = PayloadReader::default();
         if json::read(payload, "the request", &mut parts).is_ok() {
@@ -49,9 +49,9 @@ impl<'a> ValidatePayload<'a> {
                 scope: parts.request.scope(payload),
             });
         }
-        // The object is malformed. The request is read again without the object, because other
-        // parts of it may still let it pass. For example, nothing may block an object that is being
-        // deleted.
+        // If reading fails, the cause is usually a malformed object. The request is read again without
+        // the object, because this policy accepts some requests whatever the object contains. For
+        // example, this policy must not block the UPDATE of an object that is being deleted.
         let mut parts = PayloadReader {
             object_later: true,
             ..PayloadReader::default()
@@ -103,7 +103,7 @@ impl<'a> Members<'a> for PayloadReader<'a> {
     }
 }
 
-/// Reads the parts of an `AdmissionRequest` that decide how far it is examined.
+/// Reads the parts of an `AdmissionRequest` that this policy needs.
 #[derive(Default)]
 struct RequestReader<'a> {
     kind: Option<GroupKind<'a>>,
@@ -113,7 +113,8 @@ struct RequestReader<'a> {
     object_key: Option<&'a str>,
     key_after_object: Option<&'a str>,
     object: Option<KubernetesObjectReader<'a>>,
-    /// The object as text, if it comes before the kind. The kind says how to read it.
+    /// The object as text, if it can't be read at once: the object comes before the kind, the kind
+    /// is unknown, or `object_later` is set.
     raw_object: Option<&'a RawValue>,
     old_object: Option<&'a RawValue>,
     object_later: bool,
@@ -219,36 +220,38 @@ impl UserInfo<'_> {
         self.groups.iter().any(|group| group.value == NODES_GROUP)
     }
 
-    /// Whether it names no user. Audits send such requests.
+    /// Whether the request names no user. The requests of an audit name no user.
     fn is_nobody(&self) -> bool {
         self.username.is_empty()
     }
 }
 
 impl<'a> RequestReader<'a> {
-    /// The kind of the object and the type of the request. None if this policy doesn't examine it.
+    /// The kind of the object and the type of the request. None if this policy never examines
+    /// requests with this kind, operation and subresource.
     fn request_type(&self) -> Option<(ObjectKind, RequestType)> {
         let kind = self.kind.as_ref()?.known()?;
         RequestType::of(kind, &self.operation, &self.sub_resource)
             .map(|request_type| (kind, request_type))
     }
 
-    /// Whether the object passes untouched because of its metadata.
+    /// Whether the object is accepted without an examination because of its metadata.
     fn passes(&self, kind: ObjectKind, request_type: RequestType, metadata: &Metadata<'_>) -> bool {
         (!request_type.is_create() && metadata.is_deleting)
             || (kind == ObjectKind::Pod && self.is_mirror_pod(metadata))
             || (kind != ObjectKind::Pod && metadata.has_controller())
     }
 
-    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
-    /// annotation, so the annotation alone is not enough. A kubelet must be the user of the
-    /// request. An audit names no user, so there the Pod's controller must be its node.
+    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. The annotation of a mirror Pod
+    /// alone is not enough, because anybody can write it. A kubelet must also be the user of the
+    /// request. If the request names no user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror_pod(&self, metadata: &Metadata<'_>) -> bool {
         let is_owned_by_node = metadata.controller_kind.as_deref() == Some(NODE_KIND);
         metadata.is_mirror && (self.user.is_node() || (self.user.is_nobody() && is_owned_by_node))
     }
 
-    /// Decides as the table at the start of docs/requests.md says.
+    /// Decides as the table at the start of docs/requests.md says, as far as the request alone decides.
+    /// `evaluate.rs` applies the setting `templates`, and finds the changed images of a Pod UPDATE.
     fn scope(mut self, payload: &'a str) -> RequestHandling<'a> {
         let Some((kind, request_type)) = self.request_type() else {
             return RequestHandling::Untouched;
@@ -304,7 +307,7 @@ impl<'a> RequestReader<'a> {
         }))
     }
 
-    /// The stored object. If it can't be read, every place counts as new.
+    /// The stored object. None if it is missing or can't be read. Without it, every place counts as new.
     fn stored(&self, kind: ObjectKind) -> Option<KubernetesObjectReader<'a>> {
         let mut object = KubernetesObjectReader::new(kind);
         json::read(self.old_object?.get(), "oldObject", &mut object).ok()?;
@@ -316,7 +319,7 @@ impl<'a> RequestReader<'a> {
         let Some((kind, request_type)) = self.request_type() else {
             return RequestHandling::Untouched;
         };
-        // No rule examines a Job at UPDATE.
+        // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
         if request_type == RequestType::JobUpdate {
             return RequestHandling::Untouched;
         }
@@ -331,7 +334,8 @@ impl<'a> RequestReader<'a> {
             Ok(false) => {
                 let error =
                     json::read(raw.get(), "object", &mut KubernetesObjectReader::new(kind)).err();
-                // An object that is there twice may be malformed in its first occurrence only.
+                // A request can have the key `object` more than once. Only the last object is kept. If
+                // only an earlier object is malformed, this reading of the last one finds no error.
                 let reason = error.map(|error| error.to_string());
                 let reason = reason.unwrap_or_else(|| "object is there twice".to_owned());
                 RequestHandling::Malformed(request_type, reason)

@@ -1,10 +1,10 @@
 //! *Re-apply*: somebody applies the manifest of a repaired object again.
 //!
-//! The manifest has the pull policies that its author wrote. This policy has changed them since,
-//! and they are immutable in a Pod and in a Job, so the API server would answer 422. The record on
-//! the stored object says that a field was changed from A to B. If the request has A and the stored
-//! object has B, B is written into the request. Then the request changes nothing. Only values that
-//! are stored already can come back, so a forged record gains nothing.
+//! The manifest has the pull policies that its author wrote. The stored Pod or Job has the pull
+//! policies that this policy wrote. A stored pull policy is immutable, so the API server would
+//! refuse the request with status 422. The record on the stored object says that a field was changed
+//! from A to B. If the request has A and the stored object has B, B is written into the request. Then
+//! the field stays as it is stored. Only stored values can be written, so a forged record gains nothing.
 
 use std::collections::BTreeMap;
 
@@ -33,14 +33,15 @@ pub enum RestoredValue {
     Image(String),
 }
 
-/// Puts stored values back into the Pod that the rules will see. Returns the changed fields.
+/// Puts stored values back into the Pod that the rules will see. Returns the fields to write into
+/// the object.
 pub(super) fn restore<'a>(
     pod: &mut Pod<'a>,
     metadata: &Metadata<'_>,
     stored: &Pod<'_>,
 ) -> Vec<RestoredField<'a>> {
-    // An annotation that is no record restores nothing. An entry that this policy wouldn't write
-    // restores nothing either.
+    // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
+    // this policy restores nothing either.
     let record = metadata
         .record()
         .and_then(|record| serde_json::from_str::<Vec<Value>>(&record).ok())
@@ -63,8 +64,8 @@ pub(super) fn restore<'a>(
         else {
             continue;
         };
-        // List and name find the container: another webhook may have inserted containers and so
-        // moved the index. The index finds the container of an entry without a name.
+        // A container is found by its list and name. Its index may have changed, because another
+        // webhook may have inserted containers. If the entry has no name, the index is used.
         let stored = match text("container") {
             Some(name) => stored_by_name.get(&(recorded.list, name)).copied(),
             None => stored.place(recorded.list, recorded.index),
@@ -92,7 +93,8 @@ fn restore_field<'a>(
         if !brings_from || stored.policy != Some(to) || now.policy == Some(to) {
             return None;
         }
-        // The field would be written after the image, and there is no image.
+        // In the object, a missing pull policy is inserted after the image. Without an image, it
+        // can't be inserted, so it is not returned as a field to write.
         if now.policy_text.is_none() && now.image.is_none() {
             now.policy = Some(to);
             return None;

@@ -14,15 +14,15 @@ pub enum ObjectKind {
     PodTemplate,
     /// batch/v1 `CronJob`
     CronJob,
-    /// batch/v1 Job, whose template is immutable
+    /// batch/v1 Job, whose pod template is immutable
     Job,
     /// apps/v1 Deployment, `StatefulSet`, `DaemonSet`, `ReplicaSet`, v1 `ReplicationController`
     Workload,
 }
 
 impl ObjectKind {
-    /// The kind with this group and this name. The group counts, because other groups have kinds
-    /// of the same name.
+    /// The kind with this group and this name. `None` for any other kind. The group is compared
+    /// too, because other groups have kinds of the same name.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
         let is = |wanted: (&str, &str)| wanted == (group, kind);
@@ -66,23 +66,23 @@ const fn names_of<K: Resource>() -> (&'static str, &'static str) {
 /// The type of a request. It decides which rules run, and which fields they may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestType {
-    /// A Pod is created. Every rule runs.
+    /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
     PodCreate,
-    /// A Pod changes. Its pull policies are immutable, and its init containers have run.
+    /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
     PodUpdate,
-    /// Ephemeral containers are added to a Pod, through its subresource.
+    /// Ephemeral containers are added to a Pod, through the subresource `ephemeralcontainers`.
     EphemeralContainersUpdate,
-    /// A workload is created.
+    /// An object with a pod template is created.
     TemplateCreate,
-    /// The pod template of a workload changes.
+    /// An object with a pod template changes. (For a Job, see [`JobUpdate`](Self::JobUpdate).)
     TemplateUpdate,
     /// A Job changes. Its pod template is immutable, so no rule runs, but *re-apply* does.
     JobUpdate,
 }
 
 impl RequestType {
-    /// The type of an operation on a kind or on one of its subresources. None if this policy
-    /// doesn't examine it.
+    /// The type of an operation on a kind or on one of its subresources. `None` if this policy
+    /// doesn't examine requests of this type.
     #[must_use]
     pub fn of(kind: ObjectKind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
@@ -105,13 +105,14 @@ impl RequestType {
         )
     }
 
-    /// Whether the object is created. Only a created object gets the record of changes.
+    /// Whether the request creates the object. Only a created object gets the record of changes.
     #[must_use]
     pub const fn is_create(self) -> bool {
         matches!(self, Self::PodCreate | Self::TemplateCreate)
     }
 
-    /// Whether no container has started yet.
+    /// Whether no container of the Pod spec has started yet. (An audit sends an existing Pod as if it
+    /// were being created.)
     #[must_use]
     pub const fn is_before_start(self) -> bool {
         matches!(
@@ -120,8 +121,8 @@ impl RequestType {
         )
     }
 
-    /// Whether this policy may change `imagePullPolicy`. In an existing Pod the field is immutable:
-    /// the API server would answer 422.
+    /// Whether this policy may change `imagePullPolicy`. In an existing Job, and in the existing
+    /// containers of a Pod, the field is immutable: the API server would answer 422.
     #[must_use]
     pub const fn may_change_pull_policy(self) -> bool {
         !matches!(self, Self::PodUpdate | Self::JobUpdate)

@@ -11,7 +11,8 @@ use crate::pod::PodSpecList;
 pub struct PodStatus {
     /// The statuses of init containers, then those of app containers.
     pub containers: Vec<ContainerStatus>,
-    /// The last transition of each condition, as the kubelet wrote it.
+    /// The time of each condition's last transition, as the status has it. The key of this map is the
+    /// condition's type.
     last_transitions: BTreeMap<String, String>,
 }
 
@@ -22,7 +23,7 @@ pub struct ContainerStatus {
     pub pod_spec_list: PodSpecList,
     /// The list of the status that has this entry.
     pub status_list: &'static str,
-    /// The index in the list of the status.
+    /// The index of this entry in the list of the status.
     pub index: usize,
     /// The name of the container.
     pub name: String,
@@ -33,19 +34,20 @@ pub struct ContainerStatus {
 /// The state of a container.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerState {
-    /// The reason why it waits. None if it doesn't wait.
+    /// The reason why the container waits. None if the status has no such reason.
     pub waiting_reason: Option<String>,
-    /// The kubelet's message about the wait. It may hold addresses and tokens, so it is read and
-    /// never repeated.
+    /// The kubelet's message about the wait. It may hold addresses and tokens, so this policy never
+    /// repeats the message.
     pub waiting_message: String,
-    /// Whether it has ever run.
+    /// Whether the state is `running` or `terminated`. While a container waits for a restart, its
+    /// state is `waiting`, so this is false although the container has started before.
     pub has_started: bool,
-    /// Whether it has ended with exit code 0.
+    /// Whether the container has ended with exit code 0.
     pub has_succeeded: bool,
 }
 
 impl PodStatus {
-    /// Reads a status. A part that has another shape than the kubelet writes is left out.
+    /// Reads a status. A part with another shape than the kubelet writes is left out.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let status: Value = serde_json::from_str(text).unwrap_or_default();
@@ -76,7 +78,7 @@ impl PodStatus {
             let text = |key: &str| condition.get(key).and_then(Value::as_str);
             if let Some(name) = text("type") {
                 let time = text("lastTransitionTime").map(str::to_owned);
-                // The first condition of a type counts.
+                // If several conditions have the same type, only the first counts.
                 last_transitions.entry(name.to_owned()).or_insert(time);
             }
         }
@@ -89,14 +91,14 @@ impl PodStatus {
         }
     }
 
-    /// Whether any container waits.
+    /// Whether any container waits, with a reason.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         let mut states = self.containers.iter().map(|container| &container.state);
         states.any(|state| state.waiting_reason.is_some())
     }
 
-    /// The last transition of a condition, as the kubelet wrote it.
+    /// The time of a condition's last transition, as the status has it.
     #[must_use]
     pub fn last_transition(&self, condition: &str) -> Option<&str> {
         self.last_transitions.get(condition).map(String::as_str)

@@ -1,9 +1,9 @@
-//! *default*: if the author of a container chose no pull policy, the container gets the configured
+//! *default*: a container or image volume whose author chose no pull policy gets the configured
 //! default.
 //!
 //! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull
 //! policy that equals the server default counts as not chosen, unless
-//! `defaults.replaceServerDefaults` is off.
+//! `defaults.replaceServerDefaults` is off. A forbidden pull policy never counts as chosen.
 
 use std::collections::BTreeMap;
 
@@ -54,18 +54,19 @@ pub fn set_defaults(examination: &mut Examination<'_>) {
     }
 }
 
-/// Whether an image has the two places that *pull-once* leaves: a check or init container with
-/// `Always`, and a guarded container with `IfNotPresent`.
+/// Whether an image in one spelling has the two places that *pull-once* leaves: a check or init
+/// container with `Always`, and a guarded place with `IfNotPresent`.
 #[derive(Clone, Copy, Default)]
 struct PullOncePair {
     pulls_always: bool,
     is_spared: bool,
 }
 
-/// For each place, whether it is one of two places that came in as *pull-once* leaves them.
+/// Returns for each place whether it belongs to a [`PullOncePair`]: an earlier run of *pull-once* may
+/// have left this pair.
 ///
-/// A default that weakened one of the two would undo the repair. No container would need the
-/// check's `Always` any more. Both would use the cached image, and no registry would be asked.
+/// A default must not weaken a place of such a pair. If a default weakened the place with `Always`, both
+/// places would use the cached image, and no registry would be asked.
 fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let images = examination.image_groups();
     let request_type = examination.review.request_type;
@@ -99,7 +100,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     places.map(is_left).collect()
 }
 
-/// Whether `Pin` will write a digest, and `IfNotPresent` with it.
+/// Whether `Pin` will write a digest into the image and set `IfNotPresent`.
 fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: RequestType) -> bool {
     matches!(examined.tag, KnownDigest::Resolved(_))
         && !examined.has_digest()
@@ -108,8 +109,8 @@ fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: Reques
         && !request_type.is_template()
 }
 
-/// Whether a default will raise the place to `Always`. In a Pod with image checks, *pull-once*
-/// lowers it again.
+/// Whether a default will raise the place to `Always`. In a Pod with image checks, this function is not
+/// called, because *pull-once* may lower the place again.
 fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     !is_chosen(examined, settings)
         && configured_default(examined, false, settings)

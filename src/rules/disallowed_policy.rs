@@ -9,7 +9,8 @@ use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
-/// immutable, so a disallowed one is a finding without a repair.
+/// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
+/// and forbid `Always` for an image, this is a finding without a repair too.
 pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     let is_repairable = examination.review.request_type.may_change_pull_policy();
     for examined in &mut examination.places {
@@ -32,7 +33,7 @@ pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     }
 }
 
-/// A setting disallows a pull policy of an existing Pod, which is immutable.
+/// A setting disallows a pull policy in an existing Pod, where pull policies are immutable.
 #[derive(Clone, Copy, Debug)]
 struct ImmutablePolicy<'p>(DisallowingSetting<'p>);
 
@@ -50,7 +51,7 @@ impl FindingReason for ImmutablePolicy<'_> {
     }
 }
 
-/// `images.requireAlways` and `images.forbidAlways` both name the image.
+/// A pattern of `images.requireAlways` and a pattern of `images.forbidAlways` match the image.
 #[derive(Clone, Copy, Debug)]
 struct AlwaysRequiredAndForbidden<'p> {
     require: &'p ImagePattern,

@@ -2,8 +2,8 @@
 //! repair.
 //!
 //! For an image that can't be parsed, the kubelet would report `InvalidImageName` long after the
-//! Pod was accepted. An image ID is worse: containerd uses the image of that ID on the node. So no
-//! registry is asked, and no pattern of the settings can match.
+//! Pod was accepted. An image ID is worse: containerd uses the image with that ID on the node. So no
+//! registry is asked. No image pattern of the settings can match an image ID.
 
 use crate::examination::Examination;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
@@ -12,7 +12,7 @@ use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength};
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
-/// because the API server refuses it.
+/// because a controller may fill it in.
 pub fn report(examination: &mut Examination<'_>) {
     let is_template = examination.review.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {

@@ -1,9 +1,9 @@
-//! *pull-once*: if an init container has pulled an image with `Always`, the containers of this
-//! image don't have to pull it again.
+//! *pull-once*: if an image is pulled with `Always` before the app containers start, the app
+//! containers with this image don't have to ask the registry again.
 //!
 //! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
-//! second later can't block the containers. The change only saves a pull. It is no finding, so no
-//! mode reports it.
+//! second later can't block the containers. The change corrects no mistake. So it is not a finding,
+//! and the modes `Reject` and `Warn` don't report it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +13,27 @@ use crate::pod::{Mount, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::sentence::{Sentence, SentenceLength};
 
-/// The pulls of one image in one spelling, with `Always`, before the app containers start.
+/// The pulls of one image in one spelling that happen with `Always` before the app containers
+/// start.
 #[derive(Clone, Copy, Default)]
 struct EarlierPulls {
-    /// Whether an init container pulls the image, or an added check that no app container mounts.
+    /// Whether the image is pulled by an init container, or by an added check that no app container
+    /// mounts.
     spare_all: bool,
-    /// How many image volumes of init containers pull the image. An app container that mounts such
-    /// a volume pulls the image again.
+    /// The number of check volumes with this image that init containers mount. These volumes don't
+    /// spare an app container that mounts all of them: the node pulls them again for this container.
     volumes: usize,
 }
 
-/// Lowers the `Always` of each app container whose image is pulled with `Always` before.
+/// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
+/// pulled with `Always`, in the same spelling.
 pub fn spare_second_pulls(examination: &mut Examination<'_>) {
     if examination.compares_checks() {
         lower(examination);
     }
 }
 
-/// Does the same once more after checks were added.
+/// Lowers app containers once more, after *missing-check* has added checks.
 pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
     if !examination.added_checks.is_empty() {
         lower(examination);
@@ -79,8 +82,8 @@ fn lower(examination: &mut Examination<'_>) {
             && (pulls.spare_all
                 || own_volumes(&examined.place.mounts, &volumes, spelling) < pulls.volumes)
         {
-            // A default of `Always` has replaced a forbidden `Never`. The change stays a finding
-            // about the forbidden pull policy.
+            // If the request has `Never`, this `Always` is a default that has replaced a forbidden
+            // `Never`. The reason is kept, so that the change stays a finding about `Never`.
             if examined.policy_before() == PullPolicy::Never {
                 examined.policy = PullPolicy::IfNotPresent;
             } else {
@@ -90,7 +93,7 @@ fn lower(examination: &mut Examination<'_>) {
     }
 }
 
-/// How many of the volumes with this image a container mounts.
+/// The number of `volumes` with the image in this spelling that a container mounts.
 fn own_volumes(mounts: &[Mount<'_>], volumes: &BTreeMap<&str, usize>, spelling: usize) -> usize {
     let has_the_image = |name: &&str| volumes.get(name) == Some(&spelling);
     let mut names: BTreeSet<&str> = BTreeSet::new();

@@ -1,9 +1,11 @@
 //! *registry*: verifies or pins the digest behind each tag, with an action for each way in which a
 //! lookup can fail.
 //!
-//! `Verify` only needs an answer. `Pin` also writes the digest into the Pod: a node then pulls
-//! exactly when the digest changed, and a check and its containers can't get different contents.
-//! KEP-5497 proposes the same for the kubelet.
+//! `Verify` and `Pin` ask for the digest, and for the platforms if `registry.platform` is set. `Pin`
+//! also writes the digest into the Pod, and replaces `Always` with `IfNotPresent`, unless the image
+//! matches `images.requireAlways`. With `IfNotPresent`, a node pulls only a digest that it doesn't have.
+//! After a pin, a check and its containers can't get different contents. KEP-5497 discusses a pull
+//! policy with which the kubelet itself would pull only if the digest has changed.
 
 mod certain_rejection;
 mod missing_platform;
@@ -23,8 +25,8 @@ use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
-/// Chooses the images to look up when the rules run for the first time. When they run again with
-/// the answers, acts on the answers as the settings say.
+/// In the first run of the rules, chooses the images to look up. In the second run, in which the
+/// registries' answers are known, takes the actions that the settings demand.
 pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     match &examination.lookups {
         PlannedOrAnsweredLookups::Planned(_) => {
@@ -71,7 +73,8 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     images
 }
 
-/// Whether `Verify` asks for the digest of a place. A registry may no longer have this digest.
+/// Whether `Verify` looks up an image that already has a digest. This is useful, because the registry
+/// may have deleted the image.
 fn verifies_digest(examined: &ExaminedContainerOrVolume<'_>) -> bool {
     examined.has_digest() && examined.lookup.mode == LookupMode::Verify
 }
@@ -86,9 +89,9 @@ fn normalised_image(examined: &ExaminedContainerOrVolume<'_>) -> String {
     }
 }
 
-/// The places of each image for which `lookup` is not `Off`. The images of app containers come
-/// first: an added check must not change the order, because the order decides which images
-/// `registry.maxLookups` leaves out.
+/// The places of each image, without the places for which `lookup` is `Off`. The images of app
+/// containers come first: an added check must not change the order, because the order decides which
+/// images `registry.maxLookups` leaves out.
 fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     let images = examination.image_groups();
     let mut numbers: Vec<Option<usize>> = vec![None; images.image_count()];
@@ -128,8 +131,9 @@ fn use_answer(examination: &mut Examination<'_>, image: &LookedUpImage) {
     }
 }
 
-/// Pins the tags of these places, whose digests are known. A pod template keeps its tags: its Pods
-/// are pinned when they are created.
+/// Pins the tags of these places, if `lookup` is `Pin` and the digest is known. Also sets the pull
+/// policy of each pinned place, unless it is `Never` or immutable. A pod template keeps its tags,
+/// because the images of its Pods are pinned when the Pods are created.
 fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
     let request_type = examination.review.request_type;
     for index in places {
@@ -156,7 +160,7 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
     }
 }
 
-/// Compares the platforms in an image's index with those that the Pod asks for.
+/// Reports an image whose index lacks a platform that the Pod asks for.
 fn report_missing_platform(
     examination: &mut Examination<'_>,
     places: &[usize],
@@ -196,8 +200,9 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
         return;
     };
     let mut action = error.class.action(&first.lookup);
-    // A pod template would keep `IfNotPresent` after the outage. The pull policies of an existing
-    // Pod can't change. `UseCached` acts only on tags.
+    // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
+    // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
+    // on an image with a digest.
     let keeps_policy = !request_type.may_change_pull_policy()
         || request_type.is_template()
         || first.reference.digest().is_some();
@@ -236,7 +241,8 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
         .insert(image.image.clone(), failed);
 }
 
-/// Lets these places use the image that the node has cached.
+/// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place
+/// whose image matches `images.requireAlways` keeps its pull policy.
 fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedLowering {
     let mut effect = UseCachedLowering::NothingLowered;
     for index in places {

@@ -1,8 +1,10 @@
-//! *replace-check*: image checks that a controller made as init containers become image volumes.
+//! *replace-check*: in a Pod that has a controller, turns image checks that are init containers
+//! into image volumes.
 //!
-//! An init container adds about a second to each start. An image volume on an init container that
-//! exists anyway costs nearly nothing. The change only saves time. It is no finding, so no mode
-//! reports it. This is the last rule, so that all other rules see the same checks on a second run.
+//! An init container adds about a second to each start. An image volume that another init container
+//! mounts adds nearly no time. The replacement only saves time. The init container was no mistake, so
+//! it is not a finding, and no mode reports it. This rule is the last one: on a second run, all other
+//! rules then see the same checks with the same pull policies, now as volumes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +14,13 @@ use crate::examination::{Examination, ReplacedChecks};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::request::RequestType;
 
-/// The longest name of a volume, a DNS label. Source: `ValidateVolumes` in
+/// The largest length of a volume's name, which is a DNS label. Source: `ValidateVolumes` in
 /// `pkg/apis/core/validation/validation.go`.
 const VOLUME_NAME_MAX: usize = 63;
 
 /// Chooses the checks to replace. Only Pods that have a controller are changed, because nobody
-/// applies the manifest of such a Pod again. Such a manifest would bring back the init containers,
-/// and these are immutable.
+/// applies the manifest of such a Pod again. A manifest that is applied again would bring the init
+/// containers back. The list of init containers is immutable, so the API server would refuse the change.
 pub fn replace_init_containers(examination: &mut Examination<'_>) {
     let review = examination.review;
     if !examination.settings.image_checks.replace_existing
@@ -47,7 +49,8 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
         let name = &*place.name.value;
         let is_check =
             examined.role == Role::ImageCheck && place.list == PodSpecList::InitContainers;
-        // If only app containers still mounted an image volume, the volume would become guarded.
+        // A check stays if it mounts an image volume that is not a check. Without this check, perhaps
+        // only app containers would mount that volume, and the volume's image would need a check.
         let mounts_another = || {
             let mut mounts = place.mounts.iter();
             mounts.any(|mount| other_volumes.contains(&*mount.name))
@@ -61,8 +64,9 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
             replaced.insert(place.index, index);
         }
     }
-    // A check stays if its volume can't be mounted on the carrier. This check may then become the
-    // carrier. So the loop runs until nothing changes.
+    // Some checks have to stay, for example a check whose volume can't be mounted on the carrier. A check
+    // that stays may become the carrier, and then other checks have to stay. So the loop runs until no
+    // more check has to stay.
     while !replaced.is_empty() {
         let is_replaced = |place: &ContainerOrVolume<'_>| replaced.contains_key(&place.index);
         let mut init_containers = review.pod.list(PodSpecList::InitContainers);
@@ -118,8 +122,8 @@ pub fn replace_init_containers(examination: &mut Examination<'_>) {
 }
 
 /// The replaced checks of each image that also has a check that stays. If one check of an image has
-/// to stay, all checks of that image stay. Otherwise their order would change, and *weak-check*
-/// raises the first one.
+/// to stay, all checks of that image stay. Otherwise the order of these checks would change. On a second
+/// run *weak-check*, which raises the first check of an image, could then raise another check.
 fn beside_a_check_that_stays(
     examination: &Examination<'_>,
     replaced: &BTreeMap<usize, usize>,
@@ -144,8 +148,8 @@ fn beside_a_check_that_stays(
     together.map(|(examined, _)| examined.place.index).collect()
 }
 
-/// Whether an annotation gives a check an `AppArmor` profile, or a `resourceFieldRef` names it. The
-/// API server or the kubelet would refuse the Pod if the check were gone.
+/// Whether an annotation gives a check an `AppArmor` profile, or a `resourceFieldRef` names the check. If
+/// there were no container with this name any more, the API server or the kubelet would refuse the Pod.
 fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
     let review = examination.review;
     let mut names = review
@@ -156,8 +160,9 @@ fn is_named_elsewhere(examination: &Examination<'_>, check: &str) -> bool {
     names.any(|name| name == check)
 }
 
-/// The first replaced check that asks for cpu or memory, if neither the Pod itself nor a container
-/// that stays asks for them. Without this check the Pod would become `BestEffort`.
+/// The index of the first replaced check that asks for cpu or memory, if neither the Pod itself nor a
+/// container that stays asks for them. Without this check, the Pod's quality of service
+/// would become `BestEffort`.
 fn last_with_resources(
     examination: &Examination<'_>,
     replaced: &BTreeMap<usize, usize>,
@@ -177,7 +182,7 @@ fn last_with_resources(
     first.filter(|_| asking.all(is_replaced))
 }
 
-/// The check volumes that an init container carries and the new carrier doesn't.
+/// The check volumes that an init container mounts and the new carrier does not mount.
 fn volumes_to_move<'p>(
     place: &'p ContainerOrVolume<'p>,
     carrier: &'p ContainerOrVolume<'p>,

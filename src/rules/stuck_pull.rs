@@ -1,8 +1,8 @@
 //! *stuck-pull*: reports the containers of an existing Pod that wait for an image.
 //!
-//! Audits send existing Pods as if they were created, with their status. If a Pod is really
-//! created, the API server removes its status. A message of the kubelet may hold addresses and
-//! tokens, so this policy never repeats it.
+//! An audit sends an existing Pod, with its status, as a CREATE request without a user. In a request
+//! with a user, a person may have written the status, so this rule ignores it. A message of the
+//! kubelet may contain addresses and tokens, so this policy never repeats such a message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::pull_policy::PullPolicy;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
-/// The reasons of a waiting container that concern its image, each with a way out.
+/// The waiting reasons of a container that concern an image, each with a way out for the user.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
@@ -70,7 +70,8 @@ pub fn report(examination: &mut Examination<'_>) {
         };
         let message = &container.state.waiting_message;
         let own = examined((list, name));
-        // The container's own image is missing, and this policy doesn't examine that image.
+        // The node lacks the container's own image, but this policy doesn't examine this container. So
+        // there is no finding.
         if own.is_none() && names_image(message, place.image_text()) {
             continue;
         }
@@ -87,7 +88,7 @@ pub fn report(examination: &mut Examination<'_>) {
         let Some((missing, image)) = named.or(candidates.first()) else {
             continue;
         };
-        // Without a name in the message, any of the images can be the missing one.
+        // If the message names none of the candidates, each of them may be the missing image.
         let others = if named.is_some() {
             Vec::new()
         } else {
@@ -128,7 +129,7 @@ pub fn report(examination: &mut Examination<'_>) {
     examination.findings.append(&mut findings);
 }
 
-/// Whether a message of the kubelet has an image in double quotes, as written or normalised.
+/// Whether a message of the kubelet has an image in double quotes, as it is written or in normalised form.
 fn names_image(message: &str, image: &str) -> bool {
     let has = |image: &str| message.contains(&format!("\"{image}\""));
     let Ok(reference) = Reference::parse(image) else {
@@ -144,8 +145,8 @@ fn names_image(message: &str, image: &str) -> bool {
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
-/// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. The type of
-/// `k8s-openapi` could parse the text, but it would make the module 190 KB larger.
+/// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. This function doesn't use
+/// the parser of `k8s-openapi`, which would make the module 190 KB larger.
 fn is_time(text: &str) -> bool {
     const SHAPE: &str = "0000-00-00T00:00:00Z";
     let has_shape = text.len() == SHAPE.len()
@@ -156,7 +157,8 @@ fn is_time(text: &str) -> bool {
                 b'0' => byte.is_ascii_digit(),
                 separator => byte == separator,
             });
-    // Month, day, hour, minute and second: the position, the least and the greatest number.
+    // For month, day, hour, minute and second: the position in the text, the least and the greatest
+    // number.
     let parts = [
         (5, 1, 12),
         (8, 1, 31),
@@ -176,7 +178,7 @@ fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodSpecList, &'n str)
     (place.list, &place.name.value)
 }
 
-/// Indexes by list and name.
+/// The indexes of places or statuses, by list and name.
 type Indexes<'n> = BTreeMap<(PodSpecList, &'n str), usize>;
 
 fn indexes<'n>(named: impl Iterator<Item = (PodSpecList, &'n str)>) -> Indexes<'n> {
@@ -236,7 +238,8 @@ fn passed_checks<'p>(
 /// A container that waits for its image, or for the image of a volume that it mounts.
 #[derive(Clone, Debug)]
 struct WaitingContainer<'p> {
-    /// The container that waits, if it waits for the image of a volume.
+    /// The container that waits, if it waits for the image of a volume. If it waits for its own image, the
+    /// sentence takes its name from the finding's subject.
     container: Option<&'p str>,
     /// The other images that may be missing.
     others: Vec<&'p str>,

@@ -7,16 +7,15 @@ use super::{
 /// Settings that contradict each other.
 #[derive(Debug)]
 pub(super) struct SettingsConflict {
-    /// The paths of the settings that cause the conflict.
+    /// Paths of settings that the conflict depends on.
     paths: &'static [&'static str],
     /// The conflict and the way out, as a sentence for a person.
     message: String,
 }
 
 impl SettingsConflict {
-    /// Whether one of these problems may be the cause of the conflict. The setting of such a problem
-    /// has its default, because its value can't be read. So the conflict may not exist in the
-    /// settings that the user wrote.
+    /// Whether one of these problems may be the cause of the conflict. A value that can't be read is
+    /// missing in `Settings`, so the user's own settings may not have the conflict.
     pub(super) fn may_come_from(&self, problems: &[SettingsProblem]) -> bool {
         let is_in = |path: &str, section: &str| {
             path.strip_prefix(section)

@@ -1,18 +1,19 @@
-//! The error of settings: all their problems, each with its path.
+//! The error about wrong settings: the problems, each with its path. If more than 100 values can't be
+//! read, the error lists only 100 of them.
 
 use std::fmt;
 
 /// One problem of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
-    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty if the problem is not
-    /// about a single value.
+    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty for a conflict between
+    /// settings, for a problem of the settings as a whole, and for a text that is not JSON.
     pub path: String,
-    /// The problem as a sentence for a person, with the path.
+    /// The problem as a sentence for a person. The sentence includes the path, if there is one.
     pub message: String,
 }
 
-/// All problems of the settings. As text, it is their messages, joined with `; `.
+/// The problems of the settings. `Display` writes the messages, joined with `; `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {
     /// The problems. There is at least one.

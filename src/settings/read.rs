@@ -9,13 +9,13 @@ use crate::sentence::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;
-/// The largest length of a value in an error, in characters. A text counts with its quotes.
+/// The largest length of a value in an error, in characters. The quotes of a text count too.
 const QUOTED_MAX: usize = 62;
 /// The largest length of any other path in an error, in characters.
 const PATH_MAX: usize = 120;
 
-/// Reads the settings as far as possible. The result has the problems of all values that can't be
-/// read. These values have their defaults in the settings.
+/// Reads the settings, and returns at most 100 problems of values that can't be read. Such a value is
+/// left out: its setting has the default, or the list that contains the value is read without it.
 ///
 /// # Errors
 /// The text is not JSON.
@@ -55,7 +55,7 @@ pub(super) fn max_lookups<'de, D: Deserializer<'de>>(source: D) -> Result<usize,
         })
 }
 
-/// Adds the sentence to a problem.
+/// Makes the problem of a value into a problem of the settings, with its sentence.
 pub(super) fn settings_problem(
     problem: ValueProblem,
     tree: SettingsOrKubernetesObject,
@@ -66,8 +66,8 @@ pub(super) fn settings_problem(
     }
 }
 
-/// A sentence with the path, the wrong value, and the values that are allowed. It shows no value of
-/// a Kubernetes object: the value may be a secret.
+/// The sentence about a problem. It shows no value of a Kubernetes object, because the value may be a
+/// secret.
 fn sentence(problem: &ValueProblem, tree: SettingsOrKubernetesObject) -> String {
     let (path, found) = (&*problem.path, &problem.found);
     let place = match path {
@@ -83,7 +83,7 @@ fn sentence(problem: &ValueProblem, tree: SettingsOrKubernetesObject) -> String 
         _ => kind(found).to_owned(),
     };
     match &problem.kind {
-        // A section is no single value, so there is no value to show.
+        // The type alone makes the value wrong here, so the value is not shown.
         ProblemKind::MustBeObject => format!("{place} must be an object, not {}", kind(found)),
         ProblemKind::MustBe(expected) => {
             let wanted = match &**expected {

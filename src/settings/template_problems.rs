@@ -1,7 +1,7 @@
 //! Checks the setting `imageChecks.template`, with Kubernetes' own type for containers.
 //!
 //! The API server would drop or reject a misspelt field of the check template, in every Pod that
-//! gets a check. So the field is an error of the settings.
+//! gets a check. So a misspelt field is an error of the settings.
 
 use serde_json::Value;
 use settings_reader::{SettingsOrKubernetesObject, container_problems};

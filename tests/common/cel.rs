@@ -1,4 +1,4 @@
-//! CEL expressions with the variables of an admission request, as in the API server.
+//! CEL expressions with three of the API server's variables: `object`, `oldObject` and `request`.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl Expression {
         }
     }
 
-    /// Evaluates the expression with `object`, `oldObject` and `request`. The test fails at an
-    /// error, because the API server would reject the request.
+    /// The value of the expression for a request. If the evaluation fails, the test fails: under
+    /// `failurePolicy: Fail`, the API server would reject the request.
     #[allow(unreachable_pub)]
     pub fn evaluate(&self, request: &Value) -> cel::Value {
         let mut context = Context::with_env(Arc::clone(&self.env));

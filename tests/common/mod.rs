@@ -1,6 +1,6 @@
 //! Helpers that the tests share: admission requests, a registry with fixed answers, and the answers
 //! of this policy.
-// Each file of tests uses some of the helpers.
+// No file of tests uses all helpers, so each file has some dead code.
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub fn digest(number: usize) -> String {
     format!("sha256:{number:064x}")
 }
 
-/// All registries, with fixed answers. It remembers the images of all calls.
+/// A fake of all registries, with fixed answers. The fake remembers the images of all calls.
 #[derive(Clone, Debug, Default)]
 pub struct FakeRegistry {
     /// The digest of an image, or the host's text for a failed lookup, by the image's full name.
@@ -77,7 +77,7 @@ pub fn pod_create(spec: &Value) -> Value {
     })
 }
 
-/// The same request from a person. Other requests of these tests name no user, like an audit.
+/// The request with the name of a user. The other requests built here name no user, as in an audit.
 pub fn of_user(mut request: Value) -> Value {
     request["userInfo"] = json!({"username": "admin"});
     request
@@ -93,7 +93,7 @@ pub fn image_update(stored: &str, requested: &str) -> Value {
     request
 }
 
-/// The spec of a Pod whose image check pulls more weakly than the container that it guards.
+/// The spec of a Pod whose image check has a weaker pull policy than the container that it guards.
 pub fn pod_with_weak_check() -> Value {
     json!({
         "initContainers": [container("imagecheck-0", "a:1", "IfNotPresent")],
@@ -165,7 +165,7 @@ pub fn validate_with(request: &Value, settings: &Value, registry: &mut FakeRegis
     answer_to_payload(&payload, registry)
 }
 
-/// The answer to the payload of a host, which has the request and the settings.
+/// The answer to a payload. A host sends a request and the settings in one payload.
 pub fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
     let answer = evaluate::validate(payload.as_bytes(), registry).expect("an answer");
     Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| {
@@ -173,15 +173,16 @@ pub fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
     }))
 }
 
-/// A payload whose object has exactly this text as its Pod spec. It doesn't record the changes.
+/// A payload whose object has exactly this text as its Pod spec. The settings in the payload turn the
+/// record off.
 pub fn payload_with_pod_spec(spec: &str) -> String {
     format!(
         r#"{{"request":{{"kind":{{"group":"","kind":"Pod"}},"operation":"CREATE","object":{{"spec":{spec}}}}},"settings":{{"recordChanges":false}}}}"#
     )
 }
 
-/// The text of a Pod spec whose image check pulls more weakly than the container that it guards.
-/// The closing brace is missing, so that a test can add fields.
+/// The text of a Pod spec whose image check has a weaker pull policy than the container that it
+/// guards. The closing brace is missing, so that a test can add fields.
 pub const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
     "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
 
@@ -209,8 +210,8 @@ pub fn settings_problems(settings: &Value) -> Option<String> {
     }
 }
 
-/// The request of an `AdmissionReview` that a real API server has sent, by its file in
-/// `test_data/reviews`.
+/// The request of an `AdmissionReview` that an API server or the audit scanner has sent, by its file
+/// in `test_data/reviews`.
 pub fn captured(name: &str) -> Value {
     let path = format!(
         "{}/test_data/reviews/{name}.json",
@@ -221,7 +222,7 @@ pub fn captured(name: &str) -> Value {
     review["request"].take()
 }
 
-/// All containers of a Pod spec, with their list and their index in it.
+/// All containers of a Pod spec, with the name of their list and their index in this list.
 pub fn containers_of(spec: &Value) -> Vec<(&'static str, usize, &Value)> {
     let mut containers = Vec::new();
     for list in ["initContainers", "containers", "ephemeralContainers"] {

@@ -10,7 +10,7 @@ use consistent_pull_policy::settings::Settings;
 use kubewarden_policy_sdk::settings::Validatable;
 use serde_json::json;
 
-/// kwctl refuses such settings itself, so no end-to-end test can send them.
+/// kwctl itself refuses settings that are no object, so no end-to-end test can send them.
 #[test]
 fn the_settings_have_to_be_an_object() {
     for (settings, kind) in [(json!("Fix"), "a string"), (json!([1]), "a list")] {
@@ -19,8 +19,8 @@ fn the_settings_have_to_be_an_object() {
     }
 }
 
-/// A setting that can't be read counts with its default. A conflict with this default is not
-/// reported, because the user didn't write it. Conflicts between other settings are still reported.
+/// A setting that can't be read counts as not set, so it has its default. A conflict with this default
+/// is not reported, because the user didn't write the default. Other conflicts are still reported.
 #[test]
 fn a_conflict_with_a_setting_that_cannot_be_read_is_not_reported() {
     let cases = [
@@ -82,7 +82,8 @@ fn settings_without_a_conflict_are_valid() {
     }
 }
 
-/// `Validatable` is the SDK's trait. A program that uses this crate can call its function.
+/// `Validatable` is the SDK's trait. A program that uses this crate can call the trait's function
+/// `validate`.
 #[test]
 fn the_validate_function_of_the_sdk_reports_conflicts() {
     for (settings, expected) in [
@@ -97,7 +98,7 @@ fn the_validate_function_of_the_sdk_reports_conflicts() {
     }
 }
 
-/// Each problem costs one more reading of the settings, so the number of problems is limited.
+/// The settings are read once more for each problem, so the number of problems is limited.
 #[test]
 fn at_most_a_hundred_problems_are_reported() {
     let settings = json!({"exempt": {"containers": vec![json!(1); 1000]}});
@@ -106,7 +107,8 @@ fn at_most_a_hundred_problems_are_reported() {
     assert!(problems.ends_with(last), "{problems}");
 }
 
-/// The JSON decoders of the API server and of policy-server do the same.
+/// If an object has a key twice, the JSON decoders of the API server and of policy-server use the last
+/// value too.
 #[test]
 fn the_last_of_two_equal_keys_counts() {
     use consistent_pull_policy::settings::{Mode, Settings};

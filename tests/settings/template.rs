@@ -114,7 +114,7 @@ fn every_field_of_a_check_template_may_be_null() {
              own program"
                 .to_owned()
         });
-        // A quantity is the exception: the type of `k8s-openapi` refuses `null` there.
+        // A quantity is the exception: its type in `k8s-openapi` refuses `null`.
         let problems = problems(&template).filter(|message| !message.contains("a quantity"));
         assert_eq!(problems, expected, "{template}");
     }

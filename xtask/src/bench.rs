@@ -1,11 +1,11 @@
 //! The cost of this policy, and its budgets.
 //!
 //! policy-server serves each request with a new instance of the module, so each request pays for
-//! the start-up. The second call of an instance would hide this cost, which is the largest.
+//! the start-up. A measurement of an instance's second call would hide this cost.
 //!
 //! There are two kinds of figures. Times depend on the machine, and are shown beside the times of a
-//! policy that does nothing. Instructions, bytes and memory are the same in every run of a module.
-//! Only these are compared with the budgets.
+//! policy that accepts every request. Instructions, bytes and memory are the same in every run of a
+//! module, so only these three are compared with the budgets.
 
 pub(crate) mod budgets;
 pub(crate) mod hostile;

@@ -1,8 +1,8 @@
 //! The command line. Each command has a file, and a line in [`Command`] and in [`run`].
 //!
-//! `make run` compiles this program without its features, so that the first build is short. Such a
-//! program lacks the commands that need a feature. [`build_with_feature`] compiles these commands
-//! when they are first used.
+//! `make run` compiles this program without its Cargo features, so that the first build is short. A
+//! program without a feature lacks the commands that need this feature. [`build_with_feature`] compiles
+//! these commands when one of them is first used.
 
 mod annotate;
 mod artifacthub;
@@ -78,8 +78,8 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Users read this error. So it has one line and no backtrace, even if RUST_BACKTRACE is
-            // set.
+            // Users read this error. So its causes follow in the same line, and there is no backtrace,
+            // even if RUST_BACKTRACE is set.
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }

@@ -1,11 +1,11 @@
-//! The project's tools on the host's side: they build, run and inspect this policy's module.
+//! The project's tools: they build, run and inspect this policy's module.
 //!
-//! They need none of Kubewarden's own tools. A command that has a counterpart in `kwctl` takes the
-//! same flags and writes the same formats.
+//! They need none of Kubewarden's own tools. A command that has a counterpart in `kwctl` writes the same
+//! formats, and most of its flags have the names and meanings of kwctl's flags.
 //!
 //! | folder | contents |
 //! | --- | --- |
-//! | [`commands`] | the command line: one file for each command |
+//! | [`commands`] | the command line, with a file for each command |
 //! | [`host`] | the host: it runs a module, answers its host calls, and makes admission responses |
 //! | [`module`] | WebAssembly modules as bytes, and the metadata in them |
 //! | [`bench`] | the cost of a request, and the budgets |

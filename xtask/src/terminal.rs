@@ -1,4 +1,4 @@
-//! Text for a terminal: paragraphs and tables that fit its width, with colours.
+//! Text for a terminal: paragraphs and tables of a fixed width, with colours.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -6,20 +6,20 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 use comfy_table::{ContentArrangement, Table, presets};
 
-/// The largest width of a line.
+/// The width at which paragraphs and tables are wrapped. A long word in a paragraph may exceed this width.
 const WIDTH: u16 = 100;
 
 /// The style of titles.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// The style of the verdict *accepted*.
+/// The style of the verdict *allowed, unchanged*.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// The style of the verdicts *changed* and *warned*.
+/// The style of the verdicts *allowed, repaired* and *allowed, with warnings*.
 pub(crate) const NOTICE: Style = AnsiColor::Yellow.on_default();
 /// The style of the verdicts *rejected* and *settings refused*.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
-/// Prints to standard output, with colours only on a terminal and without `NO_COLOR`. It is no
-/// error if the reader closes the pipe early, as `head` does.
+/// Prints to standard output. Only a terminal gets colours, unless `NO_COLOR` or `CLICOLOR_FORCE` is set.
+/// It is no error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout
@@ -53,13 +53,13 @@ pub(crate) fn shorten(text: &str) -> String {
     beginning + "..."
 }
 
-/// The width of a table on a terminal. `None` in a file or a pipe, where a cell stays on one line, so
-/// that names can be searched for.
+/// The width of a table on a terminal. `None` if the output is a file or a pipe: each cell stays on one
+/// line there, so that `grep` finds whole names.
 pub(crate) fn width() -> Option<u16> {
     std::io::stdout().is_terminal().then_some(WIDTH)
 }
 
-/// Aligned columns under a header, with two spaces before each. Cells are wrapped to fit a width.
+/// Aligned columns under a header, with two spaces before each column. Cells are wrapped to fit a `width`.
 pub(crate) fn table<const N: usize>(
     header: &[&str; N],
     rows: impl Iterator<Item = [String; N]>,
@@ -79,7 +79,7 @@ pub(crate) fn table<const N: usize>(
     table.trim_fmt()
 }
 
-/// A table in Markdown, with right-aligned numbers.
+/// A table in Markdown. All columns except the first contain numbers, so they are aligned to the right.
 #[cfg(feature = "wasmtime")]
 pub(crate) fn markdown_table<const N: usize>(
     header: &[&str; N],

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-/// The module as the compiler wrote it.
+/// The file with the module as the compiler wrote it.
 pub(crate) const POLICY: &str = "policy.wasm";
 
-/// The module with its metadata.
+/// The file with the module and Kubewarden's metadata.
 pub(crate) const ANNOTATED_POLICY: &str = "annotated-policy.wasm";
 
-/// The root of the repository. Cargo names the directory of this crate when it runs the program. A
-/// program that is run directly uses the directory in which it was compiled.
+/// The root of the repository: the parent of this crate's directory. When Cargo runs this program,
+/// `CARGO_MANIFEST_DIR` names the crate's directory. Otherwise the directory at compile time is used.
 pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)

@@ -1,4 +1,4 @@
-//! The settings of the examples agree with this policy.
+//! Tests of the examples' settings, and of the package for Artifact Hub.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn yaml(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// The problems of settings. `None` if they are valid.
+/// The problems of settings. `None` if the settings are valid.
 fn problems(settings: &Value) -> Option<String> {
     let answer = validate_settings(settings.to_string().as_bytes());
     let answer = answer.expect("an answer");
@@ -32,8 +32,8 @@ fn problems(settings: &Value) -> Option<String> {
     }
 }
 
-/// This policy's settings in a document. The document is a manifest, a policy group with several
-/// settings, or a settings file.
+/// This policy's settings in a document: a settings file, or a manifest with a policy. The manifest of a
+/// policy group may have several settings. For a manifest without settings, the result is one `null`.
 fn settings_in(document: &Value) -> Vec<Value> {
     let spec = &document["spec"];
     if let Some(members) = spec["policies"].as_object() {
@@ -71,7 +71,7 @@ fn every_example_has_valid_settings() {
     assert!(seen >= 15, "{seen} settings");
 }
 
-/// A manifest with two policies has one settings file.
+/// A manifest with two policies has one settings file, with the settings of one of the two policies.
 #[test]
 fn a_manifest_has_the_settings_of_its_settings_file() {
     let folder = root().join("examples/settings");
@@ -85,7 +85,7 @@ fn a_manifest_has_the_settings_of_its_settings_file() {
     }
 }
 
-/// Artifact Hub shows the changes of a version as a list.
+/// Artifact Hub shows the changes of a version as a list, so this list has to be short.
 #[test]
 fn artifact_hub_gets_a_short_list_of_changes() {
     let package = &yaml(&root().join("artifacthub-pkg.yml"))[0];
@@ -101,7 +101,7 @@ fn artifact_hub_gets_a_short_list_of_changes() {
     }
 }
 
-/// A person whose job hangs searches for these words.
+/// The keywords contain words that a person whose job hangs searches for.
 #[test]
 fn artifact_hub_finds_the_policy_by_the_problem() {
     let package = &yaml(&root().join("artifacthub-pkg.yml"))[0];

@@ -1,11 +1,11 @@
-//! The Helm repository of `hack/helm-repository.sh`, read as Rancher reads it. This test shares no code
-//! with the script.
+//! Reads the Helm repository that `hack/helm-repository.sh` writes, as Rancher reads it. This test
+//! shares no code with the script, so that an error of the script isn't repeated here.
 //!
 //! | who reads | what |
 //! | --- | --- |
-//! | Rancher's server | index.yaml, and the first archive of an entry; from it values.yaml, questions.yaml, README.md |
-//! | the list of policies | entries of the type `kubewarden-policy`, with the annotations of the newest version |
-//! | the form | the module, `mutating` and the rules of the `ClusterAdmissionPolicy` |
+//! | Rancher's server | index.yaml, an entry's first archive, its values.yaml, questions.yaml, README.md |
+//! | Rancher's list of policies | entries of type `kubewarden-policy`, annotations of the newest version |
+//! | Rancher's form | the module's address, `mutating` and the rules of the `ClusterAdmissionPolicy` |
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ struct ChartVersion {
     metadata: Chart,
 }
 
-/// Chart.yaml. Helm refuses an annotation that is no text.
+/// Chart.yaml. Each annotation must be a text, because Helm refuses any other value.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Chart {
     name: String,
@@ -96,7 +96,7 @@ fn repository(test: &str) -> Repository {
     let newest = versions.into_iter().next().expect("a version");
     assert_eq!(newest.metadata.name, name);
 
-    // The last part of the address is the file.
+    // The last part of the address is the name of the file.
     let (_, archive) = newest.urls[0].rsplit_once('/').expect("an address");
     let unpacked = folder.join("unpacked");
     fs::create_dir(&unpacked).expect("a folder");
@@ -125,7 +125,7 @@ fn the_newest_version_of_the_index_is_the_archive() {
         chart,
     } = repository("archive");
     let address = &newest.urls[0];
-    // Not all versions of Rancher resolve a relative address in the same way.
+    // The address is absolute, because versions of Rancher resolve relative addresses differently.
     assert!(address.starts_with("https://"), "{address}");
     let file = folder.join(address.rsplit_once('/').expect("an address").1);
     let archive = fs::File::open(&file).expect("the archive");
@@ -136,7 +136,7 @@ fn the_newest_version_of_the_index_is_the_archive() {
     let inside: Chart = serde_json::from_value(yaml(&chart.join("Chart.yaml"))).expect("a chart");
     assert_eq!(inside, newest.metadata);
     assert_eq!(inside.version, env!("CARGO_PKG_VERSION"));
-    // Helm itself creates nothing from the chart.
+    // The chart has no templates: Rancher's UI creates the policy, and Helm must create no objects.
     assert!(!chart.join("templates").exists());
 }
 
@@ -156,7 +156,7 @@ fn rancher_lists_the_chart_as_a_policy() {
         annotation("catalog.cattle.io/type"),
         Some("kubewarden-policy")
     );
-    // Rancher doesn't show the chart among the apps.
+    // With this annotation, Rancher doesn't show the chart among the apps.
     assert_eq!(annotation("catalog.cattle.io/hidden"), Some("true"));
     for column in ["kubewarden/displayName", "kubewarden/resources"] {
         assert!(
@@ -187,7 +187,7 @@ fn the_form_creates_the_policy_of_metadata_yml() {
         word("/module/repository"),
         word("/module/tag"),
     ));
-    // Older versions of the UI read the annotations.
+    // Some versions of the UI read the annotations in place of the values.
     let by_annotations = policy(format!(
         "{}/{}:{}",
         annotation("kubewarden/registry"),

@@ -1,4 +1,4 @@
-//! The deserializer, which reads a tree of `serde_json` values, and its error.
+//! A deserializer that reads a tree of `serde_json` values, and its error type.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use crate::{ProblemKind, SettingsOrKubernetesObject, Step, is_empty_string, is_u
 
 /// The problem of one value, and the path to this value.
 ///
-/// The box keeps the error small, because each `Result` that returns it has room for an error.
+/// Every `Result` of the deserializer reserves room for an error. The box keeps this room small.
 #[derive(Debug)]
 pub(crate) struct DeserializeError(Box<(ProblemKind, Vec<Step>)>);
 
 impl DeserializeError {
-    /// Adds the index of the list element that has the problem.
+    /// Adds the index of the list element that contains the problem.
     #[cold]
     #[inline(never)]
     fn in_element(mut self, index: usize) -> Self {
@@ -26,7 +26,7 @@ impl DeserializeError {
         self
     }
 
-    /// Adds the key of the object member that has the problem.
+    /// Adds the key of the object member that contains the problem.
     #[cold]
     #[inline(never)]
     fn in_member(mut self, key: &str) -> Self {
@@ -34,7 +34,7 @@ impl DeserializeError {
         self
     }
 
-    /// The problem, and the steps from the tree to the wrong value.
+    /// The problem, and the steps from the root of the tree to the wrong value.
     pub(crate) fn into_parts(self) -> (ProblemKind, Vec<Step>) {
         let (kind, mut steps) = *self.0;
         // The innermost step was added first.
@@ -109,7 +109,8 @@ impl<'v> ValueDeserializer<'v> {
     }
 
     /// The members of an object. `fields` are the fields of the struct that the object is read
-    /// into. In settings, a member is skipped if it is one of these fields and is not set.
+    /// into. In settings, a member is skipped if its key is one of these fields and [`is_unset`] is
+    /// true for its value.
     fn members(self, map: &'v Map, fields: &'static [&'static str]) -> ObjectMembers<'v> {
         ObjectMembers {
             map: self,
@@ -127,7 +128,7 @@ struct ListElements<'v> {
     list: ValueDeserializer<'v>,
     rest: &'v [Value],
     index: usize,
-    /// Whether elements that are `""` are skipped. They still have an index.
+    /// Whether elements that are `""` are skipped. A skipped element still counts for `index`.
     skips_empty_strings: bool,
 }
 
@@ -236,7 +237,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Refuses a list: serde's derived structs would read its elements as their fields.
+    /// Accepts only an object. serde's derived code would also read the elements of a list as struct
+    /// fields.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -255,8 +257,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         match self.value {
-            // A check template is read into a `Value`, which calls `deserialize_any`. So its
-            // lists are kept as they are written.
+            // The setting `imageChecks.template` is read into a `Value`, which calls
+            // `deserialize_any` and not this function. So lists in the template keep empty strings.
             Value::Array(list) => visitor.visit_seq(ListElements {
                 skips_empty_strings: self.kind == SettingsOrKubernetesObject::Settings
                     && !list.iter().any(Value::is_object),
@@ -274,7 +276,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     ) -> Result<V::Value, DeserializeError> {
         match self.value {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
-            // kubectl reads YAML 1.1, in which a bare `Off` means `false`.
+            // kubectl reads YAML 1.1, in which `Off` without quotes means `false`. So `false` is
+            // read as `Off`.
             Value::Bool(false) if variants.contains(&"Off") => {
                 visitor.visit_enum("Off".into_deserializer())
             }
@@ -282,8 +285,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         }
     }
 
-    /// Reports a field that Kubernetes doesn't know: the structs of `k8s-openapi` ignore the value
-    /// of such a field.
+    /// Reports a field that Kubernetes doesn't know. The structs of `k8s-openapi` call this function
+    /// to ignore the value of an unknown field.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DeserializeError> {
         Err(ProblemKind::UnknownField.into())
     }

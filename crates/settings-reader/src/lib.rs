@@ -1,15 +1,16 @@
 //! Reads a tree of settings into typed structs, and reports every problem with its path.
 //!
-//! serde stops at the first problem. So [`read`] takes each wrong value out of the tree and reads
-//! the rest again, until the rest can be read.
+//! serde stops at the first problem. So [`read`] takes the wrong value out of the tree and reads the
+//! rest again, until the rest can be read or there are 100 problems.
 //!
-//! The errors of `serde_json` repeat values, and they don't list the allowed words. So this crate
-//! has a deserializer of its own (`deserializer.rs`). Its errors have parts instead of a text, and
-//! they collect the path to the wrong value. It also knows the conventions of settings: which
-//! values mean "not set", and the bare `Off` of YAML 1.1.
+//! An error of `serde_json` is a text that lacks the path to the wrong value and may repeat the value.
+//! So this crate has its own deserializer (`deserializer.rs`). An error of this deserializer has parts
+//! instead of a text, and collects the path to the wrong value. The deserializer also knows the
+//! conventions of settings: which values mean "not set", and the bare `Off` of YAML 1.1.
 //!
-//! This is a separate crate because it is compiled for size. The types of Kubernetes have many
-//! fields, and a check template is compared with them only once, when this policy is loaded.
+//! This code is a separate crate, so that it can be compiled for size. The types of Kubernetes have many
+//! fields, so the code that compares a check template with them is large. Its speed matters little,
+//! because it runs only once, when this policy is loaded.
 
 mod deserializer;
 mod path;
@@ -22,23 +23,24 @@ use self::deserializer::{DeserializeError, ValueDeserializer};
 pub use self::path::Step;
 
 /// The largest number of problems that [`read`] reports. Each problem costs one more reading of
-/// the whole tree, and people don't read more than this.
+/// the whole tree, and people don't read more problems than this.
 const PROBLEMS_MAX: usize = 100;
 
-/// The kind of tree that is read. It decides which values are taken as they are.
+/// The kind of tree that is read. Some values have a special meaning in settings only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsOrKubernetesObject {
     /// Settings: `null`, `{}` and `[]` mean "not set", `""` in a list of strings counts as absent,
     /// and `false` may mean `Off`.
     Settings,
-    /// A part of a Kubernetes object: every value is taken as it is written.
+    /// A part of a Kubernetes object: no value has a special meaning.
     KubernetesObject,
 }
 
 /// A wrong value in a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueProblem {
-    /// The path to the wrong value, e.g. `exempt.images[2]`. It is empty for the whole tree.
+    /// The path to the wrong value, e.g. `exempt.images[2]`. If the whole tree is wrong, the path is
+    /// the argument `root` of [`read`].
     pub path: String,
     /// The problem with the value.
     pub kind: ProblemKind,
@@ -54,9 +56,9 @@ pub enum ProblemKind {
     /// The value has another type, or it is out of range. The text is the expected value in
     /// serde's words.
     MustBe(String),
-    /// The value is none of these words.
+    /// The value must be one of these words, but it is another value.
     NoneOf(&'static [&'static str]),
-    /// The key is no setting. The list has the keys that are allowed there.
+    /// The key is no setting. The list has the keys that are allowed in the same object.
     UnknownKey(&'static [&'static str]),
     /// Kubernetes has no such field.
     UnknownField,
@@ -66,7 +68,7 @@ pub enum ProblemKind {
     Refused(String),
 }
 
-/// Reads a tree, and removes each wrong value from it until the rest can be read.
+/// Reads a tree, and removes each wrong value from the tree until the rest can be read.
 ///
 /// `root` is the path of the tree itself. The first part of the result is `None` if the whole tree
 /// is the wrong value, or if there are 100 problems. The second part has at most 100 problems.
@@ -103,7 +105,8 @@ pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValuePr
 }
 
 /// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
-/// values for the fields that a person left empty. A list of nothing but `""` is such a value too.
+/// values for the fields that a person left empty. A list also counts as not set if all its
+/// elements are `""`.
 #[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
@@ -125,7 +128,7 @@ struct ProblemCollector<'r> {
     root: &'r str,
     problems: Vec<ValueProblem>,
     /// The removed list elements: the path of the list, and the element's index in the user's text.
-    /// Later elements of the list have moved, but a problem has to name the index in that text.
+    /// A removal moves later elements, but a problem has to name their index in the user's text.
     removed: Vec<(Vec<Step>, usize)>,
 }
 
@@ -138,8 +141,8 @@ impl<'r> ProblemCollector<'r> {
         }
     }
 
-    /// Records a problem and removes the wrong value from the tree. Returns `false` if the tree is
-    /// not to be read again.
+    /// Records a problem and removes the wrong value from the tree. Returns `false` if the tree must
+    /// not be read again: the value could not be removed, or there are 100 problems.
     fn collect(&mut self, tree: &mut Value, error: DeserializeError) -> bool {
         let (kind, steps) = error.into_parts();
         let user_steps = self.user_steps(&steps);

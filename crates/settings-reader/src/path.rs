@@ -5,16 +5,17 @@ use serde_json::Value;
 /// One step of the path from a document to a value in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The member of an object that has this key.
+    /// The object member with this key.
     Key(String),
-    /// The element of a list at this index, which counts from 0.
+    /// The list element at this index. The first index is 0.
     Index(usize),
 }
 
 impl Step {
     /// Writes a path as people write it, e.g. `registry.overrides[2].images`.
     ///
-    /// `root` is the path of the document itself. It is empty for a whole document.
+    /// `root` is the path of the document itself. It is empty, unless the document is part of a larger
+    /// document.
     pub fn path<'s>(root: &str, steps: impl IntoIterator<Item = &'s Self>) -> String {
         let mut path = root.to_owned();
         for step in steps {

@@ -1,8 +1,8 @@
-//! A registry for the end-to-end tests that fails on demand.
+//! A registry that fails on demand, for the end-to-end tests.
 //!
 //! The first part of a repository's name selects the failure: a request for `<address>/429/app:1` gets the
-//! status 429. The first line of output is the port on the loopback. Each further line is a request, so
-//! that tests can count requests. The registry runs until it is killed.
+//! status 429. The first line of output is the port on 127.0.0.1. Each further line is a request, so that
+//! tests can count requests. The registry runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -64,7 +64,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         .and_then(|rest| rest.split('/').next())
         .unwrap_or_default();
     if fault == "reset" {
-        // A connection that is closed before its headers are read is reset.
+        // The headers are still unread. If a connection with unread data is closed, the client gets a reset.
         return Ok(());
     }
     for header in BufReader::new(stream.try_clone()?).lines() {
@@ -74,7 +74,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     }
     stream.write_all(answer(fault, path).to_http(method).as_bytes())?;
     if fault == "stall" && path.contains("/blobs/") && !path.ends_with(POLICY_CONFIG) {
-        // Waits until the client or this program ends.
+        // Waits until the client closes the connection.
         stream.flush()?;
         stream.read_to_end(&mut Vec::new())?;
     }
@@ -85,7 +85,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
 enum HttpAnswer {
     /// Status, headers, body.
     Http(&'static str, Vec<(&'static str, String)>, String),
-    /// Bytes that are not HTTP, or not complete.
+    /// Bytes that are not HTTP, or only the start of an HTTP response.
     Bytes(&'static str),
 }
 
@@ -167,7 +167,7 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
         "503" => HttpAnswer::new("503 Service Unavailable", HTML, PAGE),
         "redirect" => HttpAnswer::redirect("/v2/works/manifests/1"),
         "loop" => HttpAnswer::redirect(path),
-        // Nothing listens on port 1.
+        // No program listens on port 1.
         "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
         "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
         // A Kubewarden policy whose pull or push fails.

@@ -1,12 +1,12 @@
-//! The containers that service meshes inject. The images have their real names, because settings
-//! exempt them by these names.
+//! The containers that service meshes inject. The images have the names that the meshes use,
+//! because some example settings name these images in `exempt.images`.
 
 use serde_json::{Value, json};
 
 use super::elements;
 use crate::validity::windows::is_windows;
 
-/// A mesh, and the kind of container that its proxy is.
+/// A mesh, and whether its proxy is a native sidecar or an app container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mesh {
     /// Istio with the proxy as a native sidecar. The order is `istio-init`, `istio-proxy`, then the
@@ -15,7 +15,7 @@ pub enum Mesh {
     /// Istio with the proxy as the last app container. `istio-init` comes after the Pod's own init
     /// containers (`pkg/kube/inject/webhook.go:800`, `:821-824`).
     IstioSidecar,
-    /// Linkerd with the proxy as a native sidecar, which is its default
+    /// Linkerd with the proxy as a native sidecar. A native sidecar is Linkerd's default
     /// (linkerd/linkerd2 `charts/linkerd-control-plane/values.yaml:255`). `linkerd-init` and the
     /// proxy come first (`charts/patch/templates/patch.json:11`, `:135-136`).
     LinkerdNativeSidecar,
@@ -28,7 +28,7 @@ const ISTIO_IMAGE: &str = "docker.io/istio/proxyv2:1.28.1";
 const LINKERD_IMAGE: &str = "cr.l5d.io/linkerd/proxy:edge-26.8.1";
 
 impl Mesh {
-    /// All meshes with all kinds of proxies.
+    /// All variants.
     pub const ALL: [Self; 4] = [
         Self::IstioNativeSidecar,
         Self::IstioSidecar,
@@ -36,9 +36,9 @@ impl Mesh {
         Self::LinkerdSidecar,
     ];
 
-    /// Injects the containers into a Pod. A Pod is not changed if it has a proxy of this mesh
-    /// already, or if it uses the host's network. A Windows Pod is not changed either, because the
-    /// proxies are programs for Linux.
+    /// Injects the mesh's containers and volumes into a Pod. A Pod is not changed if it has a proxy of
+    /// this mesh already, or if it uses the host's network. A Windows Pod is not changed either,
+    /// because the proxies are programs for Linux.
     pub fn inject(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         let proxy_name = match self {

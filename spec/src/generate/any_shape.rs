@@ -1,4 +1,4 @@
-//! JSON of any shape, made of the words that this policy reads.
+//! Random JSON of any shape. All keys and strings are words that occur in Pods or settings.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
@@ -48,7 +48,8 @@ const WORDS: [&str; 40] = [
     "resources",
 ];
 
-/// Returns the value that is made from these bytes. Words of Pods and settings may be in any place.
+/// Returns the value that is made from these random bytes. Each word of `WORDS` may be a key or a
+/// string anywhere in the value.
 #[must_use]
 pub fn any_shape(bytes: &[u8]) -> Value {
     Source(Unstructured::new(bytes))

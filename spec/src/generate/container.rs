@@ -1,4 +1,4 @@
-//! Random containers: fields that the rules read, and fields that only Kubernetes reads.
+//! Random containers: images, pull policies, and other fields that Kubernetes checks.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
@@ -40,7 +40,8 @@ impl Source<'_> {
                 .choose(&[None, Some(Value::Null), Some("".into())])?
                 .clone());
         }
-        // The API server fills in the field before a webhook sees it.
+        // If the author sets no pull policy, a webhook sees the default of the API server. So some
+        // containers get this default.
         if self.chance(1, 4)? {
             let image = image.as_str().unwrap_or_default();
             return Ok(Some(server_default(image).name().into()));
@@ -58,8 +59,8 @@ impl Source<'_> {
         if let Some(policy) = policy {
             container["imagePullPolicy"] = policy;
         }
-        // If the bytes are zero, the container gets a command, because a check without a command is
-        // the exception.
+        // When no random bytes are left, `chance` returns false. The condition is negated, so that the
+        // container has a command in this case too, as most checks do.
         if !self.chance(1, 5)? {
             container["command"] = json!(["/tools/true"]);
         }
@@ -80,13 +81,14 @@ impl Source<'_> {
         Ok(container)
     }
 
-    /// Adds fields that no rule compares, and that Kubernetes checks.
+    /// Adds fields that Kubernetes checks. *missing-check* and *replace-check* read some of them.
     fn unread_fields(&mut self, container: &mut Value) -> Result<()> {
         if self.chance(1, 3)? {
             container["resources"] = self.resources()?;
         }
         if self.chance(1, 6)? {
-            // The kubelet expands the variable, so the command needs the environment.
+            // The kubelet expands `$(TOKEN)` in arguments. If *missing-check* copies these arguments into
+            // an added check, the added check needs the variable too.
             container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
             container["args"] = json!(["--token=$(TOKEN)"]);
         }

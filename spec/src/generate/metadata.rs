@@ -64,7 +64,7 @@ impl Source<'_> {
         Ok(metadata)
     }
 
-    /// Returns the text of a record. This policy would not write most of these texts.
+    /// Returns a text for the annotation of the record. This policy would not write most of these texts.
     fn record(&mut self) -> Result<String> {
         let entry = json!({
             "path": "spec.containers[0].imagePullPolicy", "container": self.pick(&APPS)?,

@@ -1,4 +1,5 @@
-//! Random Pod specs with containers, volumes, mounts and platforms. Some are Pods of the corpus.
+//! Random Pod specs with containers, volumes, mounts and platforms, and random changes of Pods of the
+//! [`corpus`](crate::corpus).
 
 use std::sync::LazyLock;
 
@@ -117,7 +118,8 @@ impl Source<'_> {
         Ok(volume)
     }
 
-    /// Adds a block device. Its path may be the mount path of a check volume.
+    /// Returns the volume of a block device, and adds the device to at most one container. The device's
+    /// path may be the mount path of a check volume.
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});
@@ -132,7 +134,7 @@ impl Source<'_> {
         Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
     }
 
-    /// Adds the OS and the architecture that the Pod asks for.
+    /// Sometimes adds the OS and the architecture of the nodes that the Pod asks for.
     fn platform(&mut self, spec: &mut Value) -> Result<()> {
         if self.chance(1, 16)? {
             spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
@@ -184,8 +186,8 @@ impl Source<'_> {
         )
     }
 
-    /// Returns a Pod of the corpus. Some of its images are changed. Sometimes it gets the
-    /// containers and volumes of a generated Pod too.
+    /// Returns a Pod of the corpus, with some images and pull policies changed. Sometimes the Pod also
+    /// gets containers and volumes of a generated Pod, but none with a name that its list already has.
     pub(super) fn mixed_with_corpus(
         &mut self,
         generated: &Value,
@@ -229,7 +231,7 @@ static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Appends an entry to a list of a container, which may be missing or null.
+/// Appends an entry to a list of a container. The list may be missing or `null`.
 fn push_to(container: &mut Value, list: &str, entry: Value) {
     match &mut container[list] {
         Value::Array(entries) => entries.push(entry),

@@ -18,18 +18,19 @@ const FAILURES: [Failure; 6] = [
     Failure::NotGranted,
 ];
 
-/// The answers of the registries. A tag that is not listed here has one of three digests, and the
-/// length of the image's name decides which. A digest that is not listed exists.
+/// The answers of the registries. If `digests` doesn't list a reference, its lookup succeeds. The
+/// answer is the digest in the reference. If the reference has no digest, its length decides which
+/// digest of `ANSWERED_DIGESTS` is the answer. If `indexes` doesn't list an image, it has no index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// The answer to a lookup of the digest, by normalised image.
+    /// The answers to lookups of digests, by normalised image reference.
     pub digests: BTreeMap<String, std::result::Result<String, Failure>>,
-    /// The answer to a lookup of the manifest, by repository and digest.
+    /// The answers to requests for manifests, by `registry/repository@digest`.
     pub indexes: BTreeMap<String, Index>,
 }
 
-/// The platforms of an index. `None` means that the image has only one platform, and no index. The
-/// error is the reason why the manifest can't be fetched.
+/// The platforms of an image index. `None` means that the image has only one platform, and so no
+/// index. The error is the reason why the manifest can't be fetched.
 pub type Index = std::result::Result<Option<Vec<(String, String)>>, Failure>;
 
 impl Registry for Answers {
@@ -49,7 +50,7 @@ impl Registry for Answers {
 }
 
 impl Source<'_> {
-    /// Returns answers for all tags and digests of some repositories.
+    /// Returns answers for tags and digests of these repositories, or no answers.
     pub(super) fn answers(&mut self, repositories: &[&str]) -> Result<Answers> {
         let mut answers = Answers::default();
         if self.chance(1, 3)? {
@@ -57,7 +58,7 @@ impl Source<'_> {
         }
         let all_down = self.chance(1, 8)?;
         for repository in repositories {
-            // Sometimes a repository's registry is down, or only its lookups by digest fail.
+            // Sometimes all lookups of a repository fail, or only its lookups by digest.
             let (is_down, fails_by_digest) = (self.chance(1, 12)?, self.chance(1, 12)?);
             for suffix in SUFFIXES {
                 let Some(image) = Reference::parse(&format!("{repository}{suffix}")) else {
@@ -93,7 +94,8 @@ impl Source<'_> {
                 }
             }
         }
-        // If a registry answers a tag with a digest, a lookup of this digest succeeds too.
+        // If a registry answers a tag with a digest, a lookup of this digest must succeed too. So a
+        // failure that is listed for the digest is removed.
         let tagged: Vec<String> = answers
             .digests
             .iter()

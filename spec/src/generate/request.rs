@@ -1,4 +1,4 @@
-//! Random requests: objects that are new, objects that change, and objects with a shape that no API
+//! Random requests: for new objects, for changed objects, and for objects with a shape that no API
 //! server accepts.
 
 use arbitrary::Result;
@@ -37,7 +37,7 @@ impl Source<'_> {
                 object = self.mixed_with_corpus(&object, images)?;
             }
             if self.chance(1, 12)? {
-                // A mesh injected its containers before this policy saw the Pod.
+                // Injects the containers of a service mesh, as if the mesh's webhook had run first.
                 let mesh = self.0.choose(&Mesh::ALL)?;
                 let mut injected = object.clone();
                 mesh.inject(&mut injected);
@@ -78,7 +78,7 @@ impl Source<'_> {
         if self.chance(1, 8)? {
             request["userInfo"]["groups"] = json!(["system:nodes", "system:authenticated"]);
         }
-        // An audit names no user.
+        // Makes the request look like that of an audit, which names no user.
         if self.chance(1, 8)? {
             let no_user = [json!(null), json!({}), json!({"username": ""})];
             request["userInfo"] = self.0.choose(&no_user)?.clone();
@@ -87,7 +87,8 @@ impl Source<'_> {
                     .as_object_mut()
                     .map(|request| request.remove("userInfo"));
             }
-            // A static Pod, or a Pod that claims to be one.
+            // Makes the object the mirror Pod of a static Pod, or a Pod that only claims to be a
+            // mirror Pod.
             if is_pod && request["object"]["metadata"].is_object() && self.chance(1, 6)? {
                 let kind = self.pick(&["Node", "Node", "Job"])?;
                 let metadata = &mut request["object"]["metadata"];
@@ -152,7 +153,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Changes the image of one container. The object may be a Pod or a workload.
+    /// Changes the image of one container or of none. The object may be a Pod or a workload.
     pub(super) fn change_an_image(&mut self, object: &mut Value) -> Result<()> {
         if !self.chance(1, 2)? {
             return Ok(());
@@ -169,8 +170,8 @@ impl Source<'_> {
             "/template/spec",
         ] {
             let container = object.pointer_mut(&format!("{root}/{list}/{index}"));
-            // The stored object may have a broken shape, because a template is not examined under
-            // `templates: Off`.
+            // There may be no container here, or a value that is not an object. The reason: this policy
+            // may have accepted a broken object unexamined, such as a workload with `templates: Off`.
             let Some(container) = container.filter(|container| container.is_object()) else {
                 continue;
             };
@@ -186,8 +187,8 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Makes a change that no API server accepts at UPDATE of a Pod: a new container, or another
-    /// pull policy.
+    /// Tries to make a change that no API server accepts at UPDATE of a Pod: a new container, or a
+    /// new pull policy of the first app container.
     fn change_what_the_server_refuses(&mut self, object: &mut Value) -> Result<()> {
         let images = [self.repository()?];
         let container = self.container("new", &images)?;
@@ -230,8 +231,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether all names in the list of init containers are different, and all names in the list of app
-/// containers too.
+/// Whether no two init containers have the same name, and no two app containers either.
 fn has_unique_names(pod: &Value) -> bool {
     ["initContainers", "containers"].iter().all(|list| {
         let names: Vec<&Value> = elements(&pod["spec"], list)

@@ -9,7 +9,8 @@ use super::Source;
 use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS, OVERRIDDEN_IMAGES};
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
-/// The keys of the settings for the classes of failed lookups.
+/// The settings that say what to do after a failed lookup. `onUnknown` is for two classes of
+/// failures: `Unknown` and `NotGranted`. Each other setting is for one class.
 const ON: [&str; 5] = [
     "onNotFound",
     "onDenied",
@@ -18,12 +19,12 @@ const ON: [&str; 5] = [
     "onUnknown",
 ];
 
-/// Boolean settings that are valid only with certain other settings. The generator writes them
-/// together with these.
+/// Boolean settings that are valid only with certain other settings. The function `image_checks`
+/// writes them only together with those other settings.
 const BOOLEANS_WITH_CONDITIONS: [&str; 2] = ["imageChecks.everyPod", "imageChecks.replaceExisting"];
 
-/// The other boolean settings. The form lists every setting with its type, so the generator writes a
-/// new one without a change of this file.
+/// The other boolean settings. They are read from Rancher's form `questions-ui.yml`, which lists every
+/// boolean setting. So this file needs no change for a new boolean setting that is always valid.
 fn booleans() -> &'static [String] {
     static BOOLEANS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let form = include_str!("../../../questions-ui.yml");
@@ -96,7 +97,7 @@ impl Source<'_> {
             put("exempt.images", json!(self.some(&IMAGE_PATTERNS[1..], 2)?));
         }
         if self.chance(1, 20)? {
-            // Forms in a user interface leave empty texts in lists.
+            // A user interface with forms, such as Rancher, leaves empty texts in lists.
             for key in [
                 "/images/requireAlways",
                 "/images/forbidAlways",

@@ -42,7 +42,7 @@ impl Source<'_> {
             "RegistryUnavailable",
             "CrashLoopBackOff",
         ])?;
-        // The kubelet names the container's image, or the image of a volume.
+        // The kubelet's message may name the container's image, the image of a volume, or no image.
         let image = match self.0.int_in_range(0..=2)? {
             0 => &container["image"],
             1 => &spec["volumes"][0]["image"]["reference"],

@@ -1,21 +1,21 @@
-//! The lists of names, images and patterns for random cases. The lists are short, so that equal
-//! names are frequent in a case.
+//! The lists of names, images and patterns for random cases. The lists are short, so that a case
+//! often contains the same name twice.
 
-/// The digests in the registries' answers.
+/// The digests that the simulated registries answer for tags.
 pub(super) const ANSWERED_DIGESTS: [&str; 3] = [
     "sha256:1111111111111111111111111111111111111111111111111111111111111111",
     "sha256:2222222222222222222222222222222222222222222222222222222222222222",
     "sha256:3333333333333333333333333333333333333333333333333333333333333333",
 ];
-/// All digests in references: those of the answers, and a digest that no tag has.
+/// The valid digests in references: `ANSWERED_DIGESTS`, and a digest that no registry answers for a tag.
 pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[0],
     ANSWERED_DIGESTS[1],
     ANSWERED_DIGESTS[2],
     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// Repositories as they are written. The first four are the same repository in different spellings.
-/// The last ones have hosts in unusual spellings.
+/// Repositories as references spell them. The first four are the same repository in different
+/// spellings. Some of the last ones have hosts in unusual spellings.
 pub(super) const REPOSITORIES: [&str; 20] = [
     "app",
     "docker.io/library/app",
@@ -62,7 +62,8 @@ pub(super) const BAD_IMAGES: [&str; 13] = [
     "ngi nx",
     "  ",
 ];
-/// Image patterns for settings. `"*"` is the first one, and `exempt.images` skips it.
+/// Image patterns for settings. The first pattern, `"*"`, is never written into `exempt.images`, because
+/// it would exempt every image.
 pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*",
     "app",
@@ -97,7 +98,8 @@ pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*.example.com/team/app:v?",
     "r.example.com:0443/tools",
 ];
-/// Image patterns of overrides. No list names all images of another list.
+/// The image patterns of overrides, one list for each override. The settings would be refused if a pattern
+/// matched all images of a pattern in a later override. So the patterns here are chosen to avoid this.
 pub(super) const OVERRIDDEN_IMAGES: [&[&str]; 6] = [
     &["r.example.com/*"],
     &["app"],
@@ -144,5 +146,6 @@ pub(super) const CONTAINER_PATTERNS: [&str; 8] = [
     "linkerd-*",
 ];
 pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-/// A text in the environment and the arguments of containers. No answer may show it.
+/// A secret in the environment and arguments of containers, and in statuses. This policy may return this
+/// text inside the changed object, but never in a message, a warning, an audit annotation or a log.
 pub(super) const SECRET: &str = "s3cr3t-value";

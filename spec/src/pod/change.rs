@@ -10,9 +10,9 @@ use crate::policy::PullPolicy;
 use crate::verdict::{Finding, Repair, Weight};
 
 impl Pod<'_> {
-    /// Writes a pull policy. If `tell` is true, it adds a finding too.
+    /// Writes a pull policy. If `tell` is true and the pull policy changes, adds a finding too.
     ///
-    /// **Decided**: if two rules write the same field, the finding of the last rule remains.
+    /// **Decided**: if two rules report a change of the same pull policy, only the later finding remains.
     pub(crate) fn set_policy(
         &mut self,
         rule: &'static str,
@@ -75,8 +75,8 @@ impl Pod<'_> {
         });
     }
 
-    /// Whether a finding counts. A finding with a changed field counts if the final value differs
-    /// from the request. Every other finding counts.
+    /// Whether a finding is reported, and can reject the request. If the finding's repair changes a pull
+    /// policy or an image, the final value must differ from the request's value. Any other finding counts.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
         let came_in = |place: usize| self.places[place].came_in.as_ref();
         match finding.repair {
@@ -89,7 +89,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Inserts an init container at an index. The later init containers get the next index.
+    /// Inserts an init container at `index`. The index of each init container behind it grows by one.
     pub(crate) fn insert_init(&mut self, rule: &'static str, index: usize, container: Value) {
         for place in &mut self.places {
             if place.list == List::InitContainers && place.index >= index {
@@ -100,7 +100,7 @@ impl Pod<'_> {
         list_of(&mut self.spec, "initContainers").insert(index, container);
     }
 
-    /// Adds an image volume, and returns it.
+    /// Adds an image volume, and returns its entry in `volumes`.
     pub(crate) fn push_volume(
         &mut self,
         rule: &'static str,
@@ -128,7 +128,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Appends an entry to `volumeMounts` of the container of a place.
+    /// Appends `entry` to the `volumeMounts` of a container. `place` is the container's index in `places`.
     pub(crate) fn mount(&mut self, place: usize, entry: Value) {
         if let Some(name) = entry.get("name").and_then(Value::as_str) {
             self.places[place].mounts.push(name.to_owned());
@@ -137,9 +137,10 @@ impl Pod<'_> {
         list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
     }
 
-    /// Returns the carriers of new check volumes. In a Pod with init containers this is the first
-    /// init container that is neither a native sidecar nor exempt. If there is none, it is the
-    /// first init container. In a Pod without init containers, every app container is a carrier.
+    /// Returns the carriers of new check volumes. In a Pod with init containers, the carrier is the
+    /// first init container that is neither a native sidecar nor exempt (setting `exempt`). If each init
+    /// container is a sidecar or exempt, the carrier is the first init container. In a Pod without init
+    /// containers, every app container is a carrier.
     pub(crate) fn carriers(&self) -> Vec<usize> {
         match self.first_carrier(&self.list(List::InitContainers)) {
             Some(carrier) => vec![carrier],
@@ -147,7 +148,7 @@ impl Pod<'_> {
         }
     }
 
-    /// Returns the carrier among some init containers.
+    /// Returns the carrier among the init containers `init`, or `None` if `init` is empty.
     pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
         let plain = init
             .iter()
@@ -155,7 +156,7 @@ impl Pod<'_> {
         plain.or(init.first()).copied()
     }
 
-    /// Returns the names of all containers. With `with_volumes`, the names of volumes are added.
+    /// Returns the names of all containers and, if `with_volumes` is true, of all volumes.
     pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
         self.each_entry()
             .filter(|(list, _)| with_volumes || *list != List::Volumes)
@@ -165,8 +166,8 @@ impl Pod<'_> {
             .collect()
     }
 
-    /// Returns the paths of all mounts and devices. A mount path that a `volumeDevices` entry uses
-    /// is not free.
+    /// Returns the paths of all mounts and devices in all containers. Device paths are included,
+    /// because a new mount can't use the path of a device.
     pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
         self.each_entry()
             .flat_map(|(_, entry)| paths(entry))
@@ -183,7 +184,7 @@ impl Pod<'_> {
         })
     }
 
-    /// Returns the spec with all changes.
+    /// Returns the Pod spec with the changes of all rules.
     pub(crate) fn spec_out(&self) -> Value {
         let mut spec = self.spec.clone();
         for place in self.places.iter().filter(|place| !place.is_gone) {

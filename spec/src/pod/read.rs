@@ -11,7 +11,8 @@ impl<'a> Pod<'a> {
     /// Reads a Pod spec. At UPDATE, `old` is the stored Pod spec.
     ///
     /// # Errors
-    /// The path of a field that has another type than in the Kubernetes API.
+    /// The path of a field with a broken shape: the field has another type than in the Kubernetes API,
+    /// a `name` is missing, or a pull policy is unknown.
     pub(crate) fn read(
         settings: Settings<'a>,
         event: Event,
@@ -49,7 +50,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-/// Returns the entries of a list. A list that is missing or null is empty.
+/// Returns the entries of a list. A missing list or `null` counts as empty.
 pub(crate) fn entries<'v>(
     spec: &'v Value,
     root: &str,
@@ -81,7 +82,7 @@ pub(super) fn read_place(
         return Err(path.to_owned());
     }
     let name = text(entry, "name", path)?.unwrap_or_default();
-    // **Decided**: a container or an image volume without a name is a broken shape.
+    // **Decided**: a container or an image volume without the key `name` has a broken shape.
     let is_nameless = entry.get("name").is_none();
     let name_path = format!("{path}.name");
     let is_volume = list == List::Volumes;
@@ -101,9 +102,9 @@ pub(super) fn read_place(
     }
     let image = text(fields, keys[0], &path)?.unwrap_or_default();
     let policy = match text(fields, keys[1], &path)?.as_deref() {
-        // `""` and `null` count as not set.
+        // `""` and `null` count as not set, so the place gets the server default.
         None | Some("") => server_default(&image),
-        // **Decided**: a pull policy that Kubernetes doesn't have is a broken shape.
+        // **Decided**: a pull policy that Kubernetes doesn't know is a broken shape.
         Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
     };
     let mut mounts = Vec::new();
@@ -155,12 +156,12 @@ fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> 
     })
 }
 
-/// Whether the rules examine a place: at UPDATE of a Pod only changed images, and in a request for
-/// `ephemeralcontainers` only new containers.
+/// Whether the rules examine a place that is not exempt. At UPDATE of a Pod, the rules examine only
+/// app containers and init containers whose images changed. In a request for `ephemeralcontainers`,
+/// the rules examine only new ephemeral containers.
 ///
-/// **Decided**: at UPDATE of a Pod, a container that the stored Pod doesn't have is examined,
-/// whatever its image is. A changed image volume is not examined, because the API server refuses
-/// the change.
+/// **Decided**: at UPDATE of a Pod, each app or init container that the stored Pod doesn't have is
+/// examined. A changed image volume is not examined, because the API server refuses the change.
 fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,

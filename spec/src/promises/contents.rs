@@ -57,7 +57,7 @@ fn removed<'o>(before: &'o Value, after: &Value) -> Vec<&'o Value> {
         .collect()
 }
 
-/// Returns the images of a Pod spec, as they are written.
+/// Returns the image references of a Pod spec, without normalisation.
 pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
     let of_containers = CONTAINER_LISTS
         .iter()
@@ -72,7 +72,7 @@ pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Returns the promises that a repair broke.
+/// Compares the object before a repair with the object after it. Returns the promises that are broken.
 pub(super) fn broken(
     before: &Value,
     after: &Value,
@@ -89,7 +89,8 @@ pub(super) fn broken(
     if !is_pod {
         return broken;
     }
-    // The check template is the operator's. It is kept as written, with its mounts and resources.
+    // The check template comes from the operator, and this policy uses it unchanged. If the template
+    // mounts a volume that the Pod doesn't have, the operator caused the fault, so `VALID` isn't checked.
     let template = settings.template();
     if template.is_none_or(|template| has_volumes_of(&before["spec"], template)) {
         check(VALID, newly(&faults(before), &faults(after)));
@@ -120,7 +121,7 @@ pub(super) fn broken(
     let added = added(before, after);
     for one in added.iter().filter(|one| one.is_container()) {
         check(COMMAND, without_command(one.fields));
-        // The check template is the operator's. It is kept as written.
+        // A check template may have any fields. So `COPIED_FIELDS` is checked only without a template.
         if settings.template().is_none() {
             check(COPIED_FIELDS, needless_fields(one.fields));
         }
@@ -141,21 +142,22 @@ fn has_volumes_of(spec: &Value, template: &Value) -> bool {
     mounts.all(|mount| named(volumes, &mount["name"]).is_some())
 }
 
-/// A Pod spec with the check template as its only container.
+/// A Pod spec with the check template as its only container, or `None` if there is no template. If
+/// this spec alone has faults, the operator caused them, so `QUOTA` or `POD_SECURITY` isn't checked.
 fn with_template_alone(settings: Settings<'_>) -> Option<Value> {
     let template = settings.template()?;
     Some(serde_json::json!({"containers": [template]}))
 }
 
-/// Returns the faults after the repair, if there were none before.
+/// Returns the faults after the repair as text, if there were no faults before the repair.
 fn newly(before: &[Fault], after: &[Fault]) -> Option<String> {
     let after: Vec<String> = after.iter().map(ToString::to_string).collect();
     (before.is_empty() && !after.is_empty()).then(|| after.join("; "))
 }
 
-/// A repair must not lower the quality of service. There is one exception: if the check template
-/// alone is not Guaranteed, it may make a Guaranteed Pod `Burstable`, and this is the operator's
-/// responsibility.
+/// Reports a repair that lowers the quality of service. There is one exception, because the operator
+/// is responsible for the check template. A template that would not be `Guaranteed` in a Pod of its
+/// own may make a Pod `Burstable`.
 fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
     let was = quality_of_service(&before["spec"]);
     let is = quality_of_service(&after["spec"]);
@@ -167,8 +169,8 @@ fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Opt
     (is < was && !is_excused).then(|| format!("{was:?} became {is:?}"))
 }
 
-/// A mebibyte for added checks, and room for the other changes: the record, pull policies and
-/// digests.
+/// The largest number of bytes that a repair may add: a mebibyte for checks, and 64 KiB for the
+/// record, pull policies and digests.
 const ADDED_MAX: usize = 1024 * 1024 + 64 * 1024;
 
 fn large_addition(before: &Value, after: &Value) -> Option<String> {
@@ -183,9 +185,9 @@ fn without_command(check: &Value) -> Option<String> {
         .then(|| format!("{} has no command", check["name"]))
 }
 
-/// Returns the fields that a check doesn't need. It needs `env` and `envFrom` only if there is a
-/// `$` in `command`, `args` or a mount's `subPathExpr`. It never needs resource claims, ports,
-/// probes and `volumeDevices`.
+/// Reports fields that a check has but doesn't need. A check needs `env` and `envFrom` only if there
+/// is a `$` in `command`, `args` or a mount's `subPathExpr`. A check never needs resource claims. It
+/// never needs a field that isn't in `COPIED`, for example `ports`.
 fn needless_fields(check: &Value) -> Option<String> {
     const COPIED: [&str; 13] = [
         "args",
@@ -229,9 +231,9 @@ fn needless_fields(check: &Value) -> Option<String> {
     (!found.is_empty()).then(|| format!("{} has {}", check["name"], found.join(", ")))
 }
 
-/// Tells if the added check is a copy of a check whose `AppArmor` profile is an annotation. The
-/// added check would run without the profile. A check with the contents of the check template is no
-/// copy.
+/// Reports an added check that was copied from a check whose `AppArmor` profile is in an annotation. The
+/// annotation names only the original check, so the added check would run without the profile. A check
+/// with the contents of the check template was made from this template, so it is not reported.
 fn lost_profile(before: &Value, check: &Value, template: Option<&Value>) -> Option<String> {
     let contents = |one: &Value| {
         let keys = ["command", "args", "volumeMounts", "securityContext"];

@@ -1,5 +1,5 @@
-//! Repairs are minimal: only the fields change that the design names. Every other field of the
-//! object keeps its value and its position in the list, even if no library knows the field.
+//! Repairs are minimal: a repair changes only the fields that docs/rules.md names. Every other field keeps
+//! its value, even if no Kubernetes library knows the field. The entries of a list keep their order.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::RECORD;
 use crate::events::{elements, named};
 use crate::settings::Settings;
 
-/// Returns the first change that a repair must not make.
+/// Returns the first change that a repair must not make, or `None` if all changes are allowed.
 pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
     if before == after {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> 
     of_spec(&spec_before, &spec_after, settings)
 }
 
-/// Removes the record. Removes `annotations` too, if nothing else is in it.
+/// Removes the record from an object. Then removes `annotations` and `metadata` if they are empty or null.
 fn without_record(object: &mut Value) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
@@ -118,8 +118,8 @@ fn of_spec(before: &Value, after: &Value, settings: Settings<'_>) -> Option<Stri
     None
 }
 
-/// Returns the first wrong change in an entry that this policy keeps. A repair may add a digest to
-/// the image, change the pull policy, and append mounts of check volumes.
+/// Returns the first change in a kept entry that a repair must not make. A repair may add a digest
+/// to the image, change the pull policy, and append mounts of check volumes.
 fn of_entry(before: &Value, after: &Value) -> Option<String> {
     let (mut old, mut new) = (before.clone(), after.clone());
     let old_mounts = elements(before, "volumeMounts");
@@ -154,8 +154,7 @@ fn of_entry(before: &Value, after: &Value) -> Option<String> {
     (old != new).then(|| format!("a field changed: {old} became {new}"))
 }
 
-/// Removes the digest and the tag `latest`. An image without a tag gets the tag `latest` when it is
-/// pinned.
+/// Removes the digest and the tag `latest` from an image, because a pin may have added them.
 fn unpin(members: &mut Map<String, Value>, key: &str) {
     let Some(image) = members.get(key).and_then(Value::as_str) else {
         return;

@@ -1,5 +1,5 @@
-//! All modes compute the same findings, and only mode `Fix` changes the object. The mode decides
-//! whether the findings reject.
+//! All modes compute the same findings, except those of the rule *stuck-pull*. Only mode `Fix` changes
+//! the object. Findings are compared only if the answers of both modes accept the object.
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::compare::Observed;
 use crate::differential::Policy;
 
 impl<P: Policy> Story<'_, P> {
-    /// Checks that all modes have the same findings. A Pod with a status is skipped, because
-    /// *stuck-pull* runs in two modes only. Settings with `maxLookups: 0` are skipped, because mode
-    /// `Fix` doesn't allow them.
+    /// Checks that all modes that accept the object have the same findings. A Pod with a status is
+    /// skipped, because *stuck-pull* doesn't act in mode `Fix`. Settings with `maxLookups: 0` are
+    /// skipped, because they are not allowed in mode `Fix`.
     pub(super) fn modes_agree(&mut self) -> Result<(), String> {
         let has_status = self.case.request["object"]["status"].is_object();
         if has_status || self.settings().max_lookups() == 0 {
@@ -27,13 +27,14 @@ impl<P: Policy> Story<'_, P> {
         if is_accepted(&reject) && !is_accepted(&fix) {
             self.breaks(MODES, "`Reject` accepts an object that `Fix` rejects");
         }
-        // `Warn` rejects only an object that this policy can't read. Such an object has no findings to
-        // compare.
+        // `Warn` rejects only an object that this policy can't read. There are no findings to compare
+        // for such an object.
         if !is_accepted(&warn) {
             return Ok(());
         }
-        // `Reject` and `Fix` make no lookups if the object is rejected in any case. Then they lack
-        // findings that `Warn` has, so only accepted answers are compared.
+        // If other findings are certain to reject the object, `Reject` and `Fix` skip the lookups. Then
+        // they lack findings that `Warn` has. So answers that reject the object are not compared. In an
+        // audit, `Reject` still makes the lookups.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
             if is_accepted(other) && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);

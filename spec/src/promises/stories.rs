@@ -1,4 +1,4 @@
-//! Runs each event, and checks the promises that apply to it.
+//! Runs this policy on the requests of each event, and checks the promises that apply to the event.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::request::controllers;
 use crate::settings::Settings;
 
 impl<P: Policy> Story<'_, P> {
-    /// Creates the Pod, and checks the promises about the answer, the object and a second run.
+    /// Checks the promises about the first answer, about the returned object and about a second run.
     pub(super) fn created(&mut self, is_pod: bool) -> Result<(), String> {
         let first = self.first.clone();
         self.shows_no_secret(&first);
@@ -39,16 +39,16 @@ impl<P: Policy> Story<'_, P> {
         self.second_look()
     }
 
-    /// When this policy runs on its own output, it changes nothing and finds nothing. `Reject` and
-    /// the copy accept this output.
+    /// If mode `Fix` runs on its own output, it accepts this output and changes nothing. Mode `Reject`
+    /// and the copy accept the output of `Fix` too.
     fn second_look(&mut self) -> Result<(), String> {
         let is_create = self.case.request["operation"] == "CREATE";
         let Some(object) = self.repaired().filter(|_| is_create) else {
             return Ok(());
         };
         let request = self.create(object);
-        // *stuck-pull* has findings in `Reject` and none in `Fix`. So these promises don't apply to
-        // a Pod with a status.
+        // In a Pod with a status, *stuck-pull* may have findings in `Reject`, but has none in `Fix`. So
+        // the promises about `Reject` and the copy don't apply to this Pod.
         let has_status = request["object"]["status"].is_object();
         if self.is_bounded() {
             let again = self.observe(request.clone(), &[])?;
@@ -71,8 +71,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A mesh injects containers between `Fix` and the copy. Its webhook may also be called before
-    /// a second `Fix`, if a controller creates a Pod from a repaired one.
+    /// A service mesh injects containers into the Pod that `Fix` returned. The copy accepts the result.
+    /// If `Fix` runs on the result, it adds no second check for an image of the first request.
     pub(super) fn injected_between(&mut self, mesh: Mesh) -> Result<(), String> {
         let Some(mut object) = self.repaired() else {
             return Ok(());
@@ -92,7 +92,7 @@ impl<P: Policy> Story<'_, P> {
         if after.is_object() {
             let images = contents::images(&self.case.request["object"]["spec"]);
             let added = contents::added(&request["object"], after);
-            // A check that becomes a volume keeps its name, so it is the same check.
+            // *replace-check* replaces a check by a volume of the same name. This is no second check.
             let inits = elements(&request["object"]["spec"], "initContainers");
             let again = added.iter().find(|check| {
                 images.contains(check.image()) && named(inits, &check.fields["name"]).is_none()
@@ -105,8 +105,7 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// `AlwaysPullImages` raises the pull policies that `Fix` lowered. Then the copy sees the
-    /// result.
+    /// The plugin `AlwaysPullImages` raises all pull policies after `Fix`. The copy accepts the result.
     pub(super) fn raised_after(&mut self) -> Result<(), String> {
         let Some(mut object) = self
             .repaired()
@@ -132,7 +131,7 @@ impl<P: Policy> Story<'_, P> {
         let records = settings.record_changes();
         let owners = &self.case.request["object"]["metadata"]["ownerReferences"];
         let is_nobodys = !owners.is_array();
-        // A shortened record can't restore every field.
+        // If the audit annotation `record` is set, the record is incomplete and can't restore every field.
         let is_whole = self.first.answer["audit_annotations"]["record"].is_null();
         let Some(stored) = self
             .repaired()
@@ -152,8 +151,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A debug container is accepted, and every other place stays as it is stored. The copy accepts
-    /// the result.
+    /// A debug container is accepted, and every other place keeps its stored values. The copy
+    /// accepts the result.
     pub(super) fn debugged(&mut self) -> Result<(), String> {
         let Some(stored) = self.repaired() else {
             return Ok(());
@@ -184,14 +183,15 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// An audit examines the running Pod. It accepts a Pod that was admitted, because mode `Fix`
-    /// repaired the Pod or another mode accepted it.
+    /// An audit examines the running Pod. This policy accepted the Pod at its creation, so the audit
+    /// must accept the Pod too.
     pub(super) fn audited(&mut self) -> Result<(), String> {
         let Some(stored) = self.stored().filter(|_| self.is_bounded()) else {
             return Ok(());
         };
-        // Every real mirror Pod has a node as its controller. If a Pod has only the annotation, it
-        // is accepted untouched when a kubelet creates it, but an audit examines it.
+        // Every real mirror Pod has a node as its controller. If a kubelet creates a Pod with only the
+        // mirror annotation, the Pod is accepted untouched. But an audit would examine and may reject
+        // the Pod, so this case is skipped.
         if is_mirror(&stored) && !controllers(&stored).iter().any(|one| one["kind"] == "Node") {
             return Ok(());
         }
@@ -204,7 +204,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// `Warn` admits Pods with findings, so an audit of such a Pod runs in `Warn` too.
+    /// The mode of the audit. Mode `Warn` accepts Pods with findings, so their audit runs in `Warn` too.
+    /// A Pod that `Fix` or `Reject` accepted is audited in `Reject`.
     fn audit_mode(&self) -> Value {
         match self.settings().mode() {
             "Fix" => "Reject".into(),
@@ -223,8 +224,8 @@ impl<P: Policy> Story<'_, P> {
                 continue;
             };
             let name = volume["name"].as_str().unwrap_or_default();
-            // A text that is no image reference is a finding of *invalid-image*. An exempt volume is
-            // not examined. So no finding of *stuck-pull* names these volumes.
+            // A text that isn't an image reference is a finding of *invalid-image*. An exempt
+            // volume is not examined. In both cases, no finding of *stuck-pull* names the image.
             let Some(reference) = Reference::parse(image) else {
                 continue;
             };
@@ -241,7 +242,8 @@ impl<P: Policy> Story<'_, P> {
             let all = CONTAINER_LISTS
                 .iter()
                 .flat_map(|list| elements(&stored["spec"], list));
-            // No API server accepts two containers of the same name. A status couldn't tell them apart.
+            // If two containers had the same name, a status would not tell which one waits. No API
+            // server accepts two containers of the same name, so this case is skipped.
             if all.filter(|one| one["name"] == carrier["name"]).count() > 1 {
                 continue;
             }
@@ -258,7 +260,7 @@ impl<P: Policy> Story<'_, P> {
                 .flatten()
                 .filter(|finding| finding["rule"] == "stuck-pull")
                 .collect();
-            // The container's own image may be the same image, written differently.
+            // The finding may have another spelling of the same image, so normalised images are compared.
             let is_missing = |finding: &Value| {
                 let named = finding["image"].as_str().and_then(Reference::parse);
                 named.map(|named| named.normalised()) == Some(reference.normalised())
@@ -271,7 +273,7 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A `status` in a request with a user changes no answer, in any mode.
+    /// If a request names a user, the `status` of its object changes no answer in any mode.
     pub(super) fn status_pasted(&mut self) -> Result<(), String> {
         let object = self.case.request["object"].clone();
         let lists = ["initContainers", "containers"];
@@ -292,7 +294,7 @@ impl<P: Policy> Story<'_, P> {
             pasted["userInfo"] = json!({"username": "jane"});
         }
         for mode in ["Fix", "Reject", "Warn"] {
-            // `maxLookups: 0` is allowed only in mode `Reject` or `Warn`.
+            // Settings with `maxLookups: 0` are allowed only in mode `Reject` or `Warn`.
             if mode == "Fix" && self.settings().max_lookups() == 0 {
                 continue;
             }
@@ -325,9 +327,10 @@ fn is_mirror(pod: &Value) -> bool {
         .is_some()
 }
 
-/// Whether settings suit the plugin `AlwaysPullImages`. Settings with `images.forbidAlways` don't,
-/// because the copy would reject the pull policies that the plugin raised. Settings with `Pin`,
-/// `UseCached` or a default pull policy don't either (docs/settings.md, *Beside `AlwaysPullImages`*).
+/// Whether the promise `COPY_BESIDE_PLUGIN` applies to settings. Settings with `images.forbidAlways`
+/// are excluded, because the copy would reject the pull policies that the plugin raised. Settings
+/// with `Pin`, `UseCached` or `defaults` are excluded too. The section *Beside `AlwaysPullImages`* of
+/// docs/settings.md has the reasons.
 fn goes_with_plugin(settings: Settings<'_>) -> bool {
     let text = settings.0.to_string();
     settings.list("images.forbidAlways").is_empty()

@@ -1,10 +1,11 @@
-//! **default**: if nobody chose a pull policy, the place gets the configured default. This applies
-//! to every entry of `containers`, `initContainers`, `ephemeralContainers` and `volumes[].image`.
+//! **default**: if the author of a place chose no pull policy, the place gets the configured default.
+//! The rule works on examined entries of `containers`, `initContainers`, `ephemeralContainers` and
+//! `volumes`.
 //!
 //! **Decided**: *disallowed-policy* reports a default that replaces a forbidden pull policy, and a
-//! default that is clamped. If `requireAlways` and `forbidAlways` both name an image, that is a
-//! conflict, and the default of the image still applies. A place whose image reference can't be
-//! parsed gets no default.
+//! forbidden default that becomes `IfNotPresent`. If `requireAlways` and `forbidAlways` both name
+//! an image, that is a conflict, and the default of the image still applies. A place whose image
+//! reference can't be parsed, or is an image ID, gets no default.
 
 use crate::image::Reference;
 use crate::pod::{Event, Pod};
@@ -25,7 +26,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         })
         .collect();
     for (place, default) in wanted {
-        // A forbidden default is clamped to `IfNotPresent`. *disallowed-policy* reports this.
+        // `IfNotPresent` replaces a default that a setting forbids for the image. *disallowed-policy*
+        // reports this change.
         let written = pod.settings.default_policy(pod.is_check(place));
         let is_clamped = pod.reference(place).is_some_and(|image| {
             let written = written
@@ -42,8 +44,9 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// Whether *disallowed-policy* reports the change of a place: `requireAlways` names the image, or
-/// the pull policy of the place is forbidden.
+/// Whether *disallowed-policy*, instead of *default*, changes a place and reports the change. It does
+/// if the pull policy of the place is forbidden. It also does if `requireAlways` names the image,
+/// `forbidAlways` doesn't name it, and the default is weaker than `Always`.
 fn is_told_by_disallowed_policy(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     pod.reference(place).is_some_and(|image| {
         let is_forbidden_as_well = pod.settings.forbids_always(&image);
@@ -60,29 +63,29 @@ pub(crate) fn is_forbidden(settings: Settings, image: &Reference, policy: PullPo
         || policy == PullPolicy::Never && settings.forbids_never(image)
 }
 
-/// Whether *invalid-image* reports the place.
+/// Whether the image reference of a place can't be parsed, or is an image ID.
 fn has_no_repair(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_none()
 }
 
-/// Whether the pull policy counts as chosen by an author.
+/// Whether the pull policy of a place counts as chosen by the author.
 fn is_chosen(pod: &Pod, place: usize) -> bool {
     let policy = pod.places[place].policy;
-    // A pull policy equal to the server default counts as not chosen.
+    // With `replaceServerDefaults`, a pull policy that equals the server default counts as not chosen.
     let is_server_default = pod.settings.replace_server_defaults()
         && policy == server_default(&pod.places[place].image);
     pod.places[place].is_policy_written() && !is_server_default
 }
 
-/// The configured default of an image, after all settings that limit a default. `None` if the image
-/// has no default.
+/// The default that an image gets. The settings `lookup`, `forbidNever` and `forbidAlways` can change
+/// the configured default. `None` if no default applies to the image.
 pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Option<PullPolicy> {
     let reference = Reference::parse(image);
     let digest = reference
         .as_ref()
         .is_some_and(|image| image.digest.is_some());
     let default = match settings.default_policy(is_check)? {
-        // The default is `Always` for a tag, and `IfNotPresent` for a digest.
+        // `AlwaysUnlessDigest` means `IfNotPresent` for an image with a digest, else `Always`.
         "AlwaysUnlessDigest" if digest => PullPolicy::IfNotPresent,
         "AlwaysUnlessDigest" => PullPolicy::Always,
         name => PullPolicy::read(name)?,
@@ -91,12 +94,13 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         return Some(default);
     };
     let lookup = settings.lookup(&image);
-    // If both settings name the image, only this conflict is reported.
+    // If `requireAlways` and `forbidAlways` both name the image, only this conflict is reported. So
+    // in this case `IfNotPresent` doesn't replace a forbidden default.
     let is_contradicted = settings.requires_always(&image) && settings.forbids_always(&image);
     match default {
-        // A default `Never` doesn't apply to looked-up images.
+        // A default `Never` doesn't apply to images whose effective `lookup` is `Pin` or `Verify`.
         PullPolicy::Never if lookup != "Off" => None,
-        // A forbidden default is clamped to `IfNotPresent`.
+        // `IfNotPresent` replaces a forbidden default.
         PullPolicy::Never if settings.forbids_never(&image) && !is_contradicted => {
             Some(PullPolicy::IfNotPresent)
         }
@@ -105,30 +109,32 @@ pub(crate) fn configured(settings: Settings, image: &str, is_check: bool) -> Opt
         {
             Some(PullPolicy::IfNotPresent)
         }
-        // Under `Pin`, a default `Always` becomes `IfNotPresent` for digests.
+        // Under `Pin`, a default `Always` becomes `IfNotPresent` for an image with a digest.
         PullPolicy::Always if lookup == "Pin" && digest => Some(PullPolicy::IfNotPresent),
         default => Some(default),
     }
 }
 
-/// Whether a place keeps its pull policy although the default is a different one. This policy may
-/// have written the pull policy in an earlier run.
+/// Whether a place keeps its pull policy although the default is different. It does if an earlier run
+/// of this policy may have written its pull policy, or may have relied on it.
 pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
     let policy = pod.places[place].policy;
-    // A default doesn't lower a pull policy that *pull-once* relies on.
+    // A default doesn't lower a pull policy that *pull-once* may have written, or on which it relies.
     default < policy && is_half_of_pull_once(pod, place)
-        // If an effective `on…` setting is `UseCached`, the copy accepts `IfNotPresent` on a
-        // looked-up tag. *default* and *weak-check* then don't report it.
+        // In the copy, *default* and *weak-check* don't report an `IfNotPresent` that `UseCached`
+        // may have written.
         || pod.may_be_cached(place)
-        // A registry's answer may have shown that two references are the same image. In this case
-        // *pull-once* may have lowered this pull policy.
+        // A registry's answer to the first installation may have shown that two references are the
+        // same image. So another rule may have written this pull policy, and the copy accepts it.
         || pod.is_lenient && pod.may_be_pulled_first(place)
 }
 
-/// Whether *pull-once* may have left this place as it is: as a check with `Always`, or as a container
-/// with `IfNotPresent` that has such a check.
+/// Whether a place belongs to a pair of places that *pull-once* may have produced. One place of the
+/// pair is a check or another init container, with `Always`. The other place is guarded, has
+/// `IfNotPresent`, and has the image that the first place pulls.
 ///
-/// **Decided**: the pull policies of the admission request decide this.
+/// **Decided**: the places are compared with the pull policies that they have before *weak-check* and
+/// *pull-once* run.
 fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
     let is_left = |container: usize, proof: usize| {
         let (Some(pulled), Some(proved)) = (pod.reference(container), pod.reference(proof)) else {
@@ -137,15 +143,15 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
         pod.guarded().contains(&container)
             && pod.places[container].policy == PullPolicy::IfNotPresent
             && !pod.settings.requires_always(&pulled)
-            // A default will raise the container. Without image checks, *pull-once* will not lower
-            // it again.
+            // *pull-once* acts only in a Pod with image checks. In a Pod without them, it doesn't lower
+            // a container again that a default raises.
             && (pod.has_checks() || !will_be_raised(pod, container))
             && pod.places[proof].policy == PullPolicy::Always
             && !pod.settings.forbids_always(&proved)
             && !will_be_pinned(pod, proof)
-            // The check volume must be mounted on an init container, because a volume that only app
-            // containers mount saves no pull. It doesn't matter whether the container mounts the
-            // volume too.
+            // If `proof` is a check volume, an init container must mount it. A volume that only app
+            // containers mount doesn't make their pulls unnecessary. It doesn't matter whether
+            // `container` mounts the volume too.
             && pod.serves(proof, container)
             && (pod.is_plain_init(proof)
                 || pod.is_check(proof) && pod.is_on_init_container(proof))
@@ -157,7 +163,7 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             .any(|other| is_left(place, other) || is_left(other, place))
 }
 
-/// Whether `Pin` will write the digest from a lookup, together with `IfNotPresent`.
+/// Whether `Pin` will write the digest of a lookup, and `IfNotPresent`, into a place.
 fn will_be_pinned(pod: &Pod, place: usize) -> bool {
     pod.reference(place).is_some_and(|image| {
         image.digest.is_none()

@@ -1,4 +1,5 @@
-//! **disallowed-policy**: `images.requireAlways`, `images.forbidAlways`, `images.forbidNever`.
+//! **disallowed-policy**: applies `images.requireAlways`, `images.forbidAlways` and
+//! `images.forbidNever`.
 
 use serde_json::Value;
 
@@ -16,8 +17,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         let required = pod.settings.requires_always(&image);
         let forbidden = pod.settings.forbids_always(&image);
         let wanted = if required && forbidden {
-            // If both settings match the image, the finding names both patterns and has no repair.
-            // A forbidden pull policy counts as not chosen, so the default replaces it first.
+            // If `requireAlways` and `forbidAlways` both match the image, the finding names both
+            // patterns and has no repair. A forbidden pull policy counts as not chosen. So the
+            // default of the image, if one applies, replaces it before the finding is made.
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|_| default::is_forbidden(pod.settings, &image, policy))
@@ -28,12 +30,12 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
             None
         } else if required && policy != PullPolicy::Always {
-            // Containers of these images must pull with `Always`.
+            // Images that `requireAlways` names must be pulled with `Always`.
             Some(PullPolicy::Always)
         } else if !required && default::is_forbidden(pod.settings, &image, policy) {
-            // Containers of these images must not pull with `Always` (or `Never`). A forbidden pull
-            // policy counts as not chosen, so the default replaces it. If there is no default,
-            // `Fix` sets `IfNotPresent`.
+            // `forbidAlways` forbids `Always` for the images that it names, and `forbidNever`
+            // forbids `Never`. A forbidden pull policy counts as not chosen, so the default
+            // replaces it. If no default applies, the pull policy becomes `IfNotPresent`.
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|&default| !default::stands(pod, place, default))
@@ -46,7 +48,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             Some(wanted) if pod.event != Event::PodUpdate => {
                 pod.set_policy("disallowed-policy", place, wanted, true);
             }
-            // At UPDATE of a Pod, the finding has no repair.
+            // At UPDATE of a Pod the finding has no repair, because a Pod's pull policies are
+            // immutable. The finding also has none if `requireAlways` and `forbidAlways` both match.
             wanted => {
                 let path = pod.policy_path(place);
                 let expected = wanted.map_or(Value::Null, |policy| policy.name().into());

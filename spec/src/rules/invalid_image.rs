@@ -1,5 +1,5 @@
 //! **invalid-image**: reports each examined place whose image reference can't be parsed or is an
-//! image ID. The finding has no repair.
+//! image ID. The finding has no repair. An empty image in a pod template is not reported.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use crate::verdict::{Repair, Weight};
 pub(crate) fn apply(pod: &mut Pod) {
     for place in pod.examined() {
         let image = &pod.places[place].image;
-        // The API server reports an empty image in a template, so this rule doesn't. **Decided**:
-        // an image of only white space counts as empty.
+        // A pod template may have an empty image, because a controller may fill in the image later.
+        // **Decided**: an image of only white space counts as empty.
         if image.trim().is_empty() && pod.event == Event::Template {
             continue;
         }

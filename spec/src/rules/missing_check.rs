@@ -1,5 +1,5 @@
-//! **missing-check**: acts on images that are not covered. It examines Pods that have image checks,
-//! or all Pods if `everyPod` is set.
+//! **missing-check**: reports images that are not covered, and may add a check for each of them. This
+//! rule examines Pods that have image checks, or all Pods if `everyPod` is set.
 
 use serde_json::{Value, json};
 
@@ -23,15 +23,15 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (container, need) in missing {
         let (repair, weight) = match (pod.settings.coverage(), &additions) {
             ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
-            // `coverage: Reject` still rejects. **Decided**: it rejects a Windows Pod too. If the
-            // additions are larger than 1 MiB, nothing is added, and each image without a check is
-            // a finding without a repair.
+            // With `coverage: Reject`, the finding always has the weight `Rejects`. **Decided**:
+            // this also applies to a Windows Pod. If the additions are larger than 1 MiB, nothing
+            // is added, and each image that is not covered is a finding without a repair.
             ("Reject", _) | ("Fix", Additions::TooLarge | Additions::NearLimit) => {
                 (Repair::None, Weight::Rejects)
             }
-            // On a pod template, `coverage: Fix` acts as `coverage: Warn`. If the Pod is a Windows
-            // Pod, or if there is no way to add a check, there is a warning in every mode and in
-            // the copy.
+            // In all other cases, the finding is a warning in every mode and in the copy. These cases
+            // are `coverage: Warn`, and `coverage: Fix` for a pod template, for a Windows Pod, or for a
+            // Pod in which there is no way to add a check.
             _ => (Repair::None, Weight::Warns),
         };
         let path = pod.image_path(container);
@@ -57,15 +57,16 @@ enum Additions {
     Fit,
     TooLarge,
     /// The size is within 2 % of the limit. **Decided**: this specification doesn't see the text of
-    /// the request, so it doesn't know the exact size of a copied value. Such a case is not
-    /// compared.
+    /// the request, so it doesn't know the exact size of a copied value. So the results of the
+    /// specification and the module are not compared if the size is within these 2 %.
     NearLimit,
-    /// Nothing is added to templates and Windows Pods, and to Pods in which there is no way to add
-    /// a check.
+    /// No check is added. `coverage` is not `Fix`, the object is a pod template or a Windows Pod, or
+    /// there is no way to add a check to the Pod.
     Impossible,
 }
 
-/// Computes the size of the additions before anything is written.
+/// Whether the checks of these images can be added. The size of the additions is computed before any
+/// check is written into the Pod.
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     let form = form(pod).filter(|_| pod.settings.coverage() == "Fix" && pod.can_get_checks());
     let Some(form) = form else {
@@ -87,10 +88,10 @@ fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     }
 }
 
-/// The form of an added check: an image volume (`imageChecks.as`) or an init container.
+/// The form of an added check: an image volume or an init container.
 enum Form {
     Volume,
-    /// The init container, without name, image and pull policy.
+    /// An init container. The value has all its fields, except name, image and pull policy.
     InitContainer(Value),
 }
 
@@ -99,9 +100,9 @@ fn form(pod: &Pod) -> Option<Form> {
     if pod.settings.as_image_volume() {
         return Some(Form::Volume);
     }
-    // An added init container is a copy of the Pod's last image check that has a `command` and
-    // whose AppArmor profile is not an annotation. If there is no such check, the container is made
-    // from the check template.
+    // The fields of an added init container are copied from a check of the Pod: from the last one
+    // that is an init container, has a `command`, and has no AppArmor profile in an annotation. If
+    // there is no such check, the fields are copied from the check template.
     let came_in = |list: List| -> Vec<usize> {
         let mut checks = pod.checks();
         checks.retain(|&check| {
@@ -181,8 +182,8 @@ fn is_asked_for(pod: &Pod) -> bool {
 }
 
 /// The images that are not covered. References that are not written alike count as different images
-/// here. Each image has an entry with the strength that it needs, and with the first container that
-/// has this pull policy.
+/// here. Each image has one entry, with a place and a pull policy. The pull policy is the one that the
+/// image needs, and the place is the image's first guarded place with this pull policy.
 fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     let mut found: Vec<(usize, PullPolicy)> = Vec::new();
     for container in pod.guarded() {
@@ -190,8 +191,8 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
         };
         let is_known = found.iter().any(|(known, _)| of_its_image(known));
-        // The copy makes no lookups. So it doesn't know whether a lookup showed that the image is
-        // covered.
+        // The copy makes no lookups, so it doesn't know whether a lookup of the first installation
+        // showed that the image is covered. If a lookup could have shown this, the copy has no finding.
         let need = need(pod, container);
         if !is_known && !is_covered(pod, container) && !pod.may_be_covered(container, need) {
             let neediest = pod
@@ -217,12 +218,12 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     found
 }
 
-/// Whether `coverage: Fix` will add a check for each image that has none.
+/// Whether `coverage: Fix` will add a check for each image that is not covered.
 pub(crate) fn will_add(pod: &Pod) -> bool {
     is_asked_for(pod) && additions(pod, &missing(pod)) == Additions::Fit
 }
 
-/// The strength that an image needs: the strongest pull policy of its guarded containers whose
+/// The pull policy that an image needs: the strongest pull policy of its guarded places whose
 /// references are written alike.
 pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
     pod.guarded()
@@ -235,9 +236,10 @@ pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
         .unwrap_or(pod.places[container].policy)
 }
 
-/// Whether an image is covered. An image check may pull it, or another init container that ends
-/// before the app starts. Such an init container must pull with at least the strength that the
-/// image needs. Both count only if the references are written alike.
+/// Whether the image of a container is covered. It is if an image check pulls it, or if another init
+/// container pulls it and ends before the app starts. The other init container must pull at least as
+/// strongly as the image needs. The check's, or init container's, reference and the container's
+/// reference must be written alike.
 pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     let need = need(pod, container);
     pod.examined().into_iter().any(|other| {
@@ -246,9 +248,9 @@ pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     })
 }
 
-/// Adds a check with the image, and with the strength that the image needs. Its name is the first
-/// name prefix with the first free number, such as `imagecheck-0`. Returns the number of bytes that
-/// the check adds.
+/// Adds a check of the container's image, with a pull policy that is at least as strong as `need`. The
+/// function `free_name` chooses the check's name, such as `imagecheck-0`.
+/// Returns the number of bytes that the check adds.
 fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize {
     let image = pod.places[container].image.clone();
     let policy = as_it_would_stay(pod, &image, need);
@@ -275,10 +277,11 @@ fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize 
     }
 }
 
-/// The index of an added init container, both for a copy and for the check template. It comes
-/// directly after the Pod's last check that is an init container, with or without a command. If
-/// there is no such check, it comes after the last init container that `imageChecks.after` names.
-/// Otherwise it comes first.
+/// The index of an added init container. It is the same whether the container was copied from a check
+/// or made from the check template. The container comes directly after the Pod's last check that is
+/// an init container, even if this check has no command. If no init container is a check, the new
+/// container comes after the last init container that `imageChecks.after` names. If
+/// `imageChecks.after` names none either, the new container comes first.
 fn position(pod: &Pod) -> usize {
     let init = pod.list(List::InitContainers);
     let last_check = init.iter().rfind(|&&place| pod.is_check(place));
@@ -297,8 +300,9 @@ pub(crate) fn mount_of(volume: &str) -> Value {
     json!({"name": volume, "mountPath": format!("/.imagecheck/{volume}"), "readOnly": true})
 }
 
-/// The first name that no container and no volume has. The mount path of a volume with this name
-/// must be free too.
+/// The name of a new check: the first prefix of `imageChecks.namePrefixes` with the first number that
+/// makes an unused name. No container may have the name. For a check volume, no volume may have it
+/// either, and no container may use the mount path of a check volume with this name.
 fn free_name(pod: &Pod, as_volume: bool) -> String {
     let prefix = pod.settings.name_prefixes()[0];
     let (names, paths) = (pod.names(as_volume), pod.mount_paths());

@@ -1,4 +1,5 @@
-//! The rules, in the order in which they run. Each rule works on the result of the rule before it.
+//! The rules, and the order in which `apply` runs them. Each rule works on the result of the rules
+//! before it.
 
 mod default;
 mod disallowed_policy;
@@ -33,8 +34,8 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
     weak_check::apply(pod);
     pull_once::apply(pod);
     missing_check::apply(pod);
-    // *missing-check* may have added a check. *pull-once* runs again, because this check may prove
-    // the image of a container.
+    // *missing-check* may have added a check. *pull-once* runs again, because the added check may
+    // pull the image of a container before the container does.
     pull_once::apply(pod);
     replace_check::apply(pod);
     stuck_pull::apply(pod, status);

@@ -1,9 +1,9 @@
 //! **registry**, `registry.platform`: compares the platforms in the image's index with the OS and
 //! architecture that the Pod asks for.
 //!
-//! **Decided**: if the Pod's demands contradict each other, the Pod counts as asking for no
-//! platform. If an index names no platform, it is not compared. If a manifest can't be fetched, the
-//! lookup has failed.
+//! **Decided**: if the Pod's fields ask for different values of the same label, the Pod counts as
+//! asking for no platform. An affinity term that no node can match doesn't count. If an index names no
+//! platform, no platform counts as missing. If a manifest can't be fetched, the lookup counts as failed.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::verdict::Weight;
 const ARCH: &str = "kubernetes.io/arch";
 const OS: &str = "kubernetes.io/os";
 
-/// OS and architecture. Each is `None` if the Pod asks for none.
+/// OS and architecture. Each value is `None` if the Pod doesn't ask for a certain one.
 pub(crate) type Asked = (Option<String>, Option<String>);
 
 /// The platforms that the Pod asks for in `nodeSelector`, in required `nodeAffinity` and in
-/// `spec.os.name`. In an affinity only the operator `In` counts, and the terms are alternatives.
-/// The list is empty if the Pod asks for no platform.
+/// `spec.os.name`. In the node affinity, only the operator `In` counts, and the terms are
+/// alternatives. The list is empty if the Pod asks for no platform.
 pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
     let selected = |label: &str| {
         spec.get("nodeSelector")?
@@ -42,7 +42,8 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    // No node can match a term that contradicts itself, so the term is left out.
+    // If two expressions of a term share no value for a label, no node can match the term. So this
+    // term is left out.
     let is_met = |term: &Value| {
         [OS, ARCH]
             .into_iter()
@@ -103,15 +104,16 @@ fn options(values: Option<BTreeSet<String>>) -> Vec<Option<String>> {
     }
 }
 
-/// Reports an image that lacks a platform. Nothing is reported if the image has no index, or if the
-/// Pod asks for no platform.
+/// Reports an image that lacks a platform that the Pod asks for. An image is not reported if it has no
+/// index, if its index names no platform, or if the Pod asks for no platform.
 pub(crate) fn compare(
     pod: &mut Pod,
     normalised: &str,
     asked: &[Asked],
     there: Option<&[(String, String)]>,
 ) {
-    // Entries for `unknown/unknown` are attestations, and don't count.
+    // An index entry with the platform `unknown/unknown` is an attestation, not an image. So this
+    // entry is left out.
     let there: Vec<_> = there
         .unwrap_or_default()
         .iter()
@@ -133,7 +135,7 @@ pub(crate) fn compare(
     } else {
         Weight::Warns
     };
-    // **Decided**: a missing platform is one finding, at the first place of the image.
+    // **Decided**: all missing platforms of an image are one finding, at the first place of the image.
     if let Some(&place) = places_of(pod, normalised).first() {
         find(pod, place, weight);
     }

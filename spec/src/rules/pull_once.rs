@@ -1,6 +1,6 @@
-//! **pull-once**: if an init container has pulled an image with `Always`, the app containers of
-//! this image don't have to pull it again. So their `Always` becomes `IfNotPresent`. This change is
-//! never a finding.
+//! **pull-once**: if an init container, or a check volume that it mounts, has pulled an image with
+//! `Always`, the app containers of this image don't have to pull the image again. So their `Always`
+//! becomes `IfNotPresent`. This rule adds no finding.
 
 use crate::pod::{List, Pod};
 use crate::policy::PullPolicy;
@@ -11,7 +11,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         return;
     }
     for container in pod.examined() {
-        // *pull-once* doesn't change image volumes.
+        // *pull-once* changes only app containers.
         if pod.places[container].list != List::Containers
             || pod.places[container].policy != PullPolicy::Always
         {
@@ -20,7 +20,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         let Some(image) = pod.reference(container) else {
             continue;
         };
-        // *pull-once* never changes images that `images.requireAlways` names.
+        // *pull-once* never changes a container whose image `images.requireAlways` names.
         if pod.settings.requires_always(&image) {
             continue;
         }
@@ -28,9 +28,9 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.places[proof].policy == PullPolicy::Always && pod.proves(proof, container)
         });
         if is_proved {
-            // *pull-once* is computed in all modes and written in `Fix`. **Decided**: if a
-            // forbidden `Never` was replaced with `Always`, and *pull-once* lowers this `Always`,
-            // the change is still the finding about `Never`.
+            // All modes compute *pull-once*, and only `Fix` writes its result. **Decided**: another
+            // rule may have replaced `Never` with the `Always` that *pull-once* lowers. In this case
+            // the record still names that other rule for the change.
             let rule = if pod.places[container].policy_before() == PullPolicy::Never {
                 pod.places[container].policy_rule
             } else {

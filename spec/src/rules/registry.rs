@@ -1,6 +1,6 @@
-//! **registry**: the settings `registry.*`, with their overrides and the comparison of platforms.
-//! The rule examines every container, init container, new ephemeral container and image volume. It
-//! makes one lookup for each distinct image.
+//! **registry**: applies the settings `registry.*` with their overrides, and compares platforms. This
+//! rule works on every examined place: app containers, init containers, new ephemeral containers and
+//! image volumes. It makes at most one lookup for each distinct image.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::rules::platform;
 use crate::verdict::{FailedLookup, Failure, Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
-    // With `maxLookups: 0` no registry is asked and nothing is reported.
+    // With `maxLookups: 0` no registry is asked, and this rule has no finding.
     if pod.settings.max_lookups() == 0 {
         return;
     }
@@ -31,8 +31,8 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
         let key = image.normalised();
         match host.digest(pod, &image) {
             Ok(digest) => {
-                // The host calls are `manifest_digest` and then `oci_manifest` of `repo@digest`.
-                // Both together are one lookup.
+                // The first host call of a lookup is `manifest_digest`. If platforms are compared, a
+                // second call follows: `oci_manifest` of `repo@digest`. Both calls are one lookup.
                 if !asked_for.is_empty() && pod.settings.platform() != "Off" {
                     let at_digest = format!(
                         "{}@{}",
@@ -60,14 +60,14 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
 }
 
 /// At UPDATE of a Pod, the stored image may be the requested tag with a digest. In this case the
-/// request's image gets this digest, with or without a record.
+/// request's image gets this digest, whether or not the stored Pod has a record.
 ///
-/// **Decided**: this happens under `lookup: Pin`, in every mode, and is reported like any other
-/// pin. With `maxLookups: 0` nothing is reported. If the stored image is `app@sha256:…`, its tag
-/// counts as `latest`, so a requested `app` or `app:latest` gets the digest. If the object is
-/// rejected for its missing digest, no registry is asked.
+/// **Decided**: the image gets the digest under `lookup: Pin`, in every mode, and the change is
+/// reported like any other pin. With `maxLookups: 0` the image doesn't get it. If the stored image is
+/// `app@sha256:…`, its tag counts as `latest`, so a requested `app` or `app:latest` gets the digest.
+/// If the object is rejected because the digest is missing, no registry is asked.
 pub(crate) fn keep_digests(pod: &mut Pod) {
-    // With `maxLookups: 0` an unpinned tag is no finding.
+    // With `maxLookups: 0`, an unpinned tag is not a finding.
     if pod.event != Event::PodUpdate || pod.settings.max_lookups() == 0 {
         return;
     }
@@ -86,12 +86,12 @@ pub(crate) fn keep_digests(pod: &mut Pod) {
     }
 }
 
-/// The distinct images that are looked up: first those of containers, then those of init
+/// The distinct images that are looked up. Images of app containers come first, then images of init
 /// containers, ephemeral containers and image volumes.
 ///
-/// **Decided**: the registry is asked for the normalised name. The first place of an image whose
-/// effective `lookup` is on decides the order. This is so even if that place needs no lookup
-/// itself, because it has `Never` or a digest under `Pin`.
+/// **Decided**: the registry is asked for the normalised name. The order of the images is the order
+/// of their first places whose effective `lookup` is not `Off`. A place with `Never`, or with a digest
+/// under `Pin`, needs no lookup itself, but it counts for this order.
 fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     let mut images: Vec<Reference> = Vec::new();
     let mut known = BTreeSet::new();
@@ -102,11 +102,12 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
             continue;
         };
         if pod.settings.lookup(&image) == "Off"
-            // A reference with a digest is never looked up for pinning. It is looked up if the
-            // effective `lookup` is `Verify`. Under `Pin` it is looked up only for `platform`.
+            // An image with a digest is looked up if the effective `lookup` of one of its places is
+            // `Verify`. Otherwise it is looked up only to compare its platforms, and never for `Pin`.
             || image.digest.is_some()
                 && !(is_verified(pod, &image) || pod.settings.platform() != "Off" && asks_for_platform)
-            // An image is not looked up if every place pulls it with `Never`.
+            // An image is not looked up if all its places have `Never`. Places whose effective
+            // `lookup` is `Off` don't count.
             || pullers(pod, &image.normalised()).is_empty()
         {
             continue;
@@ -118,10 +119,10 @@ fn wanted(pod: &Pod, asks_for_platform: bool) -> Vec<Reference> {
     images
 }
 
-/// Whether an image is looked up under `Verify` in one of its places.
+/// Whether the effective `lookup` of at least one place of the image is `Verify`.
 ///
 /// **Decided**: several places can have the same digest, and a pattern with a tag may match only
-/// some of these places.
+/// some of these places. One place with `Verify` is enough for a lookup.
 fn is_verified(pod: &Pod, image: &Reference) -> bool {
     places_of(pod, &image.normalised())
         .into_iter()
@@ -129,7 +130,7 @@ fn is_verified(pod: &Pod, image: &Reference) -> bool {
         .any(|image| pod.settings.lookup(&image) == "Verify")
 }
 
-/// The places of an image whose pull policy is not `Never`.
+/// The places of `places_of` whose pull policy is not `Never`.
 fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
     let places = places_of(pod, normalised).into_iter();
     places
@@ -137,10 +138,10 @@ fn pullers(pod: &Pod, normalised: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The places that had an image before the lookups, and whose effective `lookup` is on.
+/// The places that had this image before the lookups, and whose effective `lookup` is not `Off`.
 ///
-/// **Decided**: several tags can have the same digest. The effective `lookup` of each place decides
-/// whether this place counts.
+/// **Decided**: places with the same digest can have different tags, and so a different effective
+/// `lookup`. The effective `lookup` of each place decides whether this place counts.
 pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     let is_it = |place: &usize| {
         let image = pod.lookups.images.get(*place).and_then(Option::as_deref);
@@ -150,14 +151,15 @@ pub(crate) fn places_of(pod: &Pod, normalised: &str) -> Vec<usize> {
     pod.examined().into_iter().filter(is_it).collect()
 }
 
-/// The reason why a lookup failed.
+/// The reason why a lookup counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DecidedBy {
-    /// The registry was asked.
+    /// The lookup was made, and failed.
     Registry,
-    /// The registry didn't answer an earlier lookup, or the host refuses lookups.
+    /// In an earlier lookup, the registry didn't answer, or the host refused the lookup. So this
+    /// lookup was not made.
     EarlierLookup,
-    /// There are more images than `maxLookups`.
+    /// The limit `maxLookups` was already reached, so this lookup was not made.
     Limit,
 }
 
@@ -168,24 +170,26 @@ struct Host<'r> {
 }
 
 impl Host<'_> {
-    /// The digest, or the reason why there is none.
+    /// Looks up an image. Returns its digest, or the class of the failure and what decided it.
     fn digest(&mut self, pod: &mut Pod, image: &Reference) -> Result<String, (Failure, DecidedBy)> {
-        // If the host refuses a lookup, the class is `notGranted`. Such a host is asked only once.
+        // If the host refuses a lookup, the failure's class is `notGranted`. After that, the host is not
+        // asked again in this request.
         if self.is_refused {
             return Err((Failure::NotGranted, DecidedBy::EarlierLookup));
         }
-        // After the first unreachable answer from a registry, no other image of this registry is
+        // After the first failure `unreachable` of a registry, no other image of this registry is
         // looked up in this request.
         if self.silent.contains(&image.registry) {
             return Err((Failure::Unreachable, DecidedBy::EarlierLookup));
         }
-        // Images beyond `maxLookups` count as unreachable. Only lookups that were made are counted.
+        // After `maxLookups` lookups, every further image counts as unreachable. Only lookups that were
+        // made count towards this limit.
         if pod.lookups.asked.len() as u64 >= pod.settings.max_lookups() {
             return Err((Failure::Unreachable, DecidedBy::Limit));
         }
         pod.lookups.asked.push(image.normalised());
         let answer = self.registry.manifest_digest(&image.normalised());
-        // An answer that is not a digest has the class `unknown`.
+        // If the answer is not a digest, the lookup has failed, with the class `unknown`.
         let is_digest = |digest: &str| Reference::parse(&format!("a@{digest}")).is_some();
         let answer = match answer {
             Ok(digest) if !is_digest(&digest) => Err(Failure::Unknown),
@@ -220,19 +224,20 @@ impl Host<'_> {
     }
 }
 
-/// Pins an image in all its places. `Pin` rewrites `repo:tag` to `repo:tag@sha256:…` and sets
-/// `IfNotPresent`, or `Always` if `images.requireAlways` names the image.
+/// Pins an image in each place whose effective `lookup` is `Pin`. `Pin` rewrites `repo:tag` to
+/// `repo:tag@sha256:…`. It also sets the pull policy to `Always` if `images.requireAlways` names the
+/// image, else to `IfNotPresent`. The function `pin_place` has the exceptions.
 fn pin(pod: &mut Pod, normalised: &str, digest: &str) {
     for place in places_of(pod, normalised) {
         pin_place(pod, place, digest);
     }
 }
 
-/// Pins one place, if its effective lookup is `Pin`. Images in a pod template are not pinned.
+/// Pins one place, if its effective `lookup` is `Pin`. Images in a pod template are not pinned.
 ///
-/// **Decided**: `Pin` doesn't change the pull policy `Never`, but it pins the image of such a place
-/// too. Otherwise the tag and the digest would be two images in the next run. `nginx` becomes
-/// `nginx:latest@sha256:…`, so that patterns with a tag still match.
+/// **Decided**: `Pin` doesn't change the pull policy `Never`, but it pins the image of a place with
+/// `Never` too. Otherwise the next run would see two images: the tag and the digest. `nginx` becomes
+/// `nginx:latest@sha256:…`, so that patterns with a tag still match the pinned image.
 fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     let Some(image) = pod.reference(place) else {
         return;
@@ -259,8 +264,8 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
             PullPolicy::IfNotPresent
         };
         if pod.places[place].policy != policy {
-            // **Decided**: `Pin` changes the image and the pull policy. Both changes are one
-            // finding, about the image.
+            // **Decided**: `Pin` changes the image and the pull policy. Both changes are one finding,
+            // about the image. So an earlier finding about the pull policy is dropped.
             pod.findings
                 .retain(|finding| finding.repair != Repair::PullPolicy(place));
         }
@@ -294,16 +299,16 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     };
     let normalised = image.normalised();
     let is_digest = image.digest.is_some();
-    // These classes are momentary: denied, rate limited, unreachable, unknown, not granted. A
-    // lookup beyond `maxLookups` is not momentary.
+    // Failures of these classes are momentary, because they may be over soon: denied, rate limited,
+    // unreachable, unknown, not granted. The failure of a lookup beyond `maxLookups` is not momentary.
     let is_momentary = failure != Failure::NotFound && decided_by != DecidedBy::Limit;
     let action = match pod.settings.registry(image, key, default) {
         // On a template, and at UPDATE of a Pod, `UseCached` acts as `KeepTag`.
         "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
         // On a digest, `UseCached` acts as `KeepTag`.
         "UseCached" if is_digest => "KeepTag",
-        // Some digests are looked up only for the platform. For these digests, `platform: Warn`
-        // lowers the action `Reject` of an `on…` setting to a warning.
+        // Some digests are looked up only to compare platforms. For these digests, the action
+        // `Reject` becomes `KeepTag` under `platform: Warn`, because `Warn` never rejects.
         "Reject" if is_digest && !is_verified(pod, image) && pod.settings.platform() == "Warn" => {
             "KeepTag"
         }
@@ -317,8 +322,8 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
                     finding.is_momentary = is_momentary;
                 }
             }
-            // `UseCached` keeps the tag, and lowers `Always` to `IfNotPresent` on the containers
-            // and their checks. It changes no other pull policy.
+            // `UseCached` keeps the tag, and lowers `Always` to `IfNotPresent` in the places of the
+            // image, including checks. It changes no other pull policy.
             "UseCached"
                 if pod.places[place].policy == PullPolicy::Always
                     && !pod.settings.requires_always(image) =>

@@ -1,5 +1,6 @@
-//! **replace-check**: image checks that are init containers are replaced with image volumes. This
-//! rule runs last. It makes a Pod start with fewer containers, and is never a finding.
+//! **replace-check**: image checks that are init containers are replaced with image volumes, so
+//! that the Pod starts with fewer containers. In mode `Fix` this rule is the last one that acts. It
+//! adds no finding.
 
 use serde_json::Value;
 
@@ -8,8 +9,8 @@ use crate::rules::missing_check::mount_of;
 use crate::validity::quantity::billionths;
 
 pub(crate) fn apply(pod: &mut Pod) {
-    // The rule needs `as: ImageVolume`, mode `Fix` and the CREATE of a Pod that has a controller.
-    // In a Windows Pod nothing is added or replaced.
+    // The rule acts only with `replaceExisting`, in mode `Fix`, at CREATE of a Pod that has a
+    // controller. In a Windows Pod no check is added or replaced.
     if !pod.settings.replace_existing()
         || pod.settings.mode() != "Fix"
         || pod.event != Event::PodCreate
@@ -43,8 +44,8 @@ pub(crate) fn apply(pod: &mut Pod) {
         .map(|place| (place, take_out(pod, place)))
         .collect();
     let mut moved: Vec<String> = Vec::new();
-    // *missing-check* may have mounted new volumes on a check that is now removed. These volumes
-    // are mounted on the carrier first, before the volumes that replace checks.
+    // *missing-check* may have added mounts of new volumes to a check that is now removed. The
+    // carriers get these mounts first, before the mounts of the volumes that replace checks.
     for (_, container) in &removed {
         for mount in added_mounts(pod, container) {
             for carrier in pod.carriers() {
@@ -76,8 +77,8 @@ pub(crate) fn apply(pod: &mut Pod) {
             pod.mount(carrier, mount_of(&name));
         }
     }
-    // If a removed check mounted check volumes, these mounts move to the carrier. **Decided**: the
-    // mounts are in the order of the volume names.
+    // If a removed check mounted check volumes of the admission request, the carriers now mount these
+    // volumes. **Decided**: the mounts are in the order of the volume names.
     moved.sort();
     for volume in moved {
         for carrier in pod.carriers() {
@@ -88,11 +89,11 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// Returns the checks that can be removed.
+/// Returns the checks of `going` that can be removed. `init` has all init containers of the Pod.
 fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
-    // If no init container would remain, the first check stays and carries the volumes. A check
-    // also stays if the carrier already uses a mount path that the check's volumes need. The check
-    // that stays may then become the carrier, so the loop starts again.
+    // If no init container would remain, the first check stays and mounts the volumes. A check also
+    // stays if the carrier already uses a mount path that the check's volumes need. A check that
+    // stays may become the carrier. So the loop runs until no further check has to stay.
     loop {
         if going.len() == init.len() && !going.is_empty() {
             going.remove(0);
@@ -114,7 +115,8 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
             going = moves.into_iter().filter(fits).collect();
         }
         if going.len() == before {
-            // The checks of one image are all replaced, or none of them is.
+            // If one check of an image stays, all checks of this image stay. A check that
+            // *missing-check* added doesn't count as one that stays.
             let stays = |place: &usize| {
                 let mut checks = pod.checks().into_iter();
                 checks.any(|check| {
@@ -130,8 +132,8 @@ fn that_can_go(pod: &Pod, init: &[usize], mut going: Vec<usize>) -> Vec<usize> {
                 .collect();
         }
         if going.len() == before && would_be_best_effort(pod, &going) {
-            // The Pod would become `BestEffort` without these checks. So the first check with a cpu
-            // or memory request or limit above zero stays.
+            // Without the checks of `going`, the Pod's quality of service would become `BestEffort`.
+            // So the first check with a cpu or memory request or limit above zero stays.
             let first = going
                 .iter()
                 .position(|&place| has_cpu_or_memory(entry(pod, place)));
@@ -150,8 +152,8 @@ fn entry<'p>(pod: &'p Pod<'_>, place: usize) -> &'p Value {
 }
 
 /// Whether an annotation `container.apparmor.security.beta.kubernetes.io/<name>` or a
-/// `resourceFieldRef.containerName` names the check. Such a check stays. Otherwise the API server
-/// or the kubelet would refuse the Pod.
+/// `resourceFieldRef.containerName` names the check. A check that is named there stays an init
+/// container. Otherwise the API server or the kubelet would refuse the Pod.
 fn is_named_elsewhere(pod: &Pod, name: &str) -> bool {
     fn refers(value: &Value, name: &str) -> bool {
         match value {
@@ -166,7 +168,7 @@ fn is_named_elsewhere(pod: &Pod, name: &str) -> bool {
 }
 
 /// Whether the Pod has a cpu or memory request or limit above zero now, and would have none without
-/// these checks. If `spec.resources` has one, the result is false.
+/// the checks of `going`. The result is false if `spec.resources` has one above zero.
 fn would_be_best_effort(pod: &Pod, going: &[usize]) -> bool {
     let containers = [List::InitContainers, List::Containers]
         .into_iter()
@@ -179,7 +181,8 @@ fn would_be_best_effort(pod: &Pod, going: &[usize]) -> bool {
             .any(|&place| has_cpu_or_memory(entry(pod, place)))
 }
 
-/// Whether `resources` has a cpu or memory request or limit above zero.
+/// Whether the `resources` of a container or Pod spec have a cpu or memory request or limit above
+/// zero.
 fn has_cpu_or_memory(of: &Value) -> bool {
     ["requests", "limits"].iter().any(|kind| {
         ["cpu", "memory"].iter().any(|resource| {
@@ -192,7 +195,8 @@ fn has_cpu_or_memory(of: &Value) -> bool {
     })
 }
 
-/// Whether a place mounts an image volume that is no image check.
+/// Whether a place mounts an image volume that isn't an image check. An exempt volume doesn't count,
+/// and neither does a volume whose image can't be parsed or is an image ID.
 fn mounts_other_images(pod: &Pod, place: usize) -> bool {
     pod.examined().into_iter().any(|volume| {
         let mounts = &pod.places[place].mounts;
@@ -208,7 +212,8 @@ fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
     let place = &pod.places[place];
     let mut container = pod.spec[place.list.key()][place.index].clone();
     if let Some(mounts) = container["volumeMounts"].as_array_mut() {
-        // *missing-check* chose free names for its volumes, so their paths can't be in conflict.
+        // The volumes that *missing-check* added have mount paths that no other mount or device uses.
+        // So these paths can't be in conflict, and are left out.
         mounts.retain(|mount| {
             let name = mount.get("name").and_then(Value::as_str);
             !pod.places.iter().any(|place| {
@@ -219,7 +224,7 @@ fn paths_of(pod: &Pod, place: usize) -> Vec<String> {
     paths(&container)
 }
 
-/// The check volumes of the admission request that this place mounts and the carrier doesn't.
+/// The names of the admission request's check volumes that a place mounts and the carrier doesn't.
 fn mounts_to_move(pod: &Pod, place: usize, carrier: usize) -> Vec<String> {
     let is_check = |name: &&String| {
         pod.checks().into_iter().any(|check| {

@@ -1,5 +1,7 @@
-//! **weak-check**: the strongest of a container's checks must be at least as strong as the
-//! container. The repair raises the first check: init containers in their order, then volumes.
+//! **weak-check**: the strongest check of an image must be at least as strong as each guarded container
+//! of the image. The repair raises the first check. Init containers come first, in their order, and then
+//! check volumes. If a container needs `Always`, checks whose image matches `images.forbidAlways` are
+//! skipped.
 
 use crate::image::Reference;
 use crate::pod::Pod;
@@ -10,8 +12,8 @@ use crate::verdict::{Repair, Weight};
 pub(crate) fn apply(pod: &mut Pod) {
     let came_with: Vec<PullPolicy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
-    // **Decided**: containers with checks that are written alike come first. A check that is raised
-    // for them may be strong enough for the other containers.
+    // **Decided**: containers that have a check in their own spelling are handled first. A check that is
+    // raised for one of them may already be strong enough for a container with another spelling.
     let will_add = missing_check::will_add(pod);
     let checks: Vec<_> = pod
         .guarded()
@@ -45,13 +47,14 @@ pub(crate) fn apply(pod: &mut Pod) {
     }
 }
 
-/// The checks of a container. These are the checks of the same image that are written alike. If
-/// there are none, and none will be added for that spelling, all checks of the same image count.
-/// The first value says whether the checks are written alike.
+/// Returns the checks of a container: all checks of the same image in the container's spelling. If there
+/// are none, returns the checks of the same image in other spellings. But returns no check if one will
+/// be added in the container's spelling, or if the image is covered. The first returned value says
+/// whether the returned checks are in the container's spelling.
 ///
-/// **Decided**: checks that are not written alike count only if nothing that is written alike
-/// covers the image. If an init container covers the image, a check in another spelling adds
-/// nothing.
+/// **Decided**: checks in another spelling count only if the image is not covered. If an init container
+/// covers the image, the image is pulled before the app starts. So *weak-check* then demands nothing of
+/// checks in another spelling.
 fn checks_of(pod: &Pod, container: usize, will_add: bool) -> (bool, Vec<usize>) {
     let same: Vec<usize> = pod
         .checks()
@@ -81,8 +84,9 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if strongest >= need {
         return;
     }
-    // If an effective `on…` setting is `UseCached`, the copy accepts `IfNotPresent` on a looked-up
-    // tag. The copy also accepts that a lookup may have shown a strong check of the same image.
+    // The copy makes no lookups itself. So the copy accepts a weak check if `UseCached` may have written
+    // the check's `IfNotPresent`. The copy also accepts a weak check if a lookup may have shown that
+    // another check of the same image is strong enough.
     let came_with = checks
         .iter()
         .map(|&check| pod.places[check].policy_before());
@@ -91,8 +95,9 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     if may_be_cached || pod.may_be_checked(container, need) {
         return;
     }
-    // **Decided**: a check that `forbidAlways` names is skipped if there is another check. Two tags
-    // with the same digest are one image, and a pattern can name only one of them.
+    // **Decided**: if `Always` is needed, a check whose image `forbidAlways` matches is skipped. Two
+    // tags with the same digest are one image. If `forbidAlways` matches only one of these tags, a check
+    // with the other tag can be raised.
     let may_pull = |check: &usize| {
         let image = pod.reference(*check);
         need != PullPolicy::Always
@@ -109,18 +114,21 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     pod.set_policy("weak-check", first, to, false);
 }
 
-/// The pull policy that a check of an image keeps in the next run of this policy.
+/// Returns the pull policy of a raised or added check. This is `need`, or a stronger pull policy if the
+/// next run would demand a stronger one.
 ///
-/// **Decided**: a check that is raised or added gets the strength that its containers need. If a
-/// stronger default would apply to it in the next run, it gets this default.
+/// **Decided**: a check that is raised or added gets the pull policy that its containers need. If a
+/// default or a setting of `images` would raise the check in the next run, the check gets the
+/// stronger pull policy at once.
 pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
-    // A default replaces only a pull policy that the API server could have written.
+    // In the next run, a default replaces an allowed pull policy only if that pull policy equals the
+    // server default and `replaceServerDefaults` is `true`.
     let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
     let mut policy = need.max(default.unwrap_or(need));
     if let Some(image) = Reference::parse(image) {
-        // *disallowed-policy* would make these changes in the next run. After a failed lookup,
-        // `UseCached` sets `IfNotPresent` on the checks too.
+        // In the next run, *disallowed-policy* would make these changes. If the lookup of the image
+        // failed with the action `UseCached`, the checks of the image are lowered to `IfNotPresent` too.
         if pod.settings.requires_always(&image) {
             policy = PullPolicy::Always;
         } else if pod.settings.forbids_always(&image)

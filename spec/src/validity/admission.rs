@@ -1,5 +1,5 @@
-//! Two admission plugins that examine every container: `ResourceQuota` and Pod Security. Both run
-//! after mutating webhooks, so they may refuse a Pod because of an added container.
+//! Two admission plugins that examine containers: `ResourceQuota` and Pod Security. Both run after
+//! mutating webhooks, so these plugins may refuse a Pod because of an added container.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::{
     text,
 };
 
-/// Returns the faults of a Pod spec in a namespace with a quota of requests and limits of cpu and
-/// memory. Source: `pkg/quota/v1/evaluator/core/pods.go` `Constraints`.
+/// Returns the faults of a Pod spec in a namespace whose `ResourceQuota` counts requests and limits
+/// of cpu and memory. Source: `pkg/quota/v1/evaluator/core/pods.go` `Constraints`.
 #[must_use]
 pub fn quota_faults(spec: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
@@ -45,8 +45,10 @@ const ALLOWED_VOLUMES: [&str; 9] = [
     "secret",
 ];
 
-/// Returns the faults of a Pod spec under Pod Security's level `restricted`. Only fields of
-/// containers and volumes are checked. Source:
+/// Returns the faults of a Pod spec under Pod Security's level `restricted`. Checks only the kinds of
+/// the volumes, and these fields of each container's `securityContext`: `allowPrivilegeEscalation`,
+/// `capabilities`, `seccompProfile`, `runAsNonRoot`, `runAsUser` and `privileged`. A container inherits
+/// `seccompProfile`, `runAsNonRoot` and `runAsUser` from the Pod. Source:
 /// `staging/src/k8s.io/pod-security-admission/policy/check_*.go`.
 #[must_use]
 pub fn restricted_faults(spec: &Value) -> Vec<Fault> {

@@ -1,4 +1,4 @@
-//! Mounts of volumes, and devices.
+//! Finds faults in the volume mounts and volume devices of containers.
 
 use std::collections::{BTreeMap, BTreeSet};
 

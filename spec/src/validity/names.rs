@@ -1,4 +1,5 @@
-//! Names, and the fields that refer to a container by its name.
+//! Checks names and images. Also checks the fields and annotations that refer to a container by its
+//! name, and the fields that an init container may have only if it is a native sidecar.
 
 use std::collections::BTreeSet;
 
@@ -140,7 +141,7 @@ fn restart_policies(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// Returns the names of the containers in `AppArmor` annotations.
+/// Returns the container names that the keys of `AppArmor` annotations contain.
 pub(crate) fn named_by_apparmor(pod: &Value) -> impl Iterator<Item = &str> {
     let annotations = pod.pointer("/metadata/annotations");
     let annotations = annotations.and_then(Value::as_object);
@@ -161,9 +162,9 @@ fn apparmor_annotations(pod: &Value, faults: &mut Faults) {
     }
 }
 
-/// Checks that each `resourceFieldRef` names a container of the Pod. The API server accepts a wrong
-/// name. But the kubelet then can't make the container's environment or the volume, and the
-/// container never starts.
+/// Checks that each `resourceFieldRef` with a `containerName` names an init or app container. The API
+/// server accepts a wrong name. But the kubelet then can't make the environment variable or the volume,
+/// so a container that needs this variable or volume never starts.
 fn resource_field_references(spec: &Value, faults: &mut Faults) {
     let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);
     let mut names = Vec::new();

@@ -1,11 +1,11 @@
 //! Quantities of resources: `500m`, `1.5Gi`, `2e3`.
 
-/// The unit in which a quantity is counted: a billionth.
+/// The number of billionths in 1. Quantities are counted in billionths.
 const BILLION: i128 = 1_000_000_000;
 
-/// Reads a quantity and returns it in billionths, rounded down. `None` means that the text is not a
-/// quantity. Source: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`
-/// `ParseQuantity`.
+/// Reads a quantity and returns it in billionths, rounded towards zero. If the exponent is below -9,
+/// the result is zero. `None` means that the text is not a quantity, or that a number is too large
+/// for an `i128`. Source: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go` `ParseQuantity`.
 #[must_use]
 pub fn billionths(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
@@ -36,7 +36,8 @@ pub fn billionths(text: &str) -> Option<i128> {
     total.checked_mul(sign)
 }
 
-/// Returns the factor of a suffix as a fraction.
+/// Returns the factor of a suffix as a numerator and a denominator. `None` means that the suffix is
+/// unknown, or that the factor is too large.
 fn scale(suffix: &str) -> Option<(i128, i128)> {
     let decimal = |power: u32| 10_i128.checked_pow(power).map(|factor| (factor, 1));
     let binary = |power: u32| 1024_i128.checked_pow(power).map(|factor| (factor, 1));

@@ -63,8 +63,9 @@ fn claims(spec: &Value, resources: &Value, path: &str, faults: &mut Faults) {
     }
 }
 
-/// The Pod's own requests must be at least the sum of its containers' requests. A container's limit
-/// must not exceed the Pod's own limit.
+/// Checks the requests and limits in `spec.resources`. Each request must be at least as large as the
+/// request that [`aggregate_requests`] returns for the same resource. Each limit must be at least as
+/// large as every container's limit for the same resource.
 fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
     let source = "validation.go validatePodResourceConsistency";
     let requests = quantities(&spec["resources"], "requests");
@@ -91,9 +92,10 @@ fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
     }
 }
 
-/// Returns the requests that a Pod needs at the same time, for each resource. There are two sums,
-/// and the larger one counts. The first is the sum of app containers and native sidecars. The
-/// second is the largest init container together with the native sidecars before it. Source:
+/// Returns the amount of each resource that the containers of a Pod request together, at the time when
+/// they request most. There are two sums of requests, and the larger sum counts. The first is the sum of
+/// app containers and native sidecars. The second is the largest sum of an init container and the native
+/// sidecars before this init container. Source:
 /// `staging/src/k8s.io/component-helpers/resource/helpers.go` `AggregateContainerRequests`.
 fn aggregate_requests(all: &[Container<'_>]) -> BTreeMap<String, i128> {
     let mut running: BTreeMap<String, i128> = BTreeMap::new();

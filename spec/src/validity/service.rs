@@ -1,4 +1,4 @@
-//! The quality of service of a Pod, which decides how soon a node evicts it.
+//! The quality of service of a Pod. It decides how soon a node evicts the Pod.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,13 @@ use super::{CONTAINERS, INIT_CONTAINERS, containers};
 /// The classes of the quality of service. The lowest class is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QualityOfService {
-    /// No container has a request or a limit of cpu or memory.
+    /// No request or limit of cpu or memory is above zero.
     BestEffort,
     /// The Pod belongs to neither of the two other classes.
     Burstable,
-    /// Each container has limits of cpu and memory, and its requests equal its limits.
+    /// Each init and app container has limits of cpu and memory. The sum of all requests equals the sum
+    /// of all limits, both for cpu and for memory. If the Pod spec sets pod-level cpu or memory, only
+    /// these pod-level values have to meet the two conditions.
     Guaranteed,
 }
 
@@ -26,7 +28,7 @@ pub fn quality_of_service(spec: &Value) -> QualityOfService {
     let of_pod = &spec["resources"];
     let has = |key: &str| !counted(of_pod, key).is_empty();
     let all: Vec<&Value> = if has("requests") || has("limits") {
-        // If the Pod spec has resources of its own, only these decide the class.
+        // If the Pod spec sets pod-level cpu or memory, only these values decide the class.
         vec![of_pod]
     } else {
         let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);

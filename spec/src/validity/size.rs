@@ -7,8 +7,8 @@ use super::Faults;
 /// The limit for the keys and values of all annotations together, in bytes.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The limit of etcd for an object, in bytes. This file measures an object as JSON. etcd stores it
-/// as protobuf, which is smaller, so this check is a little too strict.
+/// The size limit of etcd for an object, in bytes. The function `check` measures the object as JSON.
+/// etcd gets the object as protobuf, which is usually smaller. So `check` is a little too strict.
 const OBJECT_MAX: usize = 1536 * 1024;
 
 pub(super) fn check(pod: &Value, faults: &mut Faults) {

@@ -1,4 +1,4 @@
-//! Windows Pods: how they are recognised, and the fields that are forbidden in them.
+//! Recognises Windows Pods, and finds the fields that a Pod can't have with its `spec.os.name`.
 
 use serde_json::Value;
 
@@ -6,10 +6,11 @@ use super::{CONTAINERS, Faults, INIT_CONTAINERS, containers, elements, is_set, t
 
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
-/// Whether a Pod runs on Windows nodes only. These fields are read in this order, and the first
-/// with a value decides: `spec.os.name`, the node selector, the required node affinity. In the
-/// affinity, each term must have an `In` for a label of the operating system with the only value
-/// `windows` (design, *Check volumes*).
+/// Whether a Pod runs on Windows nodes only. Three fields are read in this order, and the first field
+/// that names an operating system decides: `spec.os.name`, the node selector, the required node
+/// affinity. The affinity names Windows if each of its terms has an expression with an OS label, the
+/// operator `In` and the single value `windows`. The section *missing-check* of docs/rules.md has the
+/// same rule.
 #[must_use]
 pub fn is_windows(spec: &Value) -> bool {
     if !text(&spec["os"], "name").is_empty() {
@@ -45,7 +46,7 @@ const OF_POD: [&str; 9] = [
     "sysctls",
 ];
 
-/// Fields of a container's security context that Windows doesn't have.
+/// Fields of a container's security context that Windows doesn't have, except `seLinuxOptions`.
 const OF_CONTAINER: [&str; 9] = [
     "allowPrivilegeEscalation",
     "appArmorProfile",
@@ -58,8 +59,8 @@ const OF_CONTAINER: [&str; 9] = [
     "seccompProfile",
 ];
 
-/// Checks the fields that the Pod's operating system forbids. Like the API server, it reads only
-/// `spec.os.name`.
+/// Checks that the Pod sets no field that its operating system forbids. Only `spec.os.name` names the
+/// operating system here, because the API server reads no other field to find it.
 pub(super) fn check(spec: &Value, faults: &mut Faults) {
     let os = text(&spec["os"], "name");
     let mut forbid = |value: &Value, path: &str, keys: &[&str], source| {

@@ -1,4 +1,4 @@
-//! This policy's crate, compiled for this machine, as a [`Policy`] that the tests run.
+//! Makes this policy's crate, compiled for this machine, a [`Policy`] that the tests can run.
 #![allow(unreachable_pub, reason = "each test compiles this module as its own")]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use oci_spec::image::{ImageIndex, Platform};
 use serde_json::Value;
 
 /// Calls the functions of the crate directly, without WebAssembly. A closure of the test answers the
-/// calls to the host.
+/// crate's calls to the host.
 pub struct Native;
 
 struct Host(Arc<HostCall>);

@@ -1,5 +1,5 @@
-//! Finds out whether an object is rejected whatever the registries answer. Then no lookups are made. A
-//! finding that an answer may remove doesn't make the rejection certain.
+//! Finds out whether an object is rejected whatever the registries answer. In this case, no lookups
+//! are made. A finding that an answer may remove doesn't make the rejection certain.
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
@@ -12,12 +12,13 @@ use crate::settings::LookupMode;
 
 /// Whether the object is rejected, whatever the registries answer. A pin or `UseCached` can remove
 /// a finding of *default* or *weak-check*. A digest can show that two references name the same
-/// image. It can remove such a finding, and a finding of *missing-check*.
+/// image. This can remove a finding of *default*, *weak-check* or *missing-check*. False in mode `Warn`,
+/// and in an audit with mode `Reject`.
 pub fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
     mode: EffectiveMode,
 ) -> bool {
-    // An audit makes all lookups, so that it reports all findings.
+    // With mode `Reject`, an audit makes all lookups, so that it reports all findings.
     let is_audit = mode == EffectiveMode::Reject && examination.review.names_no_user;
     if mode == EffectiveMode::Warn || is_audit {
         return false;
@@ -46,11 +47,12 @@ pub fn is_rejected_whatever_registries_answer(
             && (examination.places.iter().any(repair_stays) || added_stays()))
 }
 
-/// The rule that repairs the pull policy of a place.
+/// The rule that repairs the pull policy of a place. None if the pull policy has no finding.
 fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
-    // If *default* replaced `Always` with a forbidden `Never`, *disallowed-policy* reports the repair.
-    // An answer that removes a finding of *default* removes this finding too.
+    // *default* may have replaced an allowed `Always` with a forbidden `Never`. Then the finding is one
+    // of *disallowed-policy*. If a registry's answer keeps *default* from acting, this finding doesn't
+    // arise. So the finding counts as one of *default* here.
     let is_default =
         examined.policy_before() == PullPolicy::Always && examined.limits.forbid_always.is_none();
     Some(match rule {

@@ -1,16 +1,18 @@
-//! Compares the platforms of an image with those that its Pod asks for.
+//! Compares the platforms of an image with the platforms that its Pod asks for.
 
 use oci_spec::image::Platform;
 
 use crate::pod::requested_platforms::RequestedPlatforms;
 use crate::sentence::{UntrustedText, UntrustedTexts};
 
-/// The platforms in an index, and the first requested platform that is not among them.
+/// Returns the platforms in the image's index, and the first requested platform that is not among
+/// them. None if the index has all requested platforms, or names no platform.
 pub(super) fn find(
     requested: &RequestedPlatforms,
     index: &[Platform],
 ) -> Option<(UntrustedTexts, String)> {
-    // An index also lists attestations, which are not platforms.
+    // An index may also list attestations, with the platform `unknown/unknown`. An attestation
+    // describes how an image was built.
     let is_attestation = |platform: &&Platform| {
         platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
     };

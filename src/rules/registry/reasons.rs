@@ -1,4 +1,4 @@
-//! The reasons of the rule *registry*, with their sentences.
+//! The reasons of the rule *registry* for findings and changes, with the sentence for each reason.
 
 use crate::examination::failed_lookup::why_no_answer;
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
@@ -6,8 +6,8 @@ use crate::lookup::{AskedOrSkipped, FailureClass, LookupError};
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText, UntrustedTexts};
 
-/// The change of the pull policy of a pinned tag. It is no finding of its own: the finding is the
-/// tag.
+/// The image was pinned, so the pull policy changes too. The tag that had to be pinned is a finding,
+/// so the change of the pull policy is no second finding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyOfPinnedTag;
 
@@ -25,7 +25,7 @@ impl FindingReason for PolicyOfPinnedTag {
     }
 }
 
-/// The registry gave no digest, and `UseCached` allows the image that the node already has.
+/// The lookup failed, and `UseCached` allows the image that the node already has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedImageAllowed;
 
@@ -44,7 +44,7 @@ impl FindingReason for CachedImageAllowed {
     }
 }
 
-/// The registry gave no digest, and the setting for this failure is `Reject`.
+/// The lookup failed or was not made, and the setting for this failure is `Reject`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookupFailed(pub(super) LookupError);
 

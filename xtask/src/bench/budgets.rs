@@ -24,9 +24,9 @@ pub(crate) struct Budgets {
     memory_per_request_byte: u64,
     /// The bytes of linear memory that each byte that is added to the object may cost.
     memory_per_added_byte: u64,
-    /// The bytes of linear memory that are allowed in addition.
+    /// The bytes of linear memory that every request may use in addition.
     memory_bytes: u64,
-    /// The largest growth of a container's cost between a small and a large Pod, in per cent.
+    /// The largest allowed growth of an additional container's cost from small to large Pods, in per cent.
     growth_percent: u64,
     /// The budget of hostile requests.
     pub(crate) hostile: HostileBudget,
@@ -83,9 +83,9 @@ impl Budgets {
     }
 }
 
-/// The instructions for an additional container, for each expected answer. The first number
-/// compares the smallest Pod with the next one. The second number compares this next Pod with the
-/// largest.
+/// The instructions for an additional container, for each expected answer with at least three sizes of
+/// Pods. The first number compares the smallest Pod with the second smallest. The second number
+/// compares the second smallest Pod with the largest.
 pub(crate) fn growths(counted: &[(Scenario, RequestCost)]) -> BTreeMap<ExpectedAnswer, [u64; 2]> {
     let mut costs: BTreeMap<ExpectedAnswer, BTreeMap<u64, u64>> = BTreeMap::new();
     for (scenario, exact) in counted {

@@ -1,5 +1,5 @@
-//! Hostile requests. The cost of each byte of a request is bounded, so that no request occupies a
-//! policy-server longer than its time limit.
+//! Hostile requests: requests that are made to need much time or memory. A budget bounds the cost for
+//! each byte of a request, so that no request reaches policy-server's time limit.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::host::capabilities::{Capabilities, nothing_granted};
 
 use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 
-/// The largest size of the added checks (1 MiB) and of the record. Longer pull policies and moved
-/// mounts are added too, but these are smaller than the object.
+/// The largest size of the added checks (1 MiB) and of the record (20 KiB) together. Longer pull
+/// policies and moved mounts also add bytes, but fewer bytes than the object has. So the check of this
+/// limit adds the size of the object.
 const ADDED_BYTES_MAX: u64 = 1024 * 1024 + 20 * 1024;
 
 /// The largest cost of a hostile request. The bytes of a registry's answer count as bytes of the
@@ -22,24 +23,25 @@ const ADDED_BYTES_MAX: u64 = 1024 * 1024 + 20 * 1024;
 pub(crate) struct HostileBudget {
     /// The instructions that each byte of the request, or each added byte, may cost.
     instructions_per_byte: u64,
-    /// The instructions that are allowed in addition.
+    /// The instructions that every request may use in addition.
     instructions: u64,
     /// The bytes of linear memory, at its peak, that each byte of the request may cost.
     memory_per_byte: u64,
-    /// The bytes of linear memory that each byte that is added to the object may cost.
+    /// The bytes of linear memory that each byte added to the object may cost.
     memory_per_added_byte: u64,
-    /// The bytes of linear memory that are allowed in addition.
+    /// The bytes of linear memory that every request may use in addition.
     memory_bytes: u64,
     /// The instructions that each comparison of an image with a pattern may cost.
     instructions_per_match: u64,
-    /// The largest growth of a byte's cost in a request that is four times as large, in per cent.
+    /// The largest growth of the instructions for a byte, in per cent, if the request is four times as
+    /// large. Requests with `matches` are left out, because their cost depends on the comparisons.
     growth_percent: u64,
 }
 
 /// A hostile request with its cost in two sizes. The large size is four times the small one.
 pub(crate) struct HostileCost {
     pub(crate) name: &'static str,
-    /// The comparisons of images with patterns in the large request.
+    /// The number of comparisons of images with patterns in the large request.
     matches: u64,
     pub(crate) small: RequestCost,
     pub(crate) large: RequestCost,
@@ -143,7 +145,8 @@ pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
     Ok(counted)
 }
 
-/// A registry that gives one answer to every lookup: a digest, a manifest or an error.
+/// A registry with one answer for every lookup: a digest, a manifest or an error. If the answer is a
+/// manifest, a lookup that asks for a digest gets a fixed digest.
 fn registry(answer: String) -> Capabilities {
     Arc::new(move |call| {
         if call.operation == "v1/manifest_digest" && answer.starts_with("{\"schema") {
@@ -161,9 +164,9 @@ struct HostileRequest {
     object: String,
     settings: Value,
     operation: &'static str,
-    /// The answer of a registry.
+    /// The answer of a registry to every lookup. `None` if no host capability is granted.
     registry_answer: Option<String>,
-    /// The comparisons of images with patterns.
+    /// The number of comparisons of images with patterns.
     matches: usize,
 }
 
@@ -254,8 +257,9 @@ const REQUESTS: &[NamedRequest] = &[
         let checks = json!({"as": "ImageVolume", "replaceExisting": true});
         HostileRequest::create(object, json!({"imageChecks": checks}))
     }),
-    // The additions would be larger than 1 MiB, so nothing is added. Without this limit, the answer
-    // to the first request has 268 MB, and the second request ends in a trap.
+    // In the next two requests, the added checks would be larger than 1 MiB, so no check is added.
+    // Without the limit of 1 MiB, the answer to the first request would have 268 MB, and the second
+    // request would end in a trap.
     (
         "a check of 100 KB, and 2,000 images without one",
         2_000,

@@ -1,5 +1,6 @@
-//! The instructions and the memory of a request. Both are read from wasmtime's store. This is a
-//! waPC engine of its own, because `wasmtime-provider` doesn't expose the store.
+//! The instructions and the memory of a request. Both are read from the `Store` of wasmtime, which
+//! holds a running module. This file has its own waPC engine, because `wasmtime-provider` doesn't
+//! expose the `Store`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,20 +15,21 @@ use crate::host::policy_module::PolicyModule;
 use crate::host::wapc_imports::define_imports;
 use crate::host::wasmtime_engine::configuration;
 
-/// More fuel than any guest uses. It has to fit into `i64`, because wasmtime counts with signed
-/// numbers.
+/// More fuel than any guest uses. Fuel is wasmtime's measure for instructions. The number has to fit
+/// into `i64`, because wasmtime counts fuel with signed numbers.
 const FUEL: u64 = 1 << 60;
 
-/// The figures that are the same in every run of a module.
+/// The figures that are the same whenever a module gets the same payload.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestCost {
-    /// The size of the payload.
+    /// The size of the payload. A hostile request adds the size of the registry's answer.
     pub(crate) request_bytes: u64,
     /// The number of bytes by which the changed object is larger than the object of the request.
     pub(crate) added_bytes: u64,
     /// The instructions that the guest executed, its start-up included, in wasmtime's fuel.
     pub(crate) instructions: u64,
-    /// The size of the linear memory after the call. It never shrinks, so this is its peak.
+    /// The size of the linear memory after the call. Linear memory never shrinks, so this is its
+    /// peak.
     pub(crate) memory_bytes: u64,
 }
 
@@ -58,7 +60,7 @@ impl MeteredPolicy {
         Ok(Self { module, last })
     }
 
-    /// The policy's answer to a request.
+    /// The policy's answer to a payload, without host capabilities.
     pub(crate) fn answer(&self, payload: &[u8]) -> Result<Vec<u8>> {
         Ok(self.module.validate(&nothing_granted(), payload)?)
     }
@@ -171,7 +173,7 @@ mod tests {
         };
         let (empty, one_page) = module("", 0);
         let (more, three_pages) = module("(drop (i32.const 1)) (drop (i32.const 1))", 2);
-        // `drop` costs no fuel.
+        // `drop` costs no fuel, so only the two additional `i32.const` count.
         assert_eq!(more - empty, 2);
         assert_eq!((one_page, three_pages), (65_536, 3 * 65_536));
     }

@@ -1,5 +1,5 @@
-//! The time of a request, compared with that of a policy that does nothing. The host is built from the
-//! crates of policy-server.
+//! The time of a request, compared with the time of a policy that does nothing. The host is built
+//! from the waPC crates that policy-server uses.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::host::policy_module::{Engine, PolicyModule};
 
 use super::scenarios::Scenario;
 
-/// The time for which each scenario is measured.
+/// The least time for which each scenario is measured.
 const MEASURED_TIME: Duration = Duration::from_secs(2);
 
-/// The smallest number of samples.
+/// The smallest number of samples of each policy in a scenario.
 const MIN_SAMPLES: usize = 30;
 
 /// The two modules that are compared.
@@ -23,7 +23,7 @@ pub(crate) struct TimedPolicies {
 }
 
 /// The median times of an evaluation. An evaluation serialises the request, starts an instance,
-/// calls the guest, parses the answer and makes the patch.
+/// calls the guest, parses the answer and makes a patch if the object was changed.
 pub(crate) struct MedianTimes {
     /// The time of this policy.
     pub(crate) policy: Duration,

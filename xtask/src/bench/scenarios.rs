@@ -1,5 +1,5 @@
-//! The scenarios in `xtask/budgets.yaml`: requests as a cluster sends them, with the expected answers.
-//! Some are enlarged to measure how the cost grows.
+//! The scenarios in `xtask/budgets.yaml`: requests as a cluster sends them, with the expected
+//! answers. Some requests are enlarged to measure how the cost grows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::host::settings::Settings;
 
 use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 
-/// An entry of the file.
+/// An entry of the list `scenarios` in `xtask/budgets.yaml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioTemplate {
@@ -25,9 +25,9 @@ pub(crate) struct ScenarioTemplate {
     pub(crate) name: String,
     /// The name of a file in `test_data/reviews`, without its extension.
     review: String,
-    /// Gives the Pod this number of containers.
+    /// The number of containers that the Pod gets. If it is unset, the containers stay as they are.
     containers: Option<u64>,
-    /// Enlarges the object to this size.
+    /// The size to which the object is enlarged. If it is unset, the object is not enlarged.
     kibibytes: Option<usize>,
     /// The policy's settings.
     settings: Settings,
@@ -53,19 +53,21 @@ pub(crate) enum ExpectedAnswer {
 pub(crate) struct ScenarioBudget {
     /// The largest number of instructions.
     pub(crate) instructions: Option<u64>,
-    /// The largest ratio to the time of a policy that does nothing. It is shown, but never checked.
+    /// The largest ratio of this policy's time to the time of a policy that does nothing. This limit
+    /// is shown, but never checked.
     pub(crate) times: Option<f64>,
 }
 
 /// A request and its expected answer.
 pub(crate) struct Scenario {
-    /// The name of its template.
+    /// The name of the scenario's template.
     pub(crate) name: String,
     /// The number of containers, if the template sets it.
     pub(crate) containers: Option<u64>,
-    /// The expected answer. Another answer is an error, because its cost is of no use.
+    /// The expected answer. Another answer is an error, because its cost can't be compared with the
+    /// budget.
     pub(crate) answer: ExpectedAnswer,
-    /// Its budget.
+    /// The budget of this scenario.
     pub(crate) budget: ScenarioBudget,
     /// The policy's settings.
     pub(crate) settings: Settings,
@@ -92,8 +94,8 @@ pub(crate) fn all_costs(
 }
 
 impl ScenarioTemplate {
-    /// A scenario for each expected answer. For the answer *accepted*, the object is one that the
-    /// policy has repaired already.
+    /// A scenario for each expected answer. For the answer *accepted*, the request has an object
+    /// that the policy has already repaired.
     pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<Vec<Scenario>> {
         let path = root.join(format!("test_data/reviews/{}.json", self.review));
         let text =
@@ -134,7 +136,7 @@ impl ScenarioTemplate {
 }
 
 impl Scenario {
-    /// The title of its row.
+    /// The title of the scenario's row in the printed table.
     pub(crate) fn title(&self) -> String {
         let answer = format!("{:?}", self.answer).to_lowercase();
         format!("{}, {answer}", self.name)
@@ -148,7 +150,7 @@ impl Scenario {
     /// The cost of the request.
     ///
     /// # Errors
-    /// When the answer is not the expected one.
+    /// When there is no answer, or when the answer is not the expected one.
     pub(crate) fn cost(&self, policy: &MeteredPolicy) -> Result<RequestCost> {
         let payload = self.payload()?;
         let (answer, mut cost) = policy.cost(&payload, &nothing_granted())?;
@@ -179,7 +181,8 @@ impl Scenario {
     }
 }
 
-/// Gives a Pod this number of containers, and half as many image checks.
+/// Gives a Pod this number of containers, and an image check for every second container. The first init
+/// container stays.
 fn set_container_count(pod: &mut Value, count: u64) -> Result<()> {
     let copy = |list: &str, index: usize, name: String, number: u64| -> Result<Value> {
         let container = pod["spec"][list].get(index);
@@ -206,8 +209,8 @@ fn set_container_count(pod: &mut Value, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// Gives a Pod environment variables and an annotation, so that it has about `size` bytes. The
-/// annotation is that of `kubectl apply`: JSON in a string, with many escapes.
+/// Gives a Pod environment variables and an annotation, so that the Pod has about `size` bytes. The
+/// annotation is like that of `kubectl apply`: JSON in a string, with many escapes.
 fn enlarge(pod: &mut Value, size: usize) -> Result<()> {
     let half = size.saturating_sub(serde_json::to_vec(pod)?.len()) / 2;
     let variable = |number: usize| {

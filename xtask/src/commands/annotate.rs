@@ -1,6 +1,6 @@
 //! `cargo xtask annotate`: adds a policy's metadata to its module, as `kwctl annotate` does.
 //!
-//! Kubewarden's hosts read the rules, the capabilities and the README from the module.
+//! Kubewarden's hosts read the rules, the capabilities and the README from the annotated module.
 
 use std::fs;
 use std::path::{Path, PathBuf};

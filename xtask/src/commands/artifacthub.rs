@@ -1,8 +1,8 @@
 //! `cargo xtask artifacthub`: writes the package that Artifact Hub and Rancher read. It is made from
 //! metadata.yml, questions-ui.yml and CHANGELOG.md.
 //!
-//! `kwctl scaffold artifacthub` writes a similar package. It always names `kubewarden` as the provider,
-//! and it has no changes, no logo and no screenshots.
+//! `kwctl scaffold artifacthub` writes a similar package. That package always names `kubewarden` as the
+//! provider, and lacks the changes, the logo and the screenshots.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,7 +71,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::write(&target, package).with_context(|| format!("cannot write {}", target.display()))
 }
 
-/// The first line in which two texts differ: its number, counted from 1, and the line in each text.
+/// The first line in which two texts differ: the line's number, counted from 1, and its text in `is` and
+/// in `should`.
 fn first_difference<'a>(is: &'a str, should: &'a str) -> Option<(usize, &'a str, &'a str)> {
     let count = is.lines().count().max(should.lines().count());
     let line = |text: &'a str, index| text.lines().nth(index).unwrap_or("(nothing)");
@@ -81,7 +82,7 @@ fn first_difference<'a>(is: &'a str, should: &'a str) -> Option<(usize, &'a str,
         .or_else(|| (is != should).then_some((count, "(the end of a line)", "")))
 }
 
-/// The fields of an earlier package that the next one needs.
+/// The fields of an earlier package from which the next package gets its time.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct EarlierPackage {
@@ -89,7 +90,7 @@ struct EarlierPackage {
     created_at: Option<String>,
 }
 
-/// A mapping with its keys in this order.
+/// A mapping with its keys in the order of `entries`.
 fn mapping<const N: usize>(entries: [(&str, Value); N]) -> Value {
     let entries = entries.into_iter().map(|(key, value)| (key.into(), value));
     entries.collect::<Mapping>().into()
@@ -116,7 +117,7 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
     let path = source.strip_prefix("https://github.com/").context(
         "in metadata.yml: io.kubewarden.policy.source is not on GitHub, where the release is",
     )?;
-    // The addresses have the tag of the release, so a later version doesn't change the files.
+    // Each address contains the tag of the release, so that it leads to the same file after a later release.
     let file = |name: &str| format!("https://raw.githubusercontent.com/{path}/v{version}/{name}");
 
     // The same files give the same package: the time changes only when the version changes.
@@ -208,7 +209,7 @@ fn screenshots(root: &Path, url: impl Fn(&str) -> String) -> Result<Vec<Value>> 
     SCREENSHOTS.into_iter().map(screenshot).collect()
 }
 
-/// How to install the policy. The text is the same as kwctl's.
+/// How to install the policy. `kwctl scaffold artifacthub` writes the same text.
 fn install(image: &str) -> String {
     format!(
         "The policy can be obtained using [kwctl](https://docs.kubewarden.io/howtos/install-kwctl):\n\
@@ -244,7 +245,7 @@ fn maintainers(text: &str) -> Result<Vec<Value>> {
 }
 
 /// The entries of a version in a changelog (<https://keepachangelog.com>). A version without a section
-/// has the entries of `Unreleased`. Artifact Hub shows plain text.
+/// has the entries of `Unreleased`. Artifact Hub shows plain text, so `*` and backticks are removed.
 fn changes(changelog: &str, version: &Version) -> Result<Vec<Value>> {
     let section = |title: &str| {
         let heading = format!("[{title}]");

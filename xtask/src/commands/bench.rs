@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures this policy. [`crate::bench`] describes the figures.
+//! `cargo xtask bench`: measures this policy. [`crate::bench`] explains the measured numbers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-/// The costs of hostile requests.
+/// A table of the costs of hostile requests.
 fn hostile_table(hostile: &[HostileCost]) -> String {
     let rows = hostile.iter().map(|one| {
         let [instructions, memory] = one.per_byte();

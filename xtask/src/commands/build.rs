@@ -1,7 +1,7 @@
 //! `cargo xtask build`: compiles this policy to its module and annotates the module.
 //!
-//! The target needs a standard library. rustup installs it, if rustup's server can be reached.
-//! Otherwise Debian's `rustc-web` packages compile it from source.
+//! The target `wasm32-unknown-unknown` needs a standard library. If the active compiler lacks the
+//! library, rustup installs it. If rustup fails, Debian's compiler compiles the library from source.
 
 use std::env;
 use std::fs;
@@ -19,11 +19,11 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The file name of Cargo's output.
 const ARTIFACT: &str = "consistent_pull_policy.wasm";
 
-/// Debian's compiler, Cargo and the source of the standard library. In a stable release of Debian only
-/// the `-web` packages are recent.
+/// Debian's compiler, Cargo and the source of the standard library. In a stable release of Debian, only
+/// the packages with `web` in their names are recent.
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// The programs of Debian's packages. They are called by their paths, so no setting of rustup changes.
+/// The programs of Debian's packages. Calling them by their paths needs no change of rustup's settings.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
@@ -32,7 +32,7 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 enum StandardLibrary {
     /// The active toolchain has it.
     Installed,
-    /// Debian's compiler compiles it, with this linker.
+    /// Debian's compiler compiles it. `linker` links the module.
     Compiled { linker: PathBuf },
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
     Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
-/// Prints a step of the build. The programs that a step runs print their own output.
+/// Prints a line about the build's progress.
 fn step(text: &str) {
     eprintln!("==> {text}");
 }
 
-/// Finds the target's standard library, or installs it.
+/// Finds or installs the target's standard library, or installs Debian's packages to compile it.
 fn find_standard_library() -> Result<StandardLibrary> {
     if target_is_installed() {
         return Ok(StandardLibrary::Installed);
@@ -123,7 +123,7 @@ fn add_target() -> Result<()> {
     }
 }
 
-/// Installs Debian's toolchain, whose packages have no linker, and returns a linker for it.
+/// Installs Debian's toolchain and finds a linker for it, because `DEBIAN_PACKAGES` contains no linker.
 fn install_debian_packages() -> Result<PathBuf> {
     let linker = linker()?;
     let missing: Vec<&str> = DEBIAN_PACKAGES
@@ -154,7 +154,7 @@ fn apt(arguments: &[&str]) -> Result<()> {
     output(command.env("DEBIAN_FRONTEND", "noninteractive")).map(drop)
 }
 
-/// A linker for WebAssembly: the linker of a toolchain from rustup, else one on the PATH.
+/// A linker for WebAssembly: the active toolchain's own `rust-lld`, else a linker on the PATH.
 fn linker() -> Result<PathBuf> {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
     let of_toolchain = fs::read_dir(Path::new(sysroot.trim()).join("lib/rustlib"))
@@ -178,7 +178,7 @@ fn compile(root: &Path, library: &StandardLibrary, package: &[&str]) -> Result<P
         command = Command::new(DEBIAN_CARGO);
         command
             .env("RUSTC", DEBIAN_RUSTC)
-            // A stable compiler needs this to compile the standard library.
+            // A stable compiler needs this variable to compile the standard library.
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
     }
@@ -201,16 +201,17 @@ fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A setting that makes Cargo write the same source paths into the module for every user. Panics name
-/// source files, and the paths of dependencies begin with the user's Cargo directory. Cargo adds the
-/// setting to the flags in `.cargo/config.toml`.
+/// A setting that makes Cargo write the same source paths into the module for every user. The messages
+/// of panics contain source paths, and the paths of dependencies begin with the user's Cargo directory.
+/// Cargo adds the setting to the flags in `.cargo/config.toml`.
 fn same_paths_everywhere() -> Result<String> {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let sources = cargo_home
         .or_else(|| Some(env::home_dir()?.join(".cargo")))
         .context("there is neither a home directory nor CARGO_HOME")?
         .join("registry/src");
-    // Each registry has a directory. Before the first build there is none.
+    // Cargo creates a directory for each registry when it first fetches packages from it. If there is
+    // no directory, no path is remapped.
     let registries = fs::read_dir(&sources).into_iter().flatten().flatten();
     let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
     let flags: Vec<String> = registries.map(|registry| remap(registry.path())).collect();
@@ -233,8 +234,8 @@ fn target_directory(root: &Path) -> Result<PathBuf> {
 /// The output of a program.
 ///
 /// # Errors
-/// When the program can't be run, or when it fails. The error has the first line of its error
-/// output that begins with `error`, else the last line.
+/// When the program can't be run, or when it fails. The error has one line of the program's error
+/// output: the first line that begins with `error`, else the last line that isn't blank.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,5 +1,5 @@
-//! Commands that this program was compiled without. Cargo compiles the program again with the
-//! feature that such a command needs, and runs it.
+//! Runs the commands that this program lacks, because it was compiled without their features. Cargo
+//! compiles the program again with the feature of such a command, and runs the new program.
 
 use std::env;
 use std::io::IsTerminal;
@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Each command that needs a feature, with Cargo's argument for it. A command that needs wasmtime
-/// gets all features, as the tests do. With other features, Cargo would compile wasmtime once more.
+/// Each command that needs a feature, with Cargo's argument for the feature. A command that needs wasmtime
+/// gets all features, as the tests do. For a different set of features, Cargo could compile wasmtime again.
 const COMMANDS: [(&str, &str); 7] = [
     ("bench", "--all-features"),
     ("plan", "--features=policy"),
@@ -31,8 +31,8 @@ pub(crate) fn with_missing_commands(cli: clap::Command) -> clap::Command {
     })
 }
 
-/// Cargo's argument for the command on the command line. `None` if the command needs no feature, or
-/// if `cli` has it.
+/// Cargo's argument for the feature of the command on the command line. `None` if there is no command,
+/// if the command needs no feature, or if `cli` has the command.
 pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
     let asked = env::args().skip(1).find(|word| word != "help")?;
     let (name, feature) = COMMANDS.into_iter().find(|(name, _)| *name == asked)?;
@@ -42,7 +42,7 @@ pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
 /// Compiles this program with a feature, and runs it with the same arguments.
 ///
 /// # Errors
-/// When there is no Cargo. When the command fails, this process ends with its exit code.
+/// When Cargo can't be run. When Cargo or the command fails, this process ends with Cargo's exit code.
 pub(crate) fn run(feature: &str) -> Result<()> {
     if std::io::stderr().is_terminal() {
         eprintln!("==> compiling this command; the first time takes minutes");

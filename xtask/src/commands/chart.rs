@@ -1,5 +1,5 @@
-//! `cargo xtask chart`: writes the parts of a Helm chart that Rancher's UI reads as a policy. They are
-//! made from artifacthub-pkg.yml.
+//! `cargo xtask chart`: writes Chart.yaml and values.yaml of a Helm chart that Rancher's UI shows as a
+//! policy. Both files are made from artifacthub-pkg.yml.
 //!
 //! The chart has no templates: Rancher's UI creates the `ClusterAdmissionPolicy` itself, from the
 //! annotations, the values and the questions. `hack/helm-repository.sh` packs the chart.
@@ -16,7 +16,8 @@ use crate::workspace;
 /// The package from which the chart is made.
 const PACKAGE: &str = "artifacthub-pkg.yml";
 
-/// The annotation that becomes the chart's file `questions.yaml`.
+/// The annotation with the questions of Rancher's form. It is left out, because the chart has these
+/// questions in the file `questions.yaml`.
 const QUESTIONS: &str = "kubewarden/questions-ui";
 
 /// Writes Chart.yaml and values.yaml of the chart for Rancher
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     output_path: PathBuf,
 }
 
-/// The fields of the package that the chart has too.
+/// The fields of the package from which the chart is made.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Package {
@@ -90,11 +91,12 @@ fn chart(package: &str) -> Result<(Value, Value)> {
             // Rancher's UI lists the charts of this type as policies.
             ("catalog.cattle.io/type", "kubewarden-policy"),
             ("catalog.cattle.io/ui-component", "kubewarden"),
-            // An installation of the chart creates no objects, so the list of apps leaves it out.
+            // Hides the chart in Rancher's list of apps. Rancher installs apps with Helm, and Helm would
+            // create no objects from this chart.
             ("catalog.cattle.io/hidden", "true"),
             ("kubewarden/displayName", package.display_name.as_str()),
-            // Some versions of the UI take the module from these annotations. Others take it from
-            // the values.
+            // Some versions of the UI take the module's address from these annotations. Other versions
+            // take the address from the values.
             ("kubewarden/registry", registry),
             ("kubewarden/repository", repository),
             ("kubewarden/tag", tag),
@@ -114,7 +116,7 @@ fn chart(package: &str) -> Result<(Value, Value)> {
         ("maintainers", package.maintainers.into()),
         ("annotations", annotations.into()),
     ]);
-    // Rancher replaces this registry with the value of its setting system-default-registry.
+    // If Rancher's setting system-default-registry is set, its value replaces this registry.
     let cattle = mapping([("systemDefaultRegistry", registry.into())]);
     let values = mapping([
         ("global", mapping([("cattle", cattle)])),

@@ -1,6 +1,7 @@
 //! `cargo xtask inspect`: shows the structure of a module, and the metadata in it.
 //!
-//! The list of imports proves that this policy has no clock, no random numbers and no files.
+//! A module gets a clock, random numbers and files only through imports. So the list of imports proves
+//! that this policy has none of these.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -43,7 +44,8 @@ fn describe(size: usize, outline: &ModuleOutline, metadata: Option<Metadata>) ->
     let mut text = String::new();
     match metadata {
         Some(mut metadata) => {
-            // Annotations with several lines, such as the README, are too long to show.
+            // Annotations with several lines, such as the README, are too long to show. So only their
+            // number of lines is shown.
             if let Some(annotations) = &mut metadata.annotations {
                 for value in annotations
                     .values_mut()

@@ -37,9 +37,9 @@ impl Outcome {
 pub(crate) struct AuditEntry {
     /// The id of the rule.
     pub(crate) rule: String,
-    /// The path of the field, such as `spec.containers[0].image`. Empty for the whole object.
+    /// The path of the field, such as `spec.containers[0].image`. The path of the whole object is empty.
     pub(crate) path: String,
-    /// The name of the container.
+    /// The name of the container or volume.
     pub(crate) container: Option<String>,
     /// The old value, in a change.
     pub(crate) from: Value,
@@ -50,7 +50,7 @@ pub(crate) struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// The entries of the audit annotation `key`.
+    /// The entries of the audit annotation `key`. Empty if the response has no such annotation.
     pub(crate) fn read_all(response: &AdmissionResponse, key: &str) -> Vec<Self> {
         let annotations: Option<&BTreeMap<String, String>> = response.audit_annotations.as_ref();
         annotations
@@ -68,7 +68,7 @@ pub(crate) fn object_kind(request: &AdmissionRequest) -> String {
     }
 }
 
-/// The name of a request's object. If it has no name yet, its `generateName` with a `*`.
+/// The name of a request's object, else the object's `generateName` followed by `*`, else `(no name)`.
 pub(crate) fn object_name(request: &AdmissionRequest) -> String {
     let object = request.object.as_ref().or(request.old_object.as_ref());
     let metadata = |key: &str| object?.get("metadata")?.get(key)?.as_str();

@@ -31,13 +31,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ))
 }
 
-/// Writes a file completely or not at all. It writes a temporary file in the same directory first, so a
-/// failure doesn't change a file that exists.
+/// Writes a file completely or not at all. The content first goes to a temporary file in the same
+/// directory, so a failure doesn't change a file that exists.
 fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     let directory = path.parent().filter(|parent| *parent != Path::new(""));
     let write = || -> std::io::Result<()> {
         let mut builder = tempfile::Builder::new();
-        // The file has the permissions of any new file: the system applies the user's umask.
+        // By default, only its owner can read a temporary file. This file gets the permissions of any new
+        // file: the system subtracts the user's umask from these.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;

@@ -1,4 +1,4 @@
-//! The arguments of every command that connects to registries.
+//! The arguments that `run`, `pull` and `push` share: the connection to registries.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct RegistryArgs {
 }
 
 impl RegistryArgs {
-    /// A client with these arguments, and with this time limit if they set none.
+    /// A client with these arguments. `default_seconds` is the time limit if the arguments set none.
     pub(crate) fn client(&self, default_seconds: u64) -> Result<RegistryClient> {
         let sources = self.sources_path.as_deref().map(Sources::read);
         Ok(RegistryClient::new(

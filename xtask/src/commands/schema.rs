@@ -1,5 +1,5 @@
-//! `cargo xtask schema`: prints the JSON Schema of this policy's settings. Editors complete and
-//! check settings with it, and the playground is built with it.
+//! `cargo xtask schema`: prints the JSON Schema of this policy's settings. Editors use the schema to
+//! complete and check settings, and the build of the playground uses the schema too.
 
 use anyhow::{Context, Result};
 use consistent_pull_policy::settings::Settings;

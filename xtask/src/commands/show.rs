@@ -1,5 +1,5 @@
-//! `cargo xtask show`: shows what this policy does to captured requests. For each request it prints
-//! the images with their pull policies before and after, the patch, and the message.
+//! `cargo xtask show`: shows what this policy does to captured requests. For each request and settings, it
+//! prints the images with their old and new pull policies, the patch, the message and the warnings.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,9 +17,9 @@ use crate::host::settings::read_settings;
 use crate::terminal::{self, BAD, BOLD, GOOD, NOTICE, paragraph};
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
-/// The captured reviews that are shown by default. Each has settings that show a difference: JSON,
-/// or the name of a file in `examples/settings`. The first three are Pods that agent-stack-k8s 0.47
-/// makes of three steps.
+/// The captured reviews that are shown by default. Each review has several settings whose results
+/// differ. Settings are JSON, or the name of a file in `examples/settings`. The first three reviews have
+/// Pods that agent-stack-k8s 0.47 created for three steps.
 const DEFAULT: [(&str, &[&str]); 5] = [
     ("agent-stack-0.47-weak-checks-pod-create", &MODES),
     (
@@ -46,7 +46,8 @@ const DEFAULT: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The settings for reviews that the command line names without settings.
+/// Settings for each mode. A review that the command line names is shown with all three, unless the command
+/// line has settings too.
 const MODES: [&str; 3] = ["{}", r#"{"mode":"Reject"}"#, r#"{"mode":"Warn"}"#];
 
 /// Shows what this policy does to captured requests
@@ -158,7 +159,7 @@ fn block(page: &mut String, label: &str, bullet: &str, texts: &[String]) {
     }
 }
 
-/// Kind, name and operation.
+/// The title of a page: the kind and the name of the object, and the operation.
 fn title(request: &AdmissionRequest) -> String {
     let (kind, name) = (object_kind(request), object_name(request));
     format!("{kind} {name}, {}", request.operation)
@@ -180,13 +181,13 @@ fn operation(operation: &Value) -> String {
     terminal::shorten(line.trim_end())
 }
 
-/// A container or a volume with an image.
+/// A container or an image volume.
 #[derive(Debug, PartialEq)]
 struct ContainerOrVolume {
     list: &'static str,
-    /// Its name in the table.
+    /// The name in the table, such as `init imagecheck-0`.
     label: String,
-    /// A JSON pointer to the element of its list.
+    /// A JSON pointer to the container or volume.
     pointer: String,
     name: String,
     image: String,
@@ -202,7 +203,7 @@ const LISTS: [(&str, &str); 4] = [
     ("ephemeralContainers", "ephemeral "),
 ];
 
-/// The containers and image volumes of a Pod or a pod template.
+/// The containers and image volumes of a Pod, or of the pod template in a workload.
 fn containers_and_volumes(object: &Value) -> Vec<ContainerOrVolume> {
     let pointers = [
         "/spec/jobTemplate/spec/template/spec",
@@ -241,7 +242,8 @@ fn containers_and_volumes(object: &Value) -> Vec<ContainerOrVolume> {
     found
 }
 
-/// The rows of the table: label, image, old and new pull policy, and the rules.
+/// The rows of the table, one for each container and image volume in `after`: the label, the new image,
+/// the old and new pull policy, and the reasons. `image` is a reason if the image changed.
 fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<[String; 4]> {
     let entries = ["changes", "findings"].map(|key| AuditEntry::read_all(response, key));
     let old_elements = containers_and_volumes(before);
@@ -264,11 +266,12 @@ fn rows(before: &Value, after: &Value, response: &AdmissionResponse) -> Vec<[Str
     containers_and_volumes(after).into_iter().map(row).collect()
 }
 
-/// The rules that changed a container or volume, and those that found something there. A finding is
-/// left out if its rule also made a change.
+/// The rules that changed a container or volume, and the rules that have a finding about it. A finding is
+/// left out if its rule also changed this container or volume.
 ///
-/// The path of a change is a path in the repaired object. The path of a finding is a path in the
-/// object of the request. They differ if an init container was added or removed.
+/// The path of a change is a path in the repaired object. The path of a finding, or of a container that
+/// the repair removes, is a path in the object of the request. A container can have two different paths,
+/// because a repair can add or remove init containers.
 fn reasons(
     [changes, findings]: &[Vec<AuditEntry>; 2],
     old: Option<&ContainerOrVolume>,

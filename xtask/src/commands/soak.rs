@@ -1,5 +1,6 @@
-//! `cargo xtask soak`: compares the module with the specification in `spec/`, on random cases or on
-//! every case of small spaces. It can also send reviews as load.
+//! `cargo xtask soak`: compares the module with the specification in `spec/`. The cases are random cases, all
+//! cases of small sets (such as all Pods with few containers), or the evaluations of the end-to-end tests.
+//! `--load` is a load test instead.
 
 mod transcripts;
 
@@ -148,7 +149,7 @@ fn compare_random_cases(args: &Args, subject: &ModuleUnderTest) -> Result<()> {
     );
     let next = || {
         let number = first.fetch_add(1, Ordering::Relaxed);
-        // If there is no bar, the log has a number from which the run can be continued.
+        // Without a progress bar, the log gets a number from which the run can be continued.
         if bar.is_hidden() && number % 10_000 == 0 {
             eprintln!("at --from {number}");
         }
@@ -164,7 +165,8 @@ fn compare_random_cases(args: &Args, subject: &ModuleUnderTest) -> Result<()> {
     })
 }
 
-/// Sends reviews of all kinds that a cluster could send, and prints the latency of the answers.
+/// Sends random reviews for `time`, to the server or else to `module`, and prints the latency of the
+/// answers. Fails if a review gets no answer, or if this process's memory grows too much without a server.
 fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
     const BYTES_PER_KIB: u64 = 1024;
     let seed = args.seed.unwrap_or(1);
@@ -190,7 +192,7 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
         if !is_answered {
             bail!("seed {seed}, case {number}: no answer");
         }
-        // The memory that is needed only once has been allocated by now.
+        // By now, the memory that is needed only once has been allocated. So it doesn't count as growth.
         if number == args.from + WARM_UP_REQUESTS {
             memory_before = memory();
         }
@@ -218,10 +220,10 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The number of requests before the first measurement. After them, all memory that is needed only
-/// once has been allocated.
+/// The number of requests before the first measurement of the memory. After these requests, the memory
+/// that is needed only once has been allocated.
 const WARM_UP_REQUESTS: u64 = 500;
-/// The largest growth of the memory, in KiB. The allocator may keep some memory.
+/// The memory may grow by this number of KiB, because the allocator keeps some freed memory.
 const MAX_GROWTH_KIB: u64 = 32 * 1024;
 
 /// The resident memory of this process in KiB. `None` on systems without `/proc`.
@@ -268,7 +270,8 @@ fn small_spaces(containers: u32) -> Box<dyn Iterator<Item = Case> + Send> {
     });
     let images = spaces::images(
         &['a', 'F', '0', '.', ':', '/', '@', '-', '_', '[', ']', ' '],
-        // Five characters take half a minute, which is too long for the tests of a commit.
+        // Texts of up to five characters take half a minute. The tests of a commit use `--spaces 1`, and
+        // half a minute is too long for them.
         if containers == 1 { 4 } else { 5 },
     );
     Box::new(spaces::globs(6).chain(images).chain(pods))

@@ -19,7 +19,7 @@ pub(crate) struct WapcHostCall<'a> {
 pub(crate) type Capabilities =
     Arc<dyn Fn(WapcHostCall<'_>) -> Result<Vec<u8>, String> + Send + Sync>;
 
-/// Prints the policy's log and refuses every other host call, with the text of the real hosts.
+/// Prints the policy's log and refuses every other host call, with the text of Kubewarden's hosts.
 pub(crate) fn nothing_granted() -> Capabilities {
     Arc::new(|call| {
         if (call.namespace, call.operation) == ("tracing", "log") {
@@ -30,7 +30,7 @@ pub(crate) fn nothing_granted() -> Capabilities {
     })
 }
 
-/// The text with which the real hosts refuse a capability that was not granted.
+/// The text with which Kubewarden's hosts refuse a capability that was not granted.
 pub(crate) fn refusal(capability: &str) -> String {
     format!(
         "Policy has not been granted access to the '{capability}' host capability. \
@@ -38,8 +38,8 @@ pub(crate) fn refusal(capability: &str) -> String {
     )
 }
 
-/// Prints a log entry of the policy. An entry below `info` is printed only when `verbose`. A payload
-/// that is no log entry is printed unchanged, for the policy's author.
+/// Prints a log entry of the policy. An entry below `info` is printed only if `verbose` is set. A
+/// payload that is no log entry is printed as text, for the policy's author.
 pub(crate) fn log(payload: &[u8], verbose: bool) {
     let Ok(entry) = serde_json::from_slice::<LogEntry>(payload) else {
         eprintln!("policy log: {}", String::from_utf8_lossy(payload));

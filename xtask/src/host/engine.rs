@@ -5,11 +5,13 @@ use wapc::WebAssemblyEngineProvider;
 /// The error type of waPC's engines.
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The text by which an interruption differs from any other trap. `wasmtime-provider` writes it.
+/// The error of a guest call that is interrupted. Both `wasmi_engine.rs` and `wasmtime-provider` write this
+/// text. There is one exception: if the start of an instance is interrupted, `wasmtime-provider` writes
+/// another text.
 pub(crate) const INTERRUPTED: &str = "guest code interrupted, execution deadline exceeded";
 
 /// A module that is ready to run. Each call gets a new instance, as in policy-server.
 pub(crate) trait InstanceSource: Send + Sync {
-    /// A new instance, not yet started.
+    /// A new instance that is not started yet.
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError>;
 }

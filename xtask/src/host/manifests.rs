@@ -1,5 +1,5 @@
-//! Converts manifests, lists from kubectl and captured reviews to the requests that an API server would
-//! send about these objects.
+//! Converts manifests, lists from kubectl and captured reviews to requests. They are the requests that an
+//! API server would send about the objects.
 
 use anyhow::{Context, Result, bail};
 use consistent_pull_policy::image::Reference;
@@ -25,18 +25,18 @@ const KINDS: [(&str, &str, &str); 9] = [
 /// The requests about the objects in manifests.
 #[derive(Debug, Default)]
 pub(crate) struct RequestsFromManifests {
-    /// One request for each object that this policy is asked about.
+    /// One request for each review, and for each object of a kind with a Pod spec.
     pub(crate) requests: Vec<AdmissionRequest>,
     /// The number of objects of other kinds.
     pub(crate) others: usize,
 }
 
 impl RequestsFromManifests {
-    /// Adds the objects in a text. It is JSON or a stream of YAML documents, and has objects, lists of
-    /// objects, or reviews.
+    /// Adds the objects in a text. The text is JSON or a stream of YAML documents, and contains objects,
+    /// lists of objects, reviews, or the bare requests of reviews.
     ///
     /// # Errors
-    /// When the text is neither JSON nor YAML, or something in it is no object.
+    /// When the text is neither JSON nor YAML, or contains anything except the values named above.
     pub(crate) fn read(&mut self, text: &str) -> Result<()> {
         if text.trim_start().starts_with(['{', '['])
             && let Ok(value) = serde_json::from_str(text)
@@ -78,8 +78,8 @@ impl RequestsFromManifests {
         if let Some(kind) = kind.strip_suffix("List")
             && object.get("items").is_some_and(Value::is_array)
         {
-            // The items of an API's own list (PodList) lack kind and version. The items of
-            // kubectl's List have both.
+            // In a list of one kind, such as a `PodList`, the items lack kind and version, so they are
+            // added here. The items of kubectl's `List` have both.
             let missing = [
                 ("apiVersion", version.to_owned()),
                 ("kind", kind.to_owned()),
@@ -142,7 +142,8 @@ fn metadata<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get(key)?.as_str()
 }
 
-/// The user who created an object. A kubelet created the mirror Pods in a list from a cluster.
+/// The user in the request about an object. A mirror Pod with a `uid` comes from a cluster, where the
+/// kubelet of the Pod's node created the Pod. Any other object counts as created by an administrator.
 fn creator(object: &Map<String, Value>) -> Value {
     let mirror = object.get("metadata").and_then(|metadata| {
         metadata
@@ -165,7 +166,7 @@ fn creator(object: &Map<String, Value>) -> Value {
 }
 
 /// Writes the server default where no pull policy is set, as the API server does before any webhook sees
-/// the object. `""` and `null` count as not set. An invalid image reference gets `IfNotPresent`.
+/// the object. `""` and `null` count as not set. Without a valid image, the default is `IfNotPresent`.
 fn set_server_defaults(spec: &mut Value) {
     let places = |list: &'static str| ["image", "imagePullPolicy", list];
     for [image, policy, list] in [

@@ -1,11 +1,12 @@
 //! Policies in registries, in the format of `kwctl push`: an OCI image manifest with the module as its
-//! only layer, and with the metadata's annotations.
+//! only layer, and with annotations from the metadata.
 //!
-//! The media types `application/vnd.wasm.*` are Kubewarden's own. Its hosts refuse the newer format
-//! of the Wasm working group. The manifest contains no time, so it always has the same digest for
-//! the same module.
+//! The media types are those that Kubewarden's hosts accept. These hosts refuse the newer format of the
+//! Wasm working group. The manifest contains no time, so it always has the same digest for the same
+//! module.
 //!
-//! A registry on the loopback may use HTTP without an entry in the sources file, as in Docker.
+//! A registry on a loopback address may use HTTP without an entry in the file of `--sources-path`. Docker
+//! has the same exception.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -44,7 +45,7 @@ pub(crate) fn without_scheme(uri: &str) -> &str {
     uri.strip_prefix(SCHEME).unwrap_or(uri)
 }
 
-/// Reads `[registry://]host/repository[:tag][@digest]`.
+/// Reads `[registry://][host/]repository[:tag][@digest]`. The default host is `docker.io`.
 ///
 /// # Errors
 /// When the text is no such reference.
@@ -57,8 +58,8 @@ pub(crate) fn reference(uri: &str) -> Result<Reference> {
     })
 }
 
-/// The annotations of the manifest: those of the metadata that have one line, and OCI's annotation for
-/// the source.
+/// The annotations of the manifest: the metadata's annotations that have at most one line, and OCI's
+/// annotation for the source. `None` if there is no metadata, or if it has no annotations.
 fn annotations(metadata: Option<Metadata>) -> Option<BTreeMap<String, String>> {
     let mut annotations: BTreeMap<String, String> = metadata?
         .annotations?
@@ -77,7 +78,8 @@ fn annotations(metadata: Option<Metadata>) -> Option<BTreeMap<String, String>> {
 /// The manifest is pushed last, so an interrupted push doesn't change the tag.
 ///
 /// # Errors
-/// When the module is not annotated and `force` is not set, or the registry refuses the push.
+/// When the reference is invalid or has a digest, when `module` is no module, when the module is not
+/// annotated and `force` is not set, or when the push fails.
 pub(crate) fn push(
     registries: &RegistryClient,
     uri: &str,
@@ -125,7 +127,7 @@ pub(crate) fn push(
 /// Fetches a module and checks its digest.
 ///
 /// # Errors
-/// When the reference doesn't exist or is no policy, or the registry fails.
+/// When the reference is invalid, the artifact doesn't exist or is no policy, or the registry fails.
 pub(crate) fn pull(registries: &RegistryClient, uri: &str) -> Result<Vec<u8>> {
     let source = reference(uri)?;
     let _progress = progress(&format!("pulling {source}"));
@@ -148,8 +150,8 @@ fn progress(text: &str) -> ProgressBar {
     bar.with_message(text.to_owned())
 }
 
-/// Runs an operation with each protocol that the registry may use, until the registry answers. If the
-/// answer is an error, this error is reported.
+/// Runs an operation with each protocol that the registry may use, until the registry answers. An answer
+/// can be an error. If no protocol gets an answer, the last protocol's error is returned.
 fn with_registry<T>(
     registries: &RegistryClient,
     reference: &Reference,
@@ -181,7 +183,7 @@ fn with_registry<T>(
     })
 }
 
-/// Whether a registry's `host[:port]` is this machine.
+/// Whether a registry's `host[:port]` is `localhost` or a loopback address.
 fn is_on_loopback(registry: &str) -> bool {
     let host = match registry.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
@@ -345,7 +347,7 @@ mod tests {
         let empty = b"\0asm\x01\0\0\0";
         assert!(refused(empty, false).contains("--force"));
         assert!(refused(b"#!/bin/sh", true).contains("not a WebAssembly module"));
-        // With `force` the push reaches the registry, and nothing listens there.
+        // With `force`, the module is pushed, but nothing listens on port 1.
         assert!(refused(empty, true).contains("127.0.0.1:1 can't be reached"));
     }
 }

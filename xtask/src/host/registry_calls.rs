@@ -1,8 +1,8 @@
-//! The host calls of a policy as Kubewarden's hosts answer them: an allow-list grants a call, and a
-//! registry answers it.
+//! Answers a policy's host calls as Kubewarden's hosts do: an allow-list grants a call, and a registry or
+//! a recorded session answers the call.
 //!
-//! This host serves the two capabilities that this policy uses. It refuses any other call in the words
-//! of the real hosts, because a policy can distinguish refusals only by their text.
+//! This host serves the log and the two capabilities that this policy uses. A refusal has the same text as
+//! in Kubewarden's hosts, because a policy can distinguish refusals only by their text.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ const KNOWN: [&str; 11] = [
     "oci/v2/verify",
 ];
 
-/// The capabilities that a policy may use. Examples of its patterns are `*`, `oci/*`, `oci/v1/*` and
-/// `oci/v1/manifest_digest`.
+/// The capabilities that a policy may use, as a list of patterns. Examples of patterns are `*`, `oci/*`,
+/// `oci/v1/*` and `oci/v1/manifest_digest`.
 #[derive(Debug)]
 pub(crate) struct AllowList(Vec<String>);
 
@@ -35,7 +35,7 @@ impl AllowList {
     /// Reads patterns.
     ///
     /// # Errors
-    /// When a pattern matches no capability. With a mistyped pattern the policy would fail later.
+    /// When a pattern matches no capability: with a mistyped pattern, the policy's calls would fail later.
     pub(crate) fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self> {
         let patterns: Vec<String> = patterns
             .iter()
@@ -56,7 +56,8 @@ impl AllowList {
     }
 }
 
-/// Whether a pattern matches a capability. `*` may only be the whole last part of a pattern.
+/// Whether a pattern matches a capability. Parts are separated by `/`. A `*` may only be the whole last
+/// part of a pattern.
 fn matches(pattern: &str, capability: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => {
@@ -66,10 +67,10 @@ fn matches(pattern: &str, capability: &str) -> bool {
     }
 }
 
-/// The reason why a registry gave no answer.
+/// The reason why a call to a registry failed.
 #[derive(Debug, Clone)]
 pub(crate) struct RegistryFailure {
-    /// One line, for recorded sessions.
+    /// The error without its causes, for recorded sessions.
     pub(crate) summary: String,
     /// The summary and its causes, for the policy.
     pub(crate) details: String,
@@ -84,7 +85,7 @@ impl From<String> for RegistryFailure {
     }
 }
 
-/// A call of the policy to a registry. The variants have the names in kwctl's recorded sessions.
+/// A call of the policy to a registry. The variants have the same names as in kwctl's recorded sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum RegistryCall {
     /// `oci/v1/manifest_digest`; the answer is `{"digest":"sha256:..."}`.
@@ -105,8 +106,8 @@ pub(crate) trait Registries: Send + Sync {
     fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure>;
 }
 
-/// The capabilities that an allow-list grants, answered by registries. Log entries below `info` are
-/// printed only when `verbose`.
+/// Grants the capabilities of an allow-list, and lets `registries` answer the calls to them. Log entries
+/// below the level `info` are printed only if `verbose` is set.
 pub(crate) fn granted(
     allowed: AllowList,
     registries: Arc<dyn Registries>,

@@ -1,11 +1,11 @@
-//! Questions to registries, with the client crate that Kubewarden uses. So a policy gets a registry's
-//! answer in the same words as on a cluster.
+//! Asks registries, with the client crate that Kubewarden uses. So a policy gets a registry's answer in
+//! the same words as on a cluster.
 //!
-//! Three things differ from the real host on purpose:
+//! Three things differ from a real host, such as policy-server, on purpose:
 //!
-//! - Connecting and each read can have a time limit. In the real host, a registry that never answers
-//!   blocks the policy for minutes, and with it every policy that waits for a call to the host.
-//! - No answer is cached, because a run is one request.
+//! - The connection and each read can have a time limit. In a real host, a registry that never answers
+//!   blocks the policy for minutes, and also every other policy that waits for a host call.
+//! - No answer is cached, because a run evaluates only one request.
 //! - The error text doesn't depend on `RUST_BACKTRACE`.
 
 use std::fs::File;
@@ -34,7 +34,7 @@ pub(crate) struct RegistryClient {
 
 /// A protocol for the connection to a registry.
 pub(crate) enum Transport {
-    /// HTTPS, with the system's certificate authorities and these.
+    /// HTTPS, with the system's certificate authorities and these additional ones.
     Https(Vec<Certificate>),
     /// HTTPS, with any certificate.
     HttpsUnverified,
@@ -43,7 +43,7 @@ pub(crate) enum Transport {
 }
 
 impl RegistryClient {
-    /// `docker_config` is a directory with Docker's `config.json`, or such a file. Its default is
+    /// `docker_config` is a directory with Docker's `config.json`, or the path of such a file. The default is
     /// `$DOCKER_CONFIG`, else `~/.docker`. `time_limit` applies to a connection and to each read.
     pub(crate) fn new(
         sources: Sources,
@@ -84,11 +84,12 @@ impl RegistryClient {
             Transport::HttpsUnverified => config.accept_invalid_certificates = true,
             Transport::Http => config.protocol = ClientProtocol::Http,
         }
-        // `Client::new` would panic where the system has no CA certificates.
+        // `Client::new` returns no error. If `config` is wrong, it uses the default configuration instead,
+        // and panics if the system has no CA certificates.
         Client::try_from(config)
     }
 
-    /// The credentials in Docker's configuration for a registry.
+    /// The credentials in Docker's configuration for a registry. Anonymous if none are usable.
     pub(crate) fn credentials(&self, registry: &str) -> RegistryAuth {
         let credential = match &self.docker_config {
             Some(path) => match File::open(path) {
@@ -122,9 +123,9 @@ impl RegistryClient {
         }
     }
 
-    /// The protocols to try with a registry, in this order. HTTPS with a valid
-    /// certificate comes first. Unverified HTTPS and HTTP follow only if the sources file lists the
-    /// registry as insecure, or if the caller sets `trusted`.
+    /// The protocols to try with a registry, in order. HTTPS with a valid certificate comes first.
+    /// Unverified HTTPS and HTTP follow only if the sources file lists the registry as insecure, or if the
+    /// caller sets `trusted`.
     pub(crate) fn transports(&self, registry: &str, trusted: bool) -> Result<Vec<Transport>> {
         let mut transports = vec![Transport::Https(self.sources.certificates(registry)?)];
         if trusted || self.sources.insecure.contains(registry) {
@@ -133,12 +134,12 @@ impl RegistryClient {
         Ok(transports)
     }
 
-    /// Asks with each protocol until one succeeds. The errors have the words of the real host.
+    /// Asks the registry with each protocol until one succeeds. The errors have the texts of the real host.
     async fn fetch(&self, call: &RegistryCall) -> Result<String> {
         let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
             call;
         let reference: Reference = image.parse()?;
-        // The real host parses this URL to find host and port, so an invalid port fails here.
+        // The real host parses this URL to find host and port, and fails if the port is invalid.
         url::Url::parse(&format!("registry://{reference}"))?;
         let registry = reference.registry();
         let credentials = self.credentials(registry);
@@ -181,8 +182,8 @@ impl Registries for RegistryClient {
             Ok(runtime) => runtime.block_on(self.fetch(call)),
             Err(error) => Err(error.into()),
         };
-        // The real host gives the policy the error as `{:?}`. With RUST_BACKTRACE this includes the
-        // host's stack.
+        // The real host gives the policy the error as `{:?}`. With RUST_BACKTRACE this text includes the
+        // host's stack, which is removed here.
         answer.map_err(|error| {
             let debug = format!("{error:?}");
             let details = debug.split("\n\nStack backtrace:").next();
@@ -194,7 +195,7 @@ impl Registries for RegistryClient {
     }
 }
 
-/// The runtime for a client's requests.
+/// The tokio runtime on which a client sends its requests.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_refused_connection_is_reported_with_its_causes() {
-        // Nothing listens on port 1 of the loopback, and no name has to be resolved.
+        // No program listens on port 1 of the loopback, and an IP address needs no name resolution.
         let failure = ask("127.0.0.1:1/a/b:t");
         assert!(
             failure.summary.starts_with(

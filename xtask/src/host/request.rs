@@ -1,8 +1,8 @@
 //! The `AdmissionRequest` of Kubernetes' admission/v1, as a host sends it to a policy.
 //!
-//! The real hosts parse a review into such a type and serialise it for the guest. They leave out
-//! fields that are absent, null or unknown to admission/v1, and pass the objects on unchanged. A test
-//! with the raw JSON of a review would test a request that no cluster sends.
+//! The real hosts parse a review into a type like this one, and serialise the result for the guest. They
+//! leave out fields that are absent, null or unknown to admission/v1, and pass the objects on unchanged. A
+//! test that gave the raw JSON of a review to the guest would test a request that no host sends.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct AdmissionRequest {
     pub(crate) kind: GroupVersionKind,
     /// The resource that belongs to the kind.
     pub(crate) resource: GroupVersionResource,
-    /// `ephemeralcontainers`, `resize`, `status`, ...
+    /// The subresource, such as `ephemeralcontainers`, `resize` or `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sub_resource: Option<String>,
     /// The kind of the original API request.
@@ -32,10 +32,10 @@ pub(crate) struct AdmissionRequest {
     /// The subresource of the original API request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_sub_resource: Option<String>,
-    /// Absent when the API server will make a name from `generateName`.
+    /// The name of the object. Absent when the API server will make a name from `generateName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Absent for objects without a namespace.
+    /// The namespace of the object. Absent for objects without a namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
@@ -45,10 +45,10 @@ pub(crate) struct AdmissionRequest {
     /// The new object. Absent for `DELETE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) object: Option<Value>,
-    /// The stored object. Absent for `CREATE`.
+    /// The stored object. Absent for `CREATE` and `CONNECT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old_object: Option<Value>,
-    /// Whether the API server will not store the change.
+    /// True if the API server will not store the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dry_run: Option<bool>,
     /// `CreateOptions`, `UpdateOptions` and the like.
@@ -59,22 +59,22 @@ pub(crate) struct AdmissionRequest {
 /// A kind in its API group and version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GroupVersionKind {
-    /// Empty for the core group.
+    /// The API group. Empty for the core group.
     pub(crate) group: String,
-    /// For instance `v1`.
+    /// The version of the API, such as `v1`.
     pub(crate) version: String,
-    /// For instance `Pod`.
+    /// The kind, such as `Pod`.
     pub(crate) kind: String,
 }
 
 /// A resource in its API group and version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GroupVersionResource {
-    /// Empty for the core group.
+    /// The API group. Empty for the core group.
     pub(crate) group: String,
-    /// For instance `v1`.
+    /// The version of the API, such as `v1`.
     pub(crate) version: String,
-    /// For instance `pods`.
+    /// The resource, such as `pods`.
     pub(crate) resource: String,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn parse_review(text: &str) -> Result<AdmissionRequest> {
             None => bail!("the AdmissionReview has no request"),
         };
     }
-    // kwctl reads such a review as a bare request, and refuses it too.
+    // kwctl refuses a review without a kind too, because kwctl reads it as a bare request.
     if value.get("request").is_some() && value.get("uid").is_none() {
         bail!(
             "this is a review, but doesn't say so: give it `\"kind\": \"AdmissionReview\"`, or send \
@@ -184,7 +184,7 @@ mod tests {
             ("[]", "not a JSON object"),
             ("{", "not JSON"),
             (r#"{"kind":"AdmissionReview"}"#, "has no request"),
-            // The audit scanner sends such reviews.
+            // The audit scanner sends reviews without a kind. The error says how to use such a review.
             (r#"{"request":{"uid":"u"}}"#, "jq .request"),
             (r#"{"uid":"u"}"#, "missing field `kind`"),
             (r#"{"kind":"Pod"}"#, "invalid type"),

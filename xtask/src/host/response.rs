@@ -1,7 +1,7 @@
 //! Converts the guest's answer to the `AdmissionResponse` of Kubernetes' admission/v1.
 //!
-//! The guest returns the whole mutated object, but the API server takes a JSON patch. The crate that
-//! the real hosts use computes the patch, so that its operations are the same.
+//! The guest returns the whole mutated object, but the API server takes a JSON patch. Kubewarden's hosts
+//! and this host compute the patch with the same crate, so that the operations are the same.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub(crate) struct ValidationResponse {
     pub(crate) warnings: Option<Vec<String>>,
 }
 
-/// `AdmissionResponse` of admission/v1. Its fields have the order in which the real hosts write
-/// them.
+/// `AdmissionResponse` of admission/v1. Its fields have the order in which kwctl and policy-server
+/// write them.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdmissionResponse {
@@ -45,9 +45,9 @@ pub(crate) struct AdmissionResponse {
     /// The reason of a rejection, and its code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Status>,
-    /// `null` when there are none, as the real hosts write it.
+    /// The answer's audit annotations. Written as `null` when there are none, as Kubewarden's hosts do.
     pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
-    /// `null` when there are none, as the real hosts write it.
+    /// The answer's warnings. Written as `null` when there are none, as Kubewarden's hosts do.
     pub(crate) warnings: Option<Vec<String>>,
 }
 
@@ -114,13 +114,13 @@ impl AdmissionResponse {
     }
 }
 
-/// The patch between two objects in base64. `None` if they are equal.
+/// The patch from `object` to `mutated`, in base64. `None` if the two objects are equal.
 fn encode_patch(object: &Value, mutated: &Value) -> Option<String> {
     let patch = json_patch::diff(object, mutated);
     if patch.is_empty() {
         return None;
     }
-    // A patch consists of JSON values, so it can always be written as JSON.
+    // A patch consists of JSON values, so writing it as JSON never fails.
     serde_json::to_vec(&patch)
         .ok()
         .map(|json| STANDARD.encode(json))

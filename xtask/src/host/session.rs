@@ -1,8 +1,8 @@
-//! Recorded sessions: the host calls of a policy and their answers. The file format is that of
-//! `kwctl run --record-host-capabilities-interactions`, so each tool replays the sessions of the other.
+//! Recorded sessions: a policy's calls to registries, with the answers. The file format is that of
+//! `kwctl run --record-host-capabilities-interactions`, so kwctl and this program can exchange sessions.
 //!
-//! Calls are replayed only in their recorded order. Each recorded call is YAML inside a YAML
-//! string, as in kwctl.
+//! Calls are replayed only in their recorded order. Each recorded call is YAML in a string of the
+//! session's YAML, as in kwctl.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -32,14 +32,14 @@ enum RecordedAnswer {
     Error { message: String },
 }
 
-/// Passes host calls on and records them with their answers.
+/// Passes calls to registries on, and records these calls with their answers.
 pub(crate) struct SessionRecorder {
     inner: Arc<dyn Registries>,
     entries: Mutex<Vec<SessionEntry>>,
 }
 
 impl SessionRecorder {
-    /// Records the answers of `inner`.
+    /// Makes a recorder that passes the calls on to `inner`.
     pub(crate) fn new(inner: Arc<dyn Registries>) -> Self {
         Self {
             inner,
@@ -74,7 +74,7 @@ impl Registries for SessionRecorder {
     }
 }
 
-/// Answers host calls from a recorded session, in the order of the session.
+/// Answers calls to registries from a recorded session, in the order of the session.
 #[derive(Debug)]
 pub(crate) struct SessionReplayer {
     entries: Mutex<VecDeque<SessionEntry>>,
@@ -94,7 +94,7 @@ impl SessionReplayer {
         })
     }
 
-    /// The number of recorded calls that have not been replayed.
+    /// The number of recorded calls that have not been replayed yet.
     pub(crate) fn left_over(&self) -> usize {
         locked(&self.entries).len()
     }
@@ -114,7 +114,7 @@ impl Registries for SessionReplayer {
                 };
             }
             Ok(expected) => format!("{expected:?}"),
-            // A recorded call that this host doesn't serve.
+            // This host can't read the recorded call, so the error quotes the call's text.
             Err(_) => request.trim().to_owned(),
         };
         let text = "Replay error: unexpected request. Was expecting";
@@ -122,7 +122,7 @@ impl Registries for SessionReplayer {
     }
 }
 
-/// The entries, also after a panic in another thread.
+/// Locks the entries, even if another thread panicked while it held the lock.
 fn locked<T>(entries: &Mutex<T>) -> MutexGuard<'_, T> {
     entries.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 /// The settings of a policy: a JSON object.
 pub(crate) type Settings = Map<String, Value>;
 
-/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without both, the
-/// settings are empty.
+/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without a file and an
+/// argument, the settings are empty.
 pub(crate) fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
     let value: Value = match (path, json) {
         (Some(path), _) => {

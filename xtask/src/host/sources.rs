@@ -1,5 +1,5 @@
-//! The `sources.yaml` of Kubewarden's tools. It lists the registries that may be used without TLS, the
-//! certificate authorities of registries, and the proxies.
+//! The `sources.yaml` of Kubewarden's tools. It lists the insecure registries, the certificate authorities
+//! of registries, and the proxies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -70,7 +70,7 @@ impl Sources {
             .collect()
     }
 
-    /// The proxies of the file. If it names none, the proxies of the environment.
+    /// The proxies of the file. If the file has no key `proxies`, the environment's proxies are used.
     pub(crate) fn proxies(&self) -> Proxies {
         let variable = |name: &str| {
             env::var(name)

@@ -1,5 +1,6 @@
-//! Transcripts of evaluations, which `cargo xtask soak` compares with the specification. A
-//! transcript has the request, the settings, each host call with its answer, and the response.
+//! Transcripts of evaluations, which `cargo xtask soak` compares with the specification. A transcript has
+//! the request, the settings, each host call with its answer, and the response. Calls that write the log
+//! are left out.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -49,7 +50,7 @@ impl TranscriptRecorder {
         })
     }
 
-    /// The calls so far.
+    /// The host calls that were recorded so far.
     pub(crate) fn calls(&self) -> Vec<TranscriptCall> {
         self.locked().clone()
     }
@@ -66,7 +67,7 @@ pub(crate) struct Transcript<'a> {
     pub(crate) request: &'a str,
     pub(crate) settings: &'a Settings,
     pub(crate) calls: Vec<TranscriptCall>,
-    /// The problems of settings that the policy doesn't accept.
+    /// The reasons why the policy doesn't accept the settings. If there are any, there is no response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

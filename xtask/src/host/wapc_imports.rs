@@ -1,9 +1,9 @@
-//! The functions that a waPC host offers to its guest. The engines of this program use them, except
-//! for `wasmtime-provider`, which has its own.
+//! The functions that a waPC host offers to its guest, for `wasmi_engine.rs` and
+//! `bench/request_cost.rs`. The crate `wasmtime-provider` has its own implementation of them.
 
 /// Defines waPC's functions in a linker of `wasmi` or `wasmtime` whose store holds an
-/// `Arc<wapc::ModuleState>`. It is a macro because the two crates have the same functions with different
-/// types.
+/// `Arc<wapc::ModuleState>`. This is a macro, because `wasmi` and `wasmtime` have the same functions
+/// with different types.
 macro_rules! define_imports {
     ($linker:expr, $engine:ident, $error:path) => {{
         use $engine::{Caller, Error, Extern, Memory};

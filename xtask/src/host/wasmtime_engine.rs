@@ -1,5 +1,5 @@
-//! The compiler wasmtime as a waPC engine, with the crate and the engine settings of Kubewarden. So a
-//! compiled module runs as fast as in a policy-server.
+//! The compiler wasmtime as a waPC engine. The crate and the engine settings are those of Kubewarden, so
+//! a compiled module runs as fast as in a policy-server.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -10,8 +10,9 @@ use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeE
 
 use super::engine::{AnyError, InstanceSource};
 
-/// The interval between two increments of the epoch. It is short compared with a limit of a second, and
-/// long enough to cost nothing.
+/// The interval between two increments of wasmtime's epoch, a counter that interrupts a call when it
+/// reaches the call's deadline. The interval is short compared with a time limit of one second, and so
+/// long that the increments take almost no time.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A module, compiled to machine code and linked.
@@ -45,8 +46,9 @@ impl InstanceSource for CompiledModule {
     }
 }
 
-/// The settings of each wasmtime engine. wasmtime keeps compiled modules beside this program, so
-/// that `cargo clean` removes them too. If it can't keep them, each run compiles the module again.
+/// The settings of each wasmtime engine. wasmtime keeps compiled modules in a folder beside this
+/// program, so that `cargo clean` removes them too. If wasmtime can't keep them, each run compiles the
+/// module again.
 pub(crate) fn configuration() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
     config.wasm_function_references(true);
@@ -61,7 +63,7 @@ pub(crate) fn configuration() -> wasmtime::Config {
     config
 }
 
-/// Increments the engine's epoch until it is dropped.
+/// Increments the engine's epoch until this clock is dropped.
 struct EpochClock {
     deadline: u64,
     /// The sender is dropped with the clock. The clock's thread then ends.

@@ -1,7 +1,7 @@
 //! A policy's metadata, in `metadata.yml` and in the custom section of an annotated module.
 //!
 //! The fields are Kubewarden's. An unknown key is an error here, because Kubewarden would silently ignore
-//! it. The contents of the rules are checked by `kwctl annotate` at each release.
+//! the key. In CI, `kwctl annotate` checks the contents of `rules`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +14,17 @@ use crate::module::sections;
 /// The custom section that holds the metadata.
 pub(crate) const SECTION: &str = "io.kubewarden.metadata";
 
-/// The annotation with the tool that annotated the module.
+/// The annotation with the name and version of the tool that annotated the module.
 const ANNOTATED_BY: &str = "io.kubewarden.kwctl";
 
 /// The annotation with the policy's README.
 const USAGE: &str = "io.kubewarden.policy.usage";
 
-/// A policy's metadata, its fields in the order in which Kubewarden writes them.
+/// A policy's metadata. The fields have the order in which Kubewarden writes them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Metadata {
-    /// The version of Kubewarden's protocol. `annotate` asks the module for it.
+    /// The version of Kubewarden's protocol. `cargo xtask annotate` asks the module for this version.
     #[serde(default)]
     pub(crate) protocol_version: Option<String>,
     /// The requests that the policy examines.
@@ -34,22 +34,22 @@ pub(crate) struct Metadata {
     pub(crate) annotations: Option<BTreeMap<String, String>>,
     /// Whether the policy changes objects.
     pub(crate) mutating: bool,
-    /// Whether the audit scanner runs it.
+    /// Whether the audit scanner runs the policy.
     #[serde(default = "yes")]
     pub(crate) background_audit: bool,
     /// The calling convention of the module.
     #[serde(default)]
     pub(crate) execution_mode: ExecutionMode,
-    /// The kind of its requests.
+    /// The kind of the policy's requests.
     #[serde(default)]
     pub(crate) policy_type: PolicyType,
-    /// The Kubernetes resources that it reads.
+    /// The Kubernetes resources that the policy reads.
     #[serde(default)]
     pub(crate) context_aware_resources: BTreeSet<ContextAwareResource>,
-    /// The host capabilities that it uses.
+    /// The host capabilities that the policy uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) host_capabilities: Option<BTreeSet<String>>,
-    /// The oldest version of Kubewarden that it works with.
+    /// The oldest version of Kubewarden that the policy works with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_kubewarden_version: Option<Version>,
 }
@@ -88,7 +88,7 @@ pub(crate) enum Operation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ExecutionMode {
-    /// waPC, the only one that these tools support.
+    /// waPC, the only calling convention that these tools support.
     #[default]
     #[serde(rename = "kubewarden-wapc")]
     Wapc,
@@ -114,7 +114,7 @@ pub(crate) enum PolicyType {
 pub(crate) struct ContextAwareResource {
     /// Group and version.
     pub(crate) api_version: String,
-    /// For instance `Namespace`.
+    /// The kind, such as `Namespace`.
     pub(crate) kind: String,
 }
 
@@ -126,7 +126,7 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// The metadata of an annotated module.
+    /// The metadata of an annotated module. `None` if the module isn't annotated.
     pub(crate) fn of_module(module: &[u8]) -> Result<Option<Self>> {
         sections::custom_section(module, SECTION)?
             .map(|json| {

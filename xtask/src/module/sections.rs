@@ -1,4 +1,4 @@
-//! WebAssembly modules as bytes: their sections, imports and exports, and adding a custom section.
+//! Reads the sections, imports and exports of a WebAssembly module, and adds a custom section.
 
 use anyhow::{Context, Result};
 use wasm_encoder::{CustomSection, RawSection};
@@ -6,9 +6,9 @@ use wasmparser::{ExternalKind, Parser, Payload, TypeRef};
 
 /// A section of a module.
 pub(crate) struct ModuleSection {
-    /// The name of its kind in the specification. A custom section has a name of its own.
+    /// The section's kind, as the WebAssembly specification names it. For a custom section, also its name.
     pub(crate) name: String,
-    /// The size of its contents in bytes.
+    /// The size of the section's contents in bytes.
     pub(crate) size: usize,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct ModuleSection {
 pub(crate) struct ModuleOutline {
     /// The sections in the module's order.
     pub(crate) sections: Vec<ModuleSection>,
-    /// The imports as `module.name`, sorted.
+    /// The imports as `module.name`, sorted. The kind follows, if the import is not a function.
     pub(crate) imports: Vec<String>,
     /// The name and the kind of each export, in the module's order.
     pub(crate) exports: Vec<(String, &'static str)>,
@@ -76,13 +76,13 @@ impl ModuleOutline {
     }
 }
 
-/// The name of a section's kind in the specification.
+/// The section's kind, as the WebAssembly specification names it.
 fn section_name(id: u8) -> &'static str {
     let names = "custom,type,import,function,table,memory,global,export,start,element,code,data,data count,tag";
     names.split(',').nth(id.into()).unwrap_or("unknown")
 }
 
-/// The contents of the first custom section with a name. The hosts read the first one too.
+/// The contents of the first custom section with this name. Kubewarden's hosts also read the first one.
 pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::CustomSection(section) = payload.context("not a WebAssembly module")?
@@ -94,8 +94,8 @@ pub(crate) fn custom_section<'a>(module: &'a [u8], name: &str) -> Result<Option<
     Ok(None)
 }
 
-/// Adds a custom section at the end of a module and removes debugging information, which no host uses.
-/// Every other byte stays the same.
+/// Adds a custom section at the end of a module, and removes the sections with debugging information,
+/// which no host uses. The contents of every other section stay the same.
 pub(crate) fn with_custom_section(module: &[u8], name: &str, data: &[u8]) -> Result<Vec<u8>> {
     let mut output = wasm_encoder::Module::new();
     for payload in Parser::new(0).parse_all(module) {

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::host::request;
 
-/// The largest Pod that is compared, in entries of its lists. The specification is simple and slow:
-/// its time grows with the cube of this number.
+/// Pods with more list entries than this are not compared. The specification is simple and slow: its time
+/// grows with the cube of the number of list entries.
 const ENTRIES_MAX: usize = 200;
 
-/// Compares every evaluation of a directory, and shows the differences.
+/// Compares the evaluations in a directory, except those of too large Pods, and shows the differences.
 pub(super) fn compare(directory: &Path) -> Result<()> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
@@ -63,8 +63,8 @@ pub(super) fn compare(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How many init containers, app containers, volumes and volume mounts a Pod has. A pod template counts
-/// as 0, because the end-to-end tests have no large one.
+/// The number of init containers, app containers, volumes and volume mounts of a Pod. A pod template
+/// counts as 0, because the end-to-end tests have no large pod template.
 fn entry_count(request: &Value) -> usize {
     let spec = &request["object"]["spec"];
     let size = |list: &Value| list.as_array().map_or(0, Vec::len);
@@ -79,7 +79,7 @@ fn entry_count(request: &Value) -> usize {
 fn read(line: &str) -> Result<Evaluation> {
     let line: Value = serde_json::from_str(line)?;
     let text = line["request"].as_str().unwrap_or_default();
-    // The host drops the fields that admission/v1 doesn't have, and the module never sees them.
+    // The host drops the fields that admission/v1 doesn't define, so the module never sees these fields.
     let request = serde_json::to_value(request::parse_review(text)?)?;
     let calls = line["calls"].as_array().into_iter().flatten();
     Ok(Evaluation {
@@ -91,7 +91,7 @@ fn read(line: &str) -> Result<Evaluation> {
     })
 }
 
-/// The answer of the module, from the host's response.
+/// Reconstructs the answer of the module from the host's response.
 fn answer(response: &Value, object: &Value) -> Result<Value> {
     let mutated = match response["patch"].as_str() {
         Some(patch) => {
