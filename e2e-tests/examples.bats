@@ -40,9 +40,10 @@ ROWS
     --argjson template "$(jq -c .imageChecks.template <<<"$settings")"
 }
 
-# With the controller's setting `skip-image-check-containers`, no Pod has checks, as in the first row. In
-# the Pods of the other rows, only the checks ask for cpu and memory. Without the first check, such a
-# Pod would get the QoS class BestEffort, so the first check stays an init container.
+# The Pod of the first row has no checks. With the controller's setting `skip-image-check-containers`,
+# every Pod looks like that. In the Pods of the other rows, only the checks ask for cpu and memory. If all
+# checks became volumes, such a Pod would get the QoS class BestEffort. So the first check stays an init
+# container.
 @test "agent-stack-k8s-volumes.yaml: the checks of each of the three Pods are volumes on copy-agent, except one that keeps the Pod's only requests" {
   settings=$(settings_of agent-stack-k8s-volumes)
   while fields name others apps volumes mounted; do
@@ -163,7 +164,7 @@ inject() {
         evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
         untouched
         # Second case: the mesh adds its containers before this policy sees the Pod. The carrier is then the
-        # Pod's own init container. If it has none, the carrier is an init container of the mesh.
+        # Pod's own init container. If the Pod has none of its own, the carrier is an init container of the mesh.
         pod "$before"
         inject "$mesh"
         evaluate "$in_fix"

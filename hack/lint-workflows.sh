@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the workflows. actionlint checks syntax, expressions, permissions and the inputs of actions. Each
-# action of another repository has to be named by a commit, because a tag can be moved.
+# action of another repository has to be named by a commit, because a tag can be moved, with its version in a comment.
 #
 #   hack/lint-workflows.sh
 set -euo pipefail

@@ -54,7 +54,7 @@ pub struct ContainerOrVolume<'a> {
     /// For an init container with the name of a check: the fields that an added check may copy.
     /// [`Pod::read_checks`] reads them.
     pub as_check: Option<Box<CopiedCheckFields<'a>>>,
-    /// At UPDATE, the image of the stored container with the same list and name.
+    /// At UPDATE of a Pod, the image of the stored container with the same list and name.
     pub stored_image: Option<String>,
 }
 
@@ -225,11 +225,11 @@ pub struct Pod<'a> {
     pub places: Vec<ContainerOrVolume<'a>>,
     /// The names of all volumes.
     pub volume_names: Vec<Cow<'a, str>>,
-    /// The key `initContainers`, as a part of the payload.
+    /// The key `initContainers`, as a slice of the payload. It shows where the list begins.
     pub init_containers_key: Option<&'a str>,
-    /// The key `volumes`, as a part of the payload.
+    /// The key `volumes`, as a slice of the payload. It shows where the list begins.
     pub volumes_key: Option<&'a str>,
-    /// The requests and limits of the whole Pod.
+    /// The requests and limits in `spec.resources`, which are for the whole Pod.
     pub resources: ResourceFlags,
     /// Whether the Pod is for Windows nodes. [`Pod::read_node_os`] sets this field.
     pub is_windows: bool,
@@ -281,7 +281,7 @@ impl<'a> Pod<'a> {
     /// volumes or may get some.
     ///
     /// # Errors
-    /// A list of mounts or devices has a wrong shape. The error names the path of the list.
+    /// A list of mounts or devices has a wrong shape. The error names the path of the wrong value.
     pub fn read_mounts(&mut self, pod_spec: &'static [&'static str]) -> Result<(), ReadError> {
         for place in &mut self.places {
             if let Some(text) = place.mounts_text {
@@ -332,7 +332,7 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// Reads the requests and limits of the containers. Only a few settings make this necessary.
+    /// Reads the requests and limits of the containers, for `imageChecks.replaceExisting`.
     pub fn read_resources(&mut self) {
         for place in &mut self.places {
             place.resources = place
@@ -348,7 +348,7 @@ impl<'a> Pod<'a> {
             node_os::is_windows(self.os_name.as_deref(), self.node_selector, self.affinity);
     }
 
-    /// Reads the platforms that the Pod asks for. Only a few settings make this necessary.
+    /// Reads the platforms that the Pod asks for, for `registry.platform`.
     pub fn read_requested_platforms(&mut self) {
         self.requested_platforms =
             RequestedPlatforms::read(self.node_selector, self.affinity, self.os_name.as_deref());

@@ -159,7 +159,7 @@ export function editor(
       const diagnostics = problems.map(({ message, from, to }) => ({
         message,
         severity: "error" as const,
-        // A problem at the end of the text has no character of its own. The last one is marked.
+        // A problem at the end of the text has no character to mark. So the last character is marked.
         from: Math.max(Math.min(from, length - 1), 0),
         to: Math.min(to, length),
       }));

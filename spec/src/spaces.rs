@@ -41,9 +41,9 @@ pub fn texts(alphabet: &[char], length: usize) -> Vec<String> {
     all
 }
 
-/// Returns cases for *weak-check*, *pull-once* and *missing-check*. There is one Pod for each
-/// combination of the roles, pull policies and images of this number of containers. The image references
-/// differ in repository, spelling, tag and digest. Some of the references name the same image.
+/// Returns cases for *weak-check*, *pull-once* and *missing-check*. Each Pod has
+/// `containers` containers. There is one Pod for each way to give these containers a role, a pull policy
+/// and an image. The image references differ in repository, spelling, tag and digest. Some of the references name the same image.
 pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + use<> {
     let settings = settings.clone();
     let images = [

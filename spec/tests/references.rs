@@ -1,5 +1,5 @@
 //! Compares the specification's reference parser with the parser of `oci-spec`. Both parsers read all
-//! strings of at most five characters that can be made from the characters of `ALPHABET`.
+//! strings of at most five characters of `ALPHABET`, except those that `deliberate` names.
 
 use consistent_pull_policy_spec::image::Reference;
 

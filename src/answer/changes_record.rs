@@ -19,7 +19,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 pub(super) struct ChangesRecord {
     /// The value of the annotation. None if the other annotations leave no room for a record.
     pub(super) value: Option<String>,
-    /// A note for the audit, if the other annotations leave no room for the whole record.
+    /// The audit annotation `record`. None if only `RECORD_MAX` limits the record.
     pub(super) note: Option<&'static str>,
 }
 

@@ -18,7 +18,8 @@ pub(crate) const NOTICE: Style = AnsiColor::Yellow.on_default();
 /// The style of the verdicts *rejected* and *settings refused*.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
-/// Prints to standard output. Only a terminal gets colours, unless `NO_COLOR` or `CLICOLOR_FORCE` is set.
+/// Prints to standard output. A terminal gets colours, and a file or a pipe gets none. `NO_COLOR` turns
+/// colours off everywhere, and `CLICOLOR_FORCE` turns them on everywhere.
 /// It is no error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();

@@ -98,8 +98,9 @@ pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*.example.com/team/app:v?",
     "r.example.com:0443/tools",
 ];
-/// The image patterns of overrides, one list for each override. The settings would be refused if a pattern
-/// matched all images of a pattern in a later override. So the patterns here are chosen to avoid this.
+/// The image patterns of overrides, one list for each override. Settings are refused if a pattern
+/// of one override matches every image that a pattern of a later override matches. The patterns here
+/// don't.
 pub(super) const OVERRIDDEN_IMAGES: [&[&str]; 6] = [
     &["r.example.com/*"],
     &["app"],

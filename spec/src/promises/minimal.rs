@@ -33,7 +33,8 @@ pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> 
     of_spec(&spec_before, &spec_after, settings)
 }
 
-/// Removes the record from an object. Then removes `annotations` and `metadata` if they are empty or null.
+/// Removes the record from an object. Then removes `annotations` if it is not an object or is empty, and
+/// `metadata` if it is empty.
 fn without_record(object: &mut Value) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;

@@ -236,10 +236,10 @@ pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
         .unwrap_or(pod.places[container].policy)
 }
 
-/// Whether the image of a container is covered. It is if an image check pulls it, or if another init
-/// container pulls it and ends before the app starts. The other init container must pull at least as
-/// strongly as the image needs. The check's, or init container's, reference and the container's
-/// reference must be written alike.
+/// Whether the image of a container is covered. An image is covered if an image check pulls it, or if
+/// another init container pulls it and ends before the app starts. The other init container must pull
+/// at least as strongly as the image needs. In both cases, the reference that is pulled first and the
+/// reference of the container must be written alike.
 pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
     let need = need(pod, container);
     pod.examined().into_iter().any(|other| {

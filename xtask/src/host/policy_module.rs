@@ -96,7 +96,7 @@ impl PolicyModule {
             .with_context(|| format!("cannot load module {}", path.display()))
     }
 
-    /// Loads a module from its bytes. Each call of the guest is interrupted after `time_limit`, but never
+    /// Loads a module from its bytes. Each call into the guest is interrupted after `time_limit`, but never
     /// during a host call: then the interruption waits until the host call returns.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl PolicyModule {
     /// failure inside the policy becomes a response with code 500, as in policy-server.
     ///
     /// # Errors
-    /// When the module doesn't start.
+    /// When the module doesn't start, or the request can't be serialised.
     pub(crate) fn evaluate(
         &self,
         capabilities: &Capabilities,
@@ -224,12 +224,12 @@ impl PolicyModule {
         // policy-server converts the request to a `Value` twice. One `Value` is sent, and the answer is
         // compared with the other one. The benchmark measures this function, so this function does the
         // same work as policy-server.
-        let sent = serde_json::to_value(request).context("cannot serialise the request")?;
+        let compared = serde_json::to_value(request).context("cannot serialise the request")?;
         let bytes = payload(request, settings)?;
         let uid = request.uid.clone();
         Ok(match self.validate(capabilities, &bytes) {
             Ok(answer) => match serde_json::from_slice::<ValidationResponse>(&answer) {
-                Ok(answer) => AdmissionResponse::new(uid, sent.get("object"), answer),
+                Ok(answer) => AdmissionResponse::new(uid, compared.get("object"), answer),
                 Err(error) => AdmissionResponse::internal_error(
                     uid,
                     &format!("invalid response from policy: {error}"),
