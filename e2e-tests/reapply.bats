@@ -128,6 +128,11 @@ ROWS
   again "$(jq -c 'map(del(.container))' <<<"$record_of_created")"
   evaluate
   as_stored
+  # The record is the stored object's, so the index in the path is an index in the stored object.
+  again "$(jq -c 'map(del(.container))' <<<"$record_of_created")" \
+    '.object.spec.containers |= [{name: "proxy", image: "proxy:1", imagePullPolicy: "Always"}] + .'
+  evaluate
+  after '[.spec.containers[].imagePullPolicy] == ["Always", "IfNotPresent"]'
 }
 
 @test "other changes of the request stay, and the API server decides about them" {

@@ -182,6 +182,10 @@ ROWS
   edit '.object.status.containerStatuses[0].state.waiting.message = "Back-off pulling image \"tools:v1\""'
   evaluate '{"mode":"Reject","exempt":{"containers":["a"]},"imageChecks":{"coverage":"Off"}}'
   [[ $message == "a waits for tools's image tools:v1 "* ]] || fail "$message"
+  # The container waits for its own image, which is exempt. The volume has the same image.
+  edit '.object.spec.containers[0].image = "tools:v1"'
+  evaluate '{"mode":"Reject","exempt":{"containers":["a"]},"imageChecks":{"coverage":"Off"}}'
+  untouched
 }
 
 @test "a time that can't be parsed is left out" {

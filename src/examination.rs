@@ -59,7 +59,7 @@ pub struct Examination<'p> {
     ///
     /// A pod template gets no checks, because nothing removes an added check whose image is no
     /// longer used. If this image disappeared from the registry, the workload could not start. A
-    /// Windows Pod gets no checks, because the API server refuses in it some fields of Linux containers.
+    /// Windows Pod gets no checks, because the API server refuses some fields of Linux containers there.
     pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
     /// The findings that have no repair.
     pub findings: Vec<Finding<'p>>,

@@ -4,11 +4,13 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::Value;
 use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_unset};
 
-use super::{MAX_LOOKUPS, Settings, SettingsError, SettingsProblem};
+use super::{Settings, SettingsError, SettingsProblem};
 use crate::sentence::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;
+/// The largest value of `registry.maxLookups`.
+const MAX_LOOKUPS: u64 = 100;
 /// The largest length of a value in an error, in characters. The quotes of a text count too.
 const QUOTED_MAX: usize = 62;
 /// The largest length of any other path in an error, in characters.

@@ -1,0 +1,192 @@
+//! Which places have the same image, and which of them is pulled first. In the copy, this also depends
+//! on answers that the first installation may have received from registries.
+
+use super::{Event, List, Pod};
+use crate::image::Reference;
+use crate::policy::PullPolicy;
+
+impl Pod<'_> {
+    /// Whether two places have the same image. The repositories must be equal. If both places have a
+    /// digest, the digests must be equal, and the tags don't matter. If only one place has a digest, a
+    /// lookup of this request must have given this digest for the other place's tag. If neither has a
+    /// digest, the tags must be equal, or lookups must have given the same digest for both tags.
+    pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
+        let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
+            return false;
+        };
+        a.name() == b.name()
+            && match (&a.digest, &b.digest) {
+                (Some(a), Some(b)) => a == b,
+                (Some(digest), None) => self.looked_up(&b) == Some(digest),
+                (None, Some(digest)) => self.looked_up(&a) == Some(digest),
+                (None, None) => {
+                    a.tag == b.tag
+                        || self.looked_up(&a).is_some() && self.looked_up(&a) == self.looked_up(&b)
+                }
+            }
+    }
+
+    /// Whether two places have the same image, or a registry's answer could show that they have it.
+    ///
+    /// **Decided\***: if an image of the repository is looked up, this function treats all tags and
+    /// digests of this repository as the same image. Otherwise a registry's answer would decide
+    /// whether a volume is a check.
+    pub(super) fn may_be_same_image(&self, a: usize, b: usize) -> bool {
+        let looks_up = |place: usize| {
+            self.reference(place)
+                .is_some_and(|image| self.settings.lookup(&image) != "Off")
+        };
+        self.is_same_image(a, b)
+            || self.is_same_repository(a, b)
+                && self
+                    .examined()
+                    .into_iter()
+                    .any(|other| self.is_same_repository(other, a) && looks_up(other))
+    }
+
+    fn looked_up(&self, image: &Reference) -> Option<&String> {
+        self.lookups.digests.get(&image.name_and_tag()?)
+    }
+
+    /// Whether the images of two places are written alike: their repositories are the same text. This
+    /// matters because a node stores pull credentials under the repository as it is written.
+    pub(crate) fn is_written_alike(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.spelling == b.spelling,
+            _ => false,
+        }
+    }
+
+    /// Whether a pull by `proof` also proves that the image of `place` can be pulled. The two places
+    /// must have the same image, written alike.
+    pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
+        proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
+    }
+
+    /// Looks at all examined places of the request with the repository of `place`, in any spelling.
+    /// Returns two values: the strongest pull policy of the checks among these places, and that of the
+    /// other init containers among them. Returns `None` if a registry's answer can't show that two
+    /// images of these places are the same. An answer can show this only if the places have several
+    /// images, and at least one image has no digest and is looked up.
+    ///
+    /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
+    /// registry's answer in the first run could have shown a check that is strong enough, or an init
+    /// container that covers the image. In both cases, the copy demands no stronger and no new check.
+    fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
+        let alike: Vec<usize> = self
+            .examined()
+            .into_iter()
+            .filter(|&other| self.places[other].came_in.is_some())
+            .filter(|&other| self.is_same_repository(other, place))
+            .collect();
+        let has_others = alike
+            .iter()
+            .any(|&other| !self.is_same_image(other, alike[0]));
+        if !has_others || !alike.iter().any(|&other| self.is_looked_up(other)) {
+            return None;
+        }
+        let strongest = |is_one: &dyn Fn(usize) -> bool| {
+            let them = alike.iter().filter(|&&other| is_one(other));
+            them.map(|&other| self.places[other].policy_before()).max()
+        };
+        let by_checks = strongest(&|other| self.is_check(other));
+        let by_inits = strongest(&|other| self.is_plain_init(other) && !self.is_check(other));
+        Some((by_checks, by_inits))
+    }
+
+    /// Whether a registry's answer could show that the image of a place is the same as the image of
+    /// a check or of an init container. Then the image is pulled before the app containers start.
+    pub(crate) fn may_be_pulled_first(&self, place: usize) -> bool {
+        self.may_be_joined(place)
+            .is_some_and(|(checks, inits)| checks.or(inits).is_some())
+    }
+
+    /// Whether, in the copy, a registry's answer in the first run could have shown that the image has
+    /// a check with at least the pull policy `need`. The copy must accept the output of the first run.
+    pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
+        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
+        joined.is_some_and(|(checks, _)| checks >= Some(need))
+    }
+
+    /// Whether, in the copy, a registry's answer in the first run could have shown a covered image.
+    pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
+        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
+        joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
+    }
+
+    /// Whether the images of two places have the same repository, after normalisation.
+    fn is_same_repository(&self, a: usize, b: usize) -> bool {
+        match (self.reference(a), self.reference(b)) {
+            (Some(a), Some(b)) => a.name() == b.name(),
+            _ => false,
+        }
+    }
+
+    /// Whether the image of a place has no digest and is looked up.
+    pub(crate) fn is_looked_up(&self, place: usize) -> bool {
+        self.reference(place)
+            .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
+    }
+
+    /// Whether a pull by the place `proof` makes a pull by the container unnecessary. `proof` must
+    /// be an init container that isn't a native sidecar, or a check volume that an init
+    /// container mounts. A volume that the container itself mounts doesn't count, because the
+    /// kubelet would pull the volume's image again for the container.
+    pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
+        self.is_pulled_before(proof, container) && self.serves(proof, container)
+    }
+
+    fn is_pulled_before(&self, proof: usize, container: usize) -> bool {
+        match self.places[proof].list {
+            List::InitContainers => self.is_plain_init(proof),
+            List::Volumes => {
+                self.is_check(proof)
+                    && self.is_on_init_container(proof)
+                    && !self.places[container]
+                        .mounts
+                        .contains(&self.places[proof].name)
+            }
+            List::Containers | List::EphemeralContainers => false,
+        }
+    }
+
+    /// Whether `Pin` or `UseCached` could change the pull policy of a place after a lookup. Any
+    /// lookup in the repository of the place's image counts.
+    pub(crate) fn may_be_pinned_or_cached(&self, place: usize) -> bool {
+        let changes = self.reference(place).is_some_and(|image| {
+            self.settings.lookup(&image) == "Pin" || self.has_use_cached(&image)
+        });
+        changes
+            && self
+                .examined()
+                .into_iter()
+                .any(|other| self.is_same_repository(other, place) && self.is_looked_up(other))
+    }
+
+    /// Whether the image is looked up, and one of the `on…` settings for this image is `UseCached`.
+    fn has_use_cached(&self, image: &Reference) -> bool {
+        let actions = [
+            "onNotFound",
+            "onDenied",
+            "onRateLimited",
+            "onUnreachable",
+            "onUnknown",
+        ];
+        let mut actions = actions.iter();
+        self.settings.lookup(image) != "Off"
+            && actions.any(|key| self.settings.registry(image, key, "") == "UseCached")
+    }
+
+    /// Whether, in the copy, the pull policy of a place could be a result of `UseCached`.
+    ///
+    /// **Decided**: `UseCached` writes only `IfNotPresent`. So a check with `Never` is not its result.
+    pub(crate) fn may_be_cached(&self, place: usize) -> bool {
+        self.is_lenient
+            && self.places[place].policy_before() == PullPolicy::IfNotPresent
+            && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
+            && self.is_looked_up(place)
+            && self.reference(place).is_some_and(|image| {
+                self.has_use_cached(&image) && !self.settings.requires_always(&image)
+            })
+    }
+}

@@ -1,0 +1,225 @@
+//! The settings of lookups, in `registry`: for all images, and for the images of an override.
+
+#[cfg(not(target_arch = "wasm32"))]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::image::Reference;
+use crate::pattern::{ImageName, ImagePattern};
+
+/// Which images this policy looks up in their registries, and what follows from the answers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RegistrySettings {
+    /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
+    /// policy needs a longer evaluation timeout.
+    pub lookup: LookupMode,
+    /// The images that are looked up. If this is not set, all images are looked up.
+    pub images: Vec<ImagePattern>,
+    /// The images that are not looked up, even if `images` matches them.
+    pub skip_images: Vec<ImagePattern>,
+    /// The action if the tag or the repository does not exist.
+    pub on_not_found: LookupFailureAction,
+    /// The action if the registry answers 401 or 403. The credentials of policy-server are not
+    /// those of the Pod.
+    pub on_denied: LookupFailureAction,
+    /// The action if the registry answers 429.
+    pub on_rate_limited: LookupFailureAction,
+    /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
+    /// registry itself (5xx).
+    pub on_unreachable: LookupFailureAction,
+    /// The action for any other answer.
+    pub on_unknown: LookupFailureAction,
+    /// The largest number of lookups in one request. Images beyond this number count as
+    /// unreachable, with a warning that the limit is reached. The value 0 is for a second, validating
+    /// installation with mode `Reject` or `Warn`. This installation makes no lookups, and accepts
+    /// the results of the first installation's lookups.
+    #[serde(deserialize_with = "read::max_lookups")]
+    #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 0, max = 100)))]
+    pub max_lookups: usize,
+    /// Other settings for some images. The first entry whose `images` match the image decides. If
+    /// this entry leaves out a key, the value in `registry` applies.
+    pub overrides: Vec<ImageLookupOverride>,
+    /// The reaction to an image that does not exist for the architecture and the operating system
+    /// that the Pod asks for.
+    pub platform: MissingPlatformAction,
+}
+
+impl Default for RegistrySettings {
+    fn default() -> Self {
+        Self {
+            lookup: LookupMode::default(),
+            images: Vec::new(),
+            skip_images: Vec::new(),
+            on_not_found: LookupFailureAction::Reject,
+            on_denied: LookupFailureAction::KeepTag,
+            on_rate_limited: LookupFailureAction::KeepTag,
+            on_unreachable: LookupFailureAction::KeepTag,
+            on_unknown: LookupFailureAction::KeepTag,
+            max_lookups: 10,
+            overrides: Vec::new(),
+            platform: MissingPlatformAction::default(),
+        }
+    }
+}
+
+/// Whether this policy asks the registry for the digest behind a tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum LookupMode {
+    /// The registry is not asked.
+    #[default]
+    Off,
+    /// The registry is asked, and no digest is written into the Pod.
+    Verify,
+    /// The registry is asked, and the digest is written into the Pod.
+    Pin,
+}
+
+/// The action if a lookup fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum LookupFailureAction {
+    /// The image is a finding that can't be repaired.
+    Reject,
+    /// The image and its pull policy don't change.
+    KeepTag,
+    /// The tag doesn't change. `Always` becomes `IfNotPresent` in containers and checks with this
+    /// tag, so that a node can use an image that it has cached.
+    UseCached,
+}
+
+impl LookupFailureAction {
+    /// The value as it is written in the settings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "Reject",
+            Self::KeepTag => "KeepTag",
+            Self::UseCached => "UseCached",
+        }
+    }
+}
+
+/// Settings for the lookups of some images. If a key is not set, the value in `registry` applies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImageLookupOverride {
+    /// The images that this entry is for.
+    #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
+    pub images: Vec<ImagePattern>,
+    /// Whether this policy asks the registry for the digests of these images.
+    pub lookup: Option<LookupMode>,
+    /// The action if the tag or the repository does not exist.
+    pub on_not_found: Option<LookupFailureAction>,
+    /// The action if the registry answers 401 or 403.
+    pub on_denied: Option<LookupFailureAction>,
+    /// The action if the registry answers 429.
+    pub on_rate_limited: Option<LookupFailureAction>,
+    /// The action if there is no connection, no DNS, a TLS error, a time-out, or an error of the
+    /// registry itself (5xx).
+    pub on_unreachable: Option<LookupFailureAction>,
+    /// The action for any other answer.
+    pub on_unknown: Option<LookupFailureAction>,
+}
+
+/// The reaction to an image that does not exist for a platform that the Pod asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum MissingPlatformAction {
+    /// The platforms of an image are not compared.
+    #[default]
+    Off,
+    /// The image is a warning, in every mode.
+    Warn,
+    /// The image is a finding that can't be repaired.
+    Reject,
+}
+
+/// The settings of `registry` for one image, with the overrides for this image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveLookupSettings {
+    /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
+    /// not match, or that `registry.skipImages` matches.
+    pub mode: LookupMode,
+    /// The action if the tag or the repository does not exist.
+    pub on_not_found: LookupFailureAction,
+    /// The action for 401 and 403.
+    pub on_denied: LookupFailureAction,
+    /// The action for 429.
+    pub on_rate_limited: LookupFailureAction,
+    /// The action if there is no connection, no DNS, a TLS error, a time-out or 5xx.
+    pub on_unreachable: LookupFailureAction,
+    /// The action for any other answer.
+    pub on_unknown: LookupFailureAction,
+}
+
+impl EffectiveLookupSettings {
+    /// Whether this image is looked up and an action for a failed lookup is `UseCached`.
+    #[must_use]
+    pub fn may_use_cached(&self) -> bool {
+        self.mode != LookupMode::Off
+            && [
+                self.on_not_found,
+                self.on_denied,
+                self.on_rate_limited,
+                self.on_unreachable,
+                self.on_unknown,
+            ]
+            .contains(&LookupFailureAction::UseCached)
+    }
+}
+
+impl RegistrySettings {
+    /// Whether this installation is the copy, with `maxLookups: 0`. The copy asks no registry, and
+    /// accepts the values that the first installation may have written or kept because of its
+    /// lookups.
+    #[must_use]
+    pub const fn accepts_unknown_answers(&self) -> bool {
+        self.max_lookups == 0
+    }
+
+    /// Whether any image may be looked up. This ignores `maxLookups`.
+    #[must_use]
+    pub fn looks_up(&self) -> bool {
+        let asks = |lookup| lookup != LookupMode::Off;
+        asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
+    }
+
+    /// The settings for the lookup of one image.
+    #[must_use]
+    pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
+        let general = EffectiveLookupSettings {
+            mode: self.lookup,
+            on_not_found: self.on_not_found,
+            on_denied: self.on_denied,
+            on_rate_limited: self.on_rate_limited,
+            on_unreachable: self.on_unreachable,
+            on_unknown: self.on_unknown,
+        };
+        let all = self.images.is_empty() && self.skip_images.is_empty();
+        if !self.looks_up() || (all && self.overrides.is_empty()) {
+            return general;
+        }
+        let name = ImageName::of(reference);
+        let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
+        if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
+            return EffectiveLookupSettings {
+                mode: LookupMode::Off,
+                ..general
+            };
+        }
+        let own = self.overrides.iter().find(|o| names(&o.images));
+        own.map_or(general, |own| EffectiveLookupSettings {
+            mode: own.lookup.unwrap_or(general.mode),
+            on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
+            on_denied: own.on_denied.unwrap_or(general.on_denied),
+            on_rate_limited: own.on_rate_limited.unwrap_or(general.on_rate_limited),
+            on_unreachable: own.on_unreachable.unwrap_or(general.on_unreachable),
+            on_unknown: own.on_unknown.unwrap_or(general.on_unknown),
+        })
+    }
+}
