@@ -28,6 +28,8 @@ export default defineConfig({
   forbidOnly: true,
   retries: 0,
   workers: 2,
+  // Each test goes to the next free worker, so that both workers have something to do to the end.
+  fullyParallel: true,
   reporter: [["list"]],
   // The limit is long, so that a test does not fail on a busy machine.
   timeout: 180_000,

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { Answer } from "../../src/evaluate.ts";
 import type { Json, JsonObject } from "../../src/json.ts";
 import { expect, test } from "./page.ts";
-import { asAnswer, type Response } from "./response.ts";
+import { asAnswer, expectEqual, type Response } from "./response.ts";
 
 type Call = {
   namespace: string;
@@ -51,9 +51,9 @@ test("every end-to-end test file with requests has a file of requests", () => {
 });
 
 for (const file of files) {
-  test(`both hosts give the same answers to the requests of ${file.replace(".jsonl", ".bats")}`, async ({
-    playground,
-  }) => {
+  const bats = file.replace(".jsonl", ".bats");
+
+  test(`both hosts give the same answers to the requests of ${bats}`, async ({ scripted }) => {
     const all = readFileSync(`${folder}/${file}`, "utf8")
       .trimEnd()
       .split("\n")
@@ -61,7 +61,7 @@ for (const file of files) {
     for (let start = 0; start < all.length; start += BATCH) {
       const batch = all.slice(start, start + BATCH);
       // Sent as text, because an object would lose large numbers and duplicate keys of the JSON.
-      const got = await playground.page.evaluate(async (json) => {
+      const got = await scripted.evaluate(async (json) => {
         const policy = window.consistentPullPolicy;
         const results: Result[] = [];
         for (const { request, settings, calls } of JSON.parse(json) as Transcript[]) {
@@ -92,12 +92,15 @@ for (const file of files) {
       for (const [index, result] of (JSON.parse(got) as Result[]).entries()) {
         const { request, settings, calls, refused, response } = batch[index] as Transcript;
         // The answers also differ if the module has changed since the last `make e2e-tests`.
-        const about = `${JSON.stringify(settings)} ${request.slice(0, 2000)}`;
-        expect(result.refused, about).toBe(refused);
-        expect(result.calls, about).toEqual(
-          calls.map(({ namespace, operation, payload }) => ({ namespace, operation, payload })),
-        );
-        if (response) expect(result.answer, about).toEqual(asAnswer(response, result.object));
+        const about = `${bats}: ${JSON.stringify(settings)} ${request.slice(0, 2000)}`;
+        expectEqual(result.refused, refused, about);
+        const asked = calls.map(({ namespace, operation, payload }) => ({
+          namespace,
+          operation,
+          payload,
+        }));
+        expectEqual(result.calls, asked, about);
+        if (response) expectEqual(result.answer, asAnswer(response, result.object), about);
       }
     }
   });

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { TestInfo } from "@playwright/test";
 import { parse } from "yaml";
 import { guest } from "../guest.ts";
 import { expect, Playground, podList, test } from "./page.ts";
@@ -222,15 +223,20 @@ test("every example gives an answer", async ({ playground }) => {
       .evaluateAll((options) => options.map((o) => o.textContent ?? ""));
   const objects = await labels("object-example");
   expect(objects.length).toBeGreaterThan(20);
-  for (const label of objects) {
-    await playground.choose("object", label);
+  const choose = async (editor: "object" | "settings", label: string) => {
+    // Without the old answer, only the answer to this example can be found.
+    await playground.verdict.evaluate((badge) => badge.remove());
+    await playground.choose(editor, label);
+    await playground.verdict.waitFor();
     await expect(playground.verdict, label).toHaveText(/^(?:allowed|rejected)/);
+  };
+  for (const label of objects) {
+    await choose("object", label);
     await expect(playground.problems("object"), label).toHaveCount(0);
   }
-  await playground.choose("object", "ci-job");
+  await choose("object", "ci-job");
   for (const label of await labels("settings-example")) {
-    await playground.choose("settings", label);
-    await expect(playground.verdict, label).toHaveText(/^(?:allowed|rejected)/);
+    await choose("settings", label);
     await expect(playground.problems("settings"), label).toHaveCount(0);
   }
 });
@@ -513,36 +519,38 @@ test("a list of 1,000 Pods is planned, filtered, sorted and saved", async ({ pla
   await expect(playground.about).toContainText(`Pod ${chosen}, CREATE`);
 });
 
-test("10,000 Pods are planned in the worker, and the page stays usable", async ({ playground }) => {
+/** A file with a list of Pods. */
+function podFile(info: TestInfo, count: number) {
+  // A path needs no copy of the text on its way to the browser.
+  const path = info.outputPath("many.json");
+  writeFileSync(path, podList(count));
+  return path;
+}
+
+test("5,000 Pods are planned in the worker, and the page stays usable", async ({
+  playground,
+}, info) => {
   const { page } = playground;
   await playground.chooseSmallExample();
-  await page.locator("#files").setInputFiles({
-    name: "many.json",
-    mimeType: "application/json",
-    buffer: Buffer.from(podList(10_000)),
-  });
+  await page.locator("#files").setInputFiles(podFile(info, 5000));
   const plan = page.locator("#plan");
   await expect(plan.getByRole("progressbar")).toBeVisible();
   await plan.getByRole("searchbox").fill("job-42");
   await expect(plan.getByRole("progressbar")).toBeHidden();
-  await expect(plan.getByRole("status")).toHaveText("10,000 objects");
-  await expect(plan.getByRole("button", { name: "rejected" })).toHaveText("1,000 rejected");
-  await expect(plan.getByRole("button", { name: "changed" })).toHaveText("5,000 changed");
-  await expect(plan.getByRole("button", { name: "allowed" })).toHaveText("4,000 allowed");
+  await expect(plan.getByRole("status")).toHaveText("5,000 objects");
+  await expect(plan.getByRole("button", { name: "rejected" })).toHaveText("500 rejected");
+  await expect(plan.getByRole("button", { name: "changed" })).toHaveText("2,500 changed");
+  await expect(plan.getByRole("button", { name: "allowed" })).toHaveText("2,000 allowed");
   // job-42, job-420 to job-429, and job-4200 to job-4299 are 111 rows. The page shows a part of
   // them.
   await expect(plan.locator("tbody tr")).toHaveCount(100);
   await expect(plan.locator("tbody tr").first()).toContainText("job-42");
 });
 
-test("a plan can be cancelled", async ({ playground }) => {
+test("a plan can be cancelled", async ({ playground }, info) => {
   const { page } = playground;
   await playground.chooseSmallExample();
-  await page.locator("#files").setInputFiles({
-    name: "many.json",
-    mimeType: "application/json",
-    buffer: Buffer.from(podList(40_000)),
-  });
+  await page.locator("#files").setInputFiles(podFile(info, 40_000));
   const plan = page.locator("#plan");
   await expect(plan.getByRole("progressbar")).toBeVisible();
   await plan.getByRole("button", { name: "Cancel" }).click();
@@ -571,7 +579,6 @@ test("the files of a folder are planned, and a single small file goes into the e
   playground,
 }, info) => {
   const { page } = playground;
-  const { mkdirSync, writeFileSync } = await import("node:fs");
   const folder = info.outputPath("manifests");
   mkdirSync(`${folder}/deep`, { recursive: true });
   const pod = (name: string) =>
@@ -587,9 +594,9 @@ test("the files of a folder are planned, and a single small file goes into the e
   await expect(page.locator("#plan")).toBeHidden();
 });
 
-test("a link restores all texts", async ({ playground, context }) => {
+test("a link restores all texts", async ({ playground }) => {
   const { page } = playground;
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await playground.type(
     "object",
     "apiVersion: v1\nkind: Pod\nmetadata: {name: ünï}\nspec: {containers: [{name: a, image: 'a:1'}]}\n",

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { test as base, expect, type Page } from "@playwright/test";
+import {
+  test as base,
+  type Browser,
+  type ConsoleMessage,
+  expect,
+  type Page,
+  type WorkerInfo,
+} from "@playwright/test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -65,30 +72,80 @@ export class Playground {
       );
   }
 
-  /** The accessibility problems that axe finds. */
-  async violations(): Promise<string[]> {
-    await this.page.evaluate(axe);
-    return this.page.evaluate(async () => {
-      const { violations } = await (window as any).axe.run();
+  /** The accessibility problems that axe finds, with all its rules or only with these. */
+  async violations(rules?: string[]): Promise<string[]> {
+    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(axe);
+    return this.page.evaluate(async (rules) => {
+      // With this type, axe describes only the violations completely.
+      const options = {
+        resultTypes: ["violations"],
+        ...(rules === undefined ? {} : { runOnly: rules }),
+      };
+      const { violations } = await (window as any).axe.run(options);
       return violations.flatMap(
         (found: { id: string; nodes: { target: string[]; html: string }[] }) =>
           found.nodes.map((node) => `${found.id}: ${node.target} ${node.html.slice(0, 200)}`),
       );
-    });
+    }, rules);
   }
 }
 
-/** The page with its first example. A test fails at any error in the page. */
-export const test = base.extend<{ playground: Playground }>({
-  playground: async ({ page }, use) => {
+type Fixtures = {
+  /** The page with its first example. A test fails at any error in the page. */
+  playground: Playground;
+};
+type WorkerFixtures = {
+  /** A tab for all tests of a worker, because a new one for each test takes longer than the test. */
+  tab: Page;
+  /** Another tab. It is loaded once, for tests that only call `window.consistentPullPolicy`. */
+  scripted: Page;
+};
+
+const tab = async (browser: Browser, { project }: WorkerInfo) => {
+  const { baseURL, locale } = project.use;
+  const context = await browser.newContext({
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(locale === undefined ? {} : { locale }),
+  });
+  return context.newPage();
+};
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  tab: [
+    async ({ browser }, use, info) => {
+      const page = await tab(browser, info);
+      await use(page);
+      await page.context().close();
+    },
+    { scope: "worker" },
+  ],
+  scripted: [
+    async ({ browser }, use, info) => {
+      const page = await tab(browser, info);
+      await new Playground(page).open();
+      await use(page);
+      await page.context().close();
+    },
+    { scope: "worker" },
+  ],
+  playground: async ({ tab, viewport, colorScheme }, use) => {
     const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("console", (message) => {
+    const failed = (error: Error) => wrong.push(error.message);
+    const told = (message: ConsoleMessage) => {
       if (message.type() === "error" || message.type() === "warning") wrong.push(message.text());
-    });
-    const playground = new Playground(page);
+    };
+    // The page stores nothing (everybody.spec.ts). So after these lines and a load, nothing is left
+    // of the test before.
+    if (viewport) await tab.setViewportSize(viewport);
+    await tab.emulateMedia({ colorScheme });
+    await tab.context().clearPermissions();
+    tab.on("pageerror", failed);
+    tab.on("console", told);
+    const playground = new Playground(tab);
     await playground.open();
     await use(playground);
+    tab.off("pageerror", failed);
+    tab.off("console", told);
     expect(wrong).toEqual([]);
   },
 });

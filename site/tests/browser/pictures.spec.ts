@@ -36,6 +36,8 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
   }
 }
 
+// One after the other, because each test writes shown.json.
+test.describe.configure({ mode: "default" });
 test.use({ viewport: { width: 1280, height: 860 }, colorScheme: "light" });
 
 test("the repair", async ({ playground }) => {
