@@ -45,6 +45,8 @@ del(.object.spec)|spec is missing
 .object.spec.initContainers = 0|spec.initContainers must be a list, not a number
 .object.spec.ephemeralContainers = true|spec.ephemeralContainers must be a list, not a boolean
 .object.spec.volumes = {}|spec.volumes must be a list, not an object
+.object.spec.os = false|spec.os must be an object, not a boolean
+.object.spec.os = {name: 5}|spec.os.name must be a string, not a number
 ROWS
 }
 

@@ -113,6 +113,7 @@ fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: Reques
 /// called, because *pull-once* may lower the place again.
 fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     !is_chosen(examined, settings)
+        && examined.limits.forbid_always.is_none()
         && configured_default(examined, false, settings)
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)
 }

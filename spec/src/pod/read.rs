@@ -46,6 +46,11 @@ impl<'a> Pod<'a> {
                 }
             }
         }
+        let os = &spec["os"];
+        if !os.is_null() && !os.is_object() {
+            return Err(format!("{root}.os"));
+        }
+        text(os, "name", &format!("{root}.os"))?;
         Ok(pod)
     }
 }

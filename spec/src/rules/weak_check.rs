@@ -30,6 +30,11 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (check, &from) in came_with.iter().enumerate() {
         let to = pod.places[check].policy;
         let path = pod.policy_path(check);
+        // *weak-check* changed the pull policy last, so no earlier rule has a finding about it.
+        if from != to {
+            let repair = Repair::PullPolicy(check);
+            pod.findings.retain(|finding| finding.repair != repair);
+        }
         // The section *weak-check* of docs/rules.md says when there is no repair.
         let (expected, repair) = if refused.contains(&check) {
             (PullPolicy::Always, Repair::None)
@@ -38,9 +43,6 @@ pub(crate) fn apply(pod: &mut Pod) {
         } else {
             continue;
         };
-        if repair != Repair::None {
-            pod.findings.retain(|finding| finding.repair != repair);
-        }
         let (found, expected) = (from.name().into(), expected.name().into());
         let weight = Weight::Rejects;
         pod.find("weak-check", check, path, found, expected, repair, weight);
