@@ -200,6 +200,8 @@ ROWS
 ""
 "yesterday"
 "2026-13-06T07:08:09Z"
+"2026-05-06T07:08:09"
+"2026-05-06T07:08:09Z connection refused"
 "connection refused"
 null
 5

@@ -1,9 +1,7 @@
 //! The texts that people read: sentences of findings, warnings about repairs and lookups, and the
 //! largest number of sentences and warnings in one answer.
 
-mod common;
-
-use common::{
+use crate::common::{
     Answer, container, digest, pod_create, registry_with_answers, validate, validate_with,
 };
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! The changed object: every byte outside the changed fields stays.
 
-mod common;
-
-use common::{
+use crate::common::{
     FakeRegistry, OPEN_SPEC_WITH_WEAK_CHECK, payload_with_pod_spec, pod_create, validate,
 };
 use consistent_pull_policy::evaluate;

@@ -1,18 +1,14 @@
 //! The two `MutatingAdmissionPolicy` manifests in COMPARE.md and in examples/without-kubewarden.yaml
 //! do what the documentation says about them.
 
-#[path = "common/cel.rs"]
-mod cel_request;
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::captured;
+use crate::common::cel::Expression;
 use cel::common::types::{self, CelList};
 use cel::{Env, StructDef};
-use cel_request::Expression;
-use common::captured;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

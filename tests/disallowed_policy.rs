@@ -1,9 +1,9 @@
 //! The rule *disallowed-policy*: the settings `images.requireAlways`, `images.forbidAlways` and
 //! `images.forbidNever`.
 
-mod common;
-
-use common::{container, digest, pod_create, registry_with_answers, validate, validate_with};
+use crate::common::{
+    container, digest, pod_create, registry_with_answers, validate, validate_with,
+};
 use serde_json::json;
 
 /// The default raises the container to `Always`, and *pull-once* lowers it to `IfNotPresent`. There must

@@ -3,13 +3,10 @@
 //! line for each mistake, with the setting. But if `NOT_IN_THE_FORM` has an unknown setting, the test
 //! prints only that setting.
 
-#[path = "common/every_setting.rs"]
-mod every_setting;
-
 use std::fs;
 use std::path::Path;
 
-use every_setting::{Setting, every_setting};
+use crate::common::every_setting::{Setting, every_setting};
 use serde_json::Value;
 
 /// The file with the table of all settings and their defaults.

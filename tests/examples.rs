@@ -1,11 +1,9 @@
 //! The settings that a user can copy are valid: those of all examples, and those in README.md and docs.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{captured, settings_problems};
+use crate::common::{captured, settings_problems};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

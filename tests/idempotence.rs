@@ -1,8 +1,6 @@
 //! This policy is idempotent: a second run changes nothing in the object that the first run returned.
 
-mod common;
-
-use common::{
+use crate::common::{
     FakeRegistry, container, digest, pod_create, registry_with_answers, unreachable_registry,
     validate, validate_with,
 };

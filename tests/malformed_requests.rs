@@ -1,9 +1,7 @@
 //! Malformed requests are rejected. If a field is malformed or missing, the message names its path,
 //! but not its value.
 
-mod common;
-
-use common::{
+use crate::common::{
     Answer, FakeRegistry, OPEN_SPEC_WITH_WEAK_CHECK, answer_to_payload, payload_with_pod_spec,
 };
 use consistent_pull_policy::evaluate;

@@ -1,9 +1,7 @@
 //! The rule *missing-check*: the largest size of the added checks, and the sentence for a pod
 //! template.
 
-mod common;
-
-use common::{container, deployment, pod_create, validate};
+use crate::common::{container, deployment, pod_create, validate};
 use serde_json::{Value, json};
 
 /// A check that can be copied: it has a command.
@@ -111,4 +109,19 @@ fn a_check_is_never_added_to_a_pod_template() {
             "{mode}"
         );
     }
+}
+
+/// Under `coverage: Fix`, the sentence explains why this policy adds no check. Under `Reject`, this
+/// policy adds none to any Pod, and the author can add one.
+#[test]
+fn coverage_reject_asks_the_author_of_a_windows_pod_to_add_the_check() {
+    let pod = pod_create(&json!({
+        "os": {"name": "windows"},
+        "initContainers": [container("imagecheck-0", "a:1", "Always")],
+        "containers": [container("b", "b:1", "Always")],
+    }));
+    let checks = json!({"as": "ImageVolume", "replaceExisting": true, "coverage": "Reject"});
+    let answer = validate(&pod, &json!({"imageChecks": checks}));
+    let message = answer.message();
+    assert!(message.ends_with("add one with Always"), "{message}");
 }

@@ -3,12 +3,10 @@
 //! GitLab Runner, Argo Workflows and Jenkins search the text of a rejection for such phrases. If a
 //! controller finds a phrase, the controller sends its request again, and no user sees the text.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Answer, FakeRegistry, answer_to_payload, container, pod_create, validate};
+use crate::common::{Answer, FakeRegistry, answer_to_payload, container, pod_create, validate};
 use serde_json::json;
 
 /// The phrases, in lower case. Sources: `executors/kubernetes/kubernetes.go` of GitLab Runner,

@@ -2,20 +2,16 @@
 //! requests that these conditions exclude. The conditions may exclude only requests that this
 //! policy would accept unchanged.
 //!
-//! `cargo test --test prefilter -- --nocapture` prints how many captured requests the conditions
+//! `cargo test --test policy prefilter -- --nocapture` prints how many captured requests the conditions
 //! exclude.
-
-#[path = "common/cel.rs"]
-mod cel_request;
-mod common;
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::cel::Expression;
+use crate::common::{captured, validate};
 use cel::Env;
-use cel_request::Expression;
-use common::{captured, validate};
 use serde_json::{Value, json};
 
 /// The `matchConditions` of a manifest. The API server sends a request if it meets all conditions.

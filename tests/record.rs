@@ -1,9 +1,7 @@
 //! The record: the annotation that lists the changes. The object of a request may already have a
 //! record. A user may have forged this record.
 
-mod common;
-
-use common::{pod_create, pod_with_weak_check, validate};
+use crate::common::{pod_create, pod_with_weak_check, validate};
 use serde_json::{Value, json};
 
 const ANNOTATION: &str = "consistent-pull-policy/changes";

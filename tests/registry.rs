@@ -1,11 +1,9 @@
 //! Tests of the rule *registry* with rare combinations of settings and images. The tests that compare
 //! this policy with the specification reach these combinations only after many random cases.
 
-mod common;
-
-use common::{
-    FakeRegistry, container, digest, image_update, of_user, pod_create, unreachable_registry,
-    validate_with,
+use crate::common::{
+    FakeRegistry, container, digest, image_update, of_user, pod_create, registry_with_answers,
+    unreachable_registry, validate_with,
 };
 use serde_json::json;
 
@@ -104,5 +102,27 @@ fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
             answer.audited("lookups")[0]["action"],
             if accepted { "KeepTag" } else { "Reject" }
         );
+    }
+}
+
+#[test]
+fn an_attestation_in_an_index_is_no_platform() {
+    let pod = pod_create(&json!({
+        "nodeSelector": {"kubernetes.io/arch": "arm64"},
+        "containers": [container("app", "a:1", "Always")],
+    }));
+    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    let unknown = json!({"os": "unknown", "architecture": "unknown"});
+    let amd64 = json!({"os": "linux", "architecture": "amd64"});
+    // An index without any platform can't be compared with the Pod.
+    for (index, accepted) in [(json!([unknown]), true), (json!([amd64, unknown]), false)] {
+        let mut registry = registry_with_answers(&[("docker.io/library/a:1", Ok(digest(1)))]);
+        let at_digest = format!("docker.io/library/a@{}", digest(1));
+        let platforms = serde_json::from_value(index).expect("platforms");
+        registry.platforms.insert(at_digest, Ok(Some(platforms)));
+        let answer = validate_with(&pod, &settings, &mut registry);
+        let message = answer.message();
+        assert_eq!(answer.accepted(), accepted, "{message}");
+        assert_eq!(message.contains(" has linux/amd64 only, "), !accepted);
     }
 }

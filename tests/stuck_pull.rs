@@ -1,9 +1,7 @@
 //! The rule *stuck-pull*: its sentence names a check that passed. The tests that compare this
 //! policy with the specification don't read sentences, so this file tests the sentence.
 
-mod common;
-
-use common::{captured, pod_create, validate};
+use crate::common::{captured, pod_create, validate};
 use serde_json::{Value, json};
 
 #[test]
@@ -84,5 +82,40 @@ fn a_check_has_passed_if_its_image_was_pulled() {
                 "{state}: {message}"
             );
         }
+    }
+}
+
+/// Only the sentence about an app container names a check that passed, and never the check volume that
+/// the container waits for. A text that is longer or shorter than a time is left out.
+#[test]
+fn a_waiting_init_container_or_check_volume_is_found_without_a_passed_check_or_a_wrong_time() {
+    let mounts = json!([{"name": "imagecheck-1", "mountPath": "/c"}]);
+    let spec = json!({
+        "initContainers": [
+            {"name": "imagecheck-0", "image": "a:1", "imagePullPolicy": "Always"},
+            {"name": "i", "image": "a:1", "imagePullPolicy": "Always", "volumeMounts": mounts},
+        ],
+        "containers": [{"name": "c", "image": "c:1", "imagePullPolicy": "Always", "volumeMounts": mounts}],
+        "volumes": [{"name": "imagecheck-1", "image": {"reference": "b:1", "pullPolicy": "Always"}}],
+    });
+    let passed = json!({"terminated": {"exitCode": 0}});
+    let waits = |image: &str| json!({"waiting": {"reason": "ErrImagePull", "message": format!("\"{image}\"")}});
+    for (init, app) in [(waits("a:1"), json!({})), (passed.clone(), waits("b:1"))] {
+        let mut request = pod_create(&spec);
+        request["object"]["status"] = json!({
+            "initContainerStatuses": [{"name": "imagecheck-0", "state": passed}, {"name": "i", "state": init}],
+            "containerStatuses": [{"name": "c", "state": app}],
+            "conditions": [
+                {"type": "Initialized", "lastTransitionTime": "2026-05-06T07:08:09"},
+                {"type": "ContainersReady", "lastTransitionTime": "2026-05-06T07:08:09Z connection refused"},
+            ],
+        });
+        let settings = json!({"mode": "Reject", "imageChecks": {"coverage": "Off"}});
+        let answer = validate(&request, &settings);
+        let message = answer.message();
+        assert!(
+            message.contains(":1 with Always (ErrImagePull): "),
+            "{message}"
+        );
     }
 }

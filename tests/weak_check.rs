@@ -1,8 +1,6 @@
 //! The rule *weak-check*: a check with a weaker pull policy than its container is raised.
 
-mod common;
-
-use common::{digest, pod_create, validate};
+use crate::common::{digest, pod_create, validate};
 use serde_json::json;
 
 /// Two tags with one digest are the same image, but a pattern can name only one of the tags.

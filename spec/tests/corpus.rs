@@ -3,9 +3,7 @@
 //! [`Event`]. The tests call this policy's crate, compiled for this machine. Three more tests check the
 //! objects of the corpus, and the containers that [`Mesh`] injects.
 
-mod common;
-
-use common::Native;
+use crate::common::Native;
 use consistent_pull_policy_spec::corpus::{
     Sample, create_request, examples, fill_in_defaults, manifests, samples,
 };

@@ -1,13 +1,10 @@
 //! Tests that the generator of random settings writes every setting. If the generator never wrote a
 //! setting, no random test would compare this policy and the specification under that setting.
 
-#[path = "../../tests/common/every_setting.rs"]
-mod every_setting;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::every_setting::every_setting;
 use consistent_pull_policy_spec::generate::{bytes, case};
-use every_setting::every_setting;
 
 /// The rarest value of a setting is generated about once in 24 cases, so this number of cases is enough.
 const CASES: u64 = 2_000;

@@ -3,11 +3,9 @@
 //! for this machine, without a host and without WebAssembly. So the tools for code coverage and for
 //! mutation testing can use these tests.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::Native;
+use crate::common::Native;
 use consistent_pull_policy_spec::differential::{HostCall, Policy, check_number, observe, write};
 use consistent_pull_policy_spec::generate::{any_shape, bytes, case};
 use k8s_openapi::api::core::v1::Pod;

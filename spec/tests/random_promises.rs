@@ -1,9 +1,7 @@
 //! Checks that this policy keeps its promises for random cases, each with one [`Event`]. The tests
 //! call this policy's crate, compiled for this machine.
 
-mod common;
-
-use common::Native;
+use crate::common::Native;
 use consistent_pull_policy_spec::events::Event;
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
 use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};

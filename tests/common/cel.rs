@@ -6,8 +6,7 @@ use cel::{Context, Env, Program};
 use serde_json::Value;
 
 /// A compiled expression.
-#[allow(unreachable_pub)]
-pub struct Expression {
+pub(crate) struct Expression {
     env: Arc<Env>,
     text: String,
     program: Program,
@@ -15,8 +14,7 @@ pub struct Expression {
 
 impl Expression {
     /// Compiles a text. The test fails if the text is not valid CEL.
-    #[allow(unreachable_pub)]
-    pub fn new(env: &Arc<Env>, text: &str) -> Self {
+    pub(crate) fn new(env: &Arc<Env>, text: &str) -> Self {
         Self {
             env: Arc::clone(env),
             text: text.to_owned(),
@@ -28,8 +26,7 @@ impl Expression {
 
     /// The value of the expression for a request. If the evaluation fails, the test fails: under
     /// `failurePolicy: Fail`, the API server would reject the request.
-    #[allow(unreachable_pub)]
-    pub fn evaluate(&self, request: &Value) -> cel::Value {
+    pub(crate) fn evaluate(&self, request: &Value) -> cel::Value {
         let mut context = Context::with_env(Arc::clone(&self.env));
         for (name, value) in [
             ("object", &request["object"]),

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 /// A setting that has a value of its own. A section such as `imageChecks` only groups other settings,
 /// so it is not listed.
-#[allow(unreachable_pub)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// The path, for example `imageChecks.coverage`.
     pub path: String,
     /// The value if nothing is set.
@@ -16,8 +15,7 @@ pub struct Setting {
 }
 
 /// All settings, in the order of the schema.
-#[allow(unreachable_pub)]
-pub fn every_setting() -> Vec<Setting> {
+pub(crate) fn every_setting() -> Vec<Setting> {
     let schema = serde_json::to_value(Settings::schema()).expect("JSON");
     let mut settings = Vec::new();
     add_settings(&schema["properties"], &schema, "", &mut settings);

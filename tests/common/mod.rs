@@ -1,7 +1,8 @@
 //! Helpers that the tests share: admission requests, a registry with fixed answers, and the answers
 //! of this policy.
-// No file of tests uses all helpers, so each file has some dead code.
-#![allow(dead_code, unreachable_pub)]
+
+pub(crate) mod cel;
+pub(crate) mod every_setting;
 
 use std::collections::BTreeMap;
 
@@ -11,13 +12,13 @@ use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
 /// The digest for a number. Different numbers give different digests.
-pub fn digest(number: usize) -> String {
+pub(crate) fn digest(number: usize) -> String {
     format!("sha256:{number:064x}")
 }
 
 /// A fake of all registries, with fixed answers. The fake remembers the images of all calls.
 #[derive(Clone, Debug, Default)]
-pub struct FakeRegistry {
+pub(crate) struct FakeRegistry {
     /// The digest of an image, or the host's text for a failed lookup, by the image's full name.
     pub answers: BTreeMap<String, Result<String, String>>,
     /// The platforms of indexes, by `repository@digest`. `None` means that the image has no index.
@@ -42,7 +43,7 @@ impl RegistryLookups for FakeRegistry {
 }
 
 /// A registry with a digest, or the host's text for a failed lookup, for each of these images.
-pub fn registry_with_answers(answers: &[(&str, Result<String, &str>)]) -> FakeRegistry {
+pub(crate) fn registry_with_answers(answers: &[(&str, Result<String, &str>)]) -> FakeRegistry {
     FakeRegistry {
         answers: answers
             .iter()
@@ -53,7 +54,7 @@ pub fn registry_with_answers(answers: &[(&str, Result<String, &str>)]) -> FakeRe
 }
 
 /// A registry that is unreachable for the images `a:1` and `b:1`.
-pub fn unreachable_registry() -> FakeRegistry {
+pub(crate) fn unreachable_registry() -> FakeRegistry {
     let unavailable = Err("Server error: url x, code: 503");
     registry_with_answers(&[
         ("docker.io/library/a:1", unavailable.clone()),
@@ -62,7 +63,7 @@ pub fn unreachable_registry() -> FakeRegistry {
 }
 
 /// The CREATE request of a Pod.
-pub fn pod_create(spec: &Value) -> Value {
+pub(crate) fn pod_create(spec: &Value) -> Value {
     json!({
         "uid": "1",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -78,13 +79,13 @@ pub fn pod_create(spec: &Value) -> Value {
 }
 
 /// The request with the name of a user. The other requests built here name no user, as in an audit.
-pub fn of_user(mut request: Value) -> Value {
+pub(crate) fn of_user(mut request: Value) -> Value {
     request["userInfo"] = json!({"username": "admin"});
     request
 }
 
 /// The UPDATE request that changes the image of a Pod's only container.
-pub fn image_update(stored: &str, requested: &str) -> Value {
+pub(crate) fn image_update(stored: &str, requested: &str) -> Value {
     let container = container("a", requested, "IfNotPresent");
     let mut request = pod_create(&json!({"containers": [container]}));
     request["operation"] = "UPDATE".into();
@@ -94,7 +95,7 @@ pub fn image_update(stored: &str, requested: &str) -> Value {
 }
 
 /// The spec of a Pod whose image check has a weaker pull policy than the container that it guards.
-pub fn pod_with_weak_check() -> Value {
+pub(crate) fn pod_with_weak_check() -> Value {
     json!({
         "initContainers": [container("imagecheck-0", "a:1", "IfNotPresent")],
         "containers": [container("a", "a:1", "Always")],
@@ -102,7 +103,7 @@ pub fn pod_with_weak_check() -> Value {
 }
 
 /// The CREATE request of a Deployment with this spec in its pod template.
-pub fn deployment(spec: &Value) -> Value {
+pub(crate) fn deployment(spec: &Value) -> Value {
     let mut request = pod_create(spec);
     request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
     request["object"] = json!({
@@ -118,31 +119,31 @@ pub fn deployment(spec: &Value) -> Value {
 }
 
 /// A container with a pull policy.
-pub fn container(name: &str, image: &str, pull_policy: &str) -> Value {
+pub(crate) fn container(name: &str, image: &str, pull_policy: &str) -> Value {
     json!({"name": name, "image": image, "imagePullPolicy": pull_policy})
 }
 
 /// The answer of this policy to an admission request, as JSON.
 #[derive(Debug)]
-pub struct Answer(pub Value);
+pub(crate) struct Answer(pub Value);
 
 impl Answer {
-    pub fn accepted(&self) -> bool {
+    pub(crate) fn accepted(&self) -> bool {
         self.0["accepted"].as_bool().expect("accepted is a boolean")
     }
 
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         self.0["message"].as_str().unwrap_or_default()
     }
 
     /// The changed object, if this policy changed the object.
-    pub fn mutated(&self) -> Option<&Value> {
+    pub(crate) fn mutated(&self) -> Option<&Value> {
         self.0
             .get("mutated_object")
             .filter(|object| !object.is_null())
     }
 
-    pub fn warnings(&self) -> Vec<&str> {
+    pub(crate) fn warnings(&self) -> Vec<&str> {
         self.0["warnings"]
             .as_array()
             .map(|lines| lines.iter().filter_map(Value::as_str).collect())
@@ -151,7 +152,7 @@ impl Answer {
 
     /// The entries of an audit annotation that is a list in JSON. The result is empty if the
     /// annotation is missing.
-    pub fn audited(&self, key: &str) -> Vec<Value> {
+    pub(crate) fn audited(&self, key: &str) -> Vec<Value> {
         match self.0["audit_annotations"][key].as_str() {
             Some(text) => serde_json::from_str(text).expect("an audit annotation is JSON"),
             None => Vec::new(),
@@ -160,13 +161,17 @@ impl Answer {
 }
 
 /// The answer to a request under these settings, with these answers of registries.
-pub fn validate_with(request: &Value, settings: &Value, registry: &mut FakeRegistry) -> Answer {
+pub(crate) fn validate_with(
+    request: &Value,
+    settings: &Value,
+    registry: &mut FakeRegistry,
+) -> Answer {
     let payload = json!({"request": request, "settings": settings}).to_string();
     answer_to_payload(&payload, registry)
 }
 
 /// The answer to a payload. A host sends a request and the settings in one payload.
-pub fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
+pub(crate) fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
     let answer = evaluate::validate(payload.as_bytes(), registry).expect("an answer");
     Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| {
         panic!("{error}: {}", String::from_utf8_lossy(&answer));
@@ -175,7 +180,7 @@ pub fn answer_to_payload(payload: &str, registry: &mut FakeRegistry) -> Answer {
 
 /// A payload whose object has exactly this text as its Pod spec. The settings in the payload turn the
 /// record off.
-pub fn payload_with_pod_spec(spec: &str) -> String {
+pub(crate) fn payload_with_pod_spec(spec: &str) -> String {
     format!(
         r#"{{"request":{{"kind":{{"group":"","kind":"Pod"}},"operation":"CREATE","object":{{"spec":{spec}}}}},"settings":{{"recordChanges":false}}}}"#
     )
@@ -183,11 +188,11 @@ pub fn payload_with_pod_spec(spec: &str) -> String {
 
 /// The text of a Pod spec whose image check has a weaker pull policy than the container that it
 /// guards. The closing brace is missing, so that a test can add fields.
-pub const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
+pub(crate) const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
     "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
 
 /// The settings of the copy: these settings with `mode: Reject` and `registry.maxLookups: 0`.
-pub fn copy_settings(settings: &Value) -> Value {
+pub(crate) fn copy_settings(settings: &Value) -> Value {
     let mut copy = settings.clone();
     copy["mode"] = json!("Reject");
     copy["registry"]["maxLookups"] = json!(0);
@@ -195,12 +200,12 @@ pub fn copy_settings(settings: &Value) -> Value {
 }
 
 /// The answer to a request under these settings. No registry has any image.
-pub fn validate(request: &Value, settings: &Value) -> Answer {
+pub(crate) fn validate(request: &Value, settings: &Value) -> Answer {
     validate_with(request, settings, &mut FakeRegistry::default())
 }
 
 /// The message about wrong settings. `None` if the settings are valid.
-pub fn settings_problems(settings: &Value) -> Option<String> {
+pub(crate) fn settings_problems(settings: &Value) -> Option<String> {
     let answer = evaluate::validate_settings(settings.to_string().as_bytes());
     let answer = answer.expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
@@ -212,7 +217,7 @@ pub fn settings_problems(settings: &Value) -> Option<String> {
 
 /// The request of an `AdmissionReview` that an API server or the audit scanner has sent, by its file
 /// in `test_data/reviews`.
-pub fn captured(name: &str) -> Value {
+pub(crate) fn captured(name: &str) -> Value {
     let path = format!(
         "{}/test_data/reviews/{name}.json",
         env!("CARGO_MANIFEST_DIR")
@@ -220,15 +225,4 @@ pub fn captured(name: &str) -> Value {
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut review: Value = serde_json::from_str(&text).expect("a captured review is JSON");
     review["request"].take()
-}
-
-/// All containers of a Pod spec, with the name of their list and their index in this list.
-pub fn containers_of(spec: &Value) -> Vec<(&'static str, usize, &Value)> {
-    let mut containers = Vec::new();
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for (index, container) in spec[list].as_array().into_iter().flatten().enumerate() {
-            containers.push((list, index, container));
-        }
-    }
-    containers
 }

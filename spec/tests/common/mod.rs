@@ -1,5 +1,4 @@
 //! Makes this policy's crate, compiled for this machine, a [`Policy`] that the tests can run.
-#![allow(unreachable_pub, reason = "each test compiles this module as its own")]
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 /// Calls the functions of the crate directly, without WebAssembly. A closure of the test answers the
 /// crate's calls to the host.
-pub struct Native;
+pub(crate) struct Native;
 
 struct Host(Arc<HostCall>);
 

@@ -1,11 +1,9 @@
 //! Tests of the settings: their values, and the messages for their problems.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod schema;
 mod template;
 
-use common::settings_problems;
+use crate::common::settings_problems;
 use consistent_pull_policy::settings::Settings;
 use kubewarden_policy_sdk::settings::Validatable;
 use serde_json::json;
