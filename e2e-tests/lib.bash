@@ -9,12 +9,8 @@
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # The kinds are init, sidecar (a native one), app, ephemeral and volume.
 #
-# `evaluate` also checks the conditions that hold for every answer: see broken_* in lib.jq. If the
-# object was changed, `evaluate` applies the patch and sends the result twice: with the same settings,
-# and with mode Reject. If mode Fix accepts an object, `evaluate` also sends the object, with its
-# changes, to the copy (mode Reject with registry.maxLookups 0), which has to accept it. Objects with
-# a status are not sent again. If the settings lead to lookups, a changed object with more images than
-# registry.maxLookups is sent again only to the copy.
+# A test states only what is special about its answer. `make replay` checks what holds for every answer:
+# it sends each repaired object again, for example.
 
 cd "$BATS_TEST_DIRNAME/.." || exit 1
 
@@ -43,8 +39,10 @@ fail() {
 
 # ---- requests -------------------------------------------------------------------------------
 
+# in_jq [JQ-ARGUMENT...]: runs gojq, which starts ten times faster than jq 1.6. gojq sorts the keys of objects.
+# A test that compares the texts of objects uses jq.
 in_jq() {
-  jq -L e2e-tests "$@"
+  gojq -L e2e-tests "$@"
 }
 
 # pod PLACES [FILTER [JQ-ARGUMENT...]]: the CREATE request of a Pod. FILTER edits the request.
@@ -108,47 +106,26 @@ ask() {
 
 # evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `warnings` (a line each),
 # `findings` and `changes` (JSON), `patch` (JSON, or empty), `places` (of the changed object, or empty).
+# If the object was changed, the file $request.second gets the request with the changed object.
 evaluate() {
   settings=${1:-'{}'}
-  local answer=$BATS_TEST_TMPDIR/answer.json line summary broken second rejecting stable copied copying
+  local answer=$BATS_TEST_TMPDIR/answer.json line broken second
   ask "$request" "$settings" "$answer" || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
-  ! grep -q s3cr3t "$BATS_TEST_TMPDIR/stderr" || fail "a secret of the Pod is in the host's log"
+  [[ $(<"$BATS_TEST_TMPDIR/stderr") != *s3cr3t* ]] || fail "a secret of the Pod is in the host's log"
   line=$(<"$answer")
-  # Most requests get this answer, which needs no further check. The copy runs the same rules, so the
-  # copy has no finding either, unless the settings lead to lookups.
-  if [[ $settings != *registry* && $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
-    grep -qF "\"${BASH_REMATCH[1]}\"" "$request"; then
+  # Most requests get this answer. To read it here saves a call of jq.
+  if [[ $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
+    [[ $(<"$request") == *"\"${BASH_REMATCH[1]}\""* ]]; then
     allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
     return
   fi
-  local changed=unchanged
-  [[ $line != *'"patch":'* ]] || changed=changed
-  summary=$(in_jq -n -r --argjson settings "$settings" --slurpfile asked "$request" --slurpfile answer "$answer" '
-      include "lib";
-      ($asked[0] | .request // .) as $request
-      | if ($answer | length) != 1 then error("not one answer") else $answer[0] end
-      | summary_of_'$changed'($request; $settings)') || fail "the answer can't be read"
-  eval "$summary"
+  line=$(in_jq -n -r --slurpfile asked "$request" --slurpfile answer "$answer" '
+    include "lib";
+    if ($answer | length) != 1 then error("not one answer") else $answer[0] end
+    | summary($asked[0] | .request // .)') || fail "the answer can't be read"
+  eval "$line"
   [[ -z $broken ]] || fail "$broken"
-  if [[ -n $copied ]]; then
-    printf %s "$copied" >"$request.copied"
-    ask "$request.copied" "$copying" "$answer.copy" || fail "the host failed for the copy: $(cat "$BATS_TEST_TMPDIR/stderr")"
-    broken=$(in_jq -n -r --slurpfile first "$answer" --slurpfile copy "$answer.copy" \
-      --slurpfile asked "$request.copied" '
-        include "lib"; $copy[0] | broken_copy($first[0]; $asked[0]) | join("\n")') || fail "the copy's answer can't be read"
-    [[ -z $broken ]] || fail "$broken" "settings of the copy: $copying"
-  fi
-  [[ -n $patch ]] || return 0
-  printf %s "$second" >"$request.second"
-  [[ -n $stable ]] || return 0
-  ask "$request.second" "$settings" "$answer.again" && ask "$request.second" "$rejecting" "$answer.rejecting" ||
-    fail "the host failed on the policy's own output: $(cat "$BATS_TEST_TMPDIR/stderr")"
-  broken=$(in_jq -n -r --argjson settings "$settings" --slurpfile first "$answer" \
-    --slurpfile again "$answer.again" --slurpfile rejecting "$answer.rejecting" '
-      include "lib";
-      broken_stability($first[0]; $again[0]; $rejecting[0]; $settings) | join("\n")') ||
-    fail "the second answer can't be read"
-  [[ -z $broken ]] || fail "$broken"
+  [[ -z $patch ]] || printf %s "$second" >"$request.second"
 }
 
 # ---- what the answer is ---------------------------------------------------------------------

@@ -56,7 +56,6 @@ update() {
     asked_for "$APP" "$REGISTRY/app:none"
     recorded="$message|$warnings|$places|$lookups"
     cp "$BATS_TEST_TMPDIR/answer.json.session" "$BATS_TEST_TMPDIR/kept.session"
-    [[ -z $patch ]] || cat "$BATS_TEST_TMPDIR/answer.json.again.session" >>"$BATS_TEST_TMPDIR/kept.session"
     replay=$BATS_TEST_TMPDIR/kept.session
     BATS_FILE_TMPDIR=$BATS_TEST_TMPDIR/no-sources consult "$settings_recorded"
     same answers "$recorded" "$message|$warnings|$places|$lookups"

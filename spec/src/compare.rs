@@ -3,6 +3,7 @@
 //! The comparison covers whether the request is accepted, the code of a rejection, the returned
 //! object, the changes, the record, the lookups and the failed lookups. Findings are compared by
 //! rule, path and container, and a finding of *stuck-pull* also by its image if it names only one.
+//! The lists of the audit annotations must be sorted.
 //! The specification doesn't contain the sentences of messages and warnings. So the comparison checks
 //! only these properties of the sentences:
 //!
@@ -155,6 +156,7 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         lines.push(format!("record: {problem}"));
     }
     lines.extend(sentences(verdict, answer));
+    lines.extend(disorder(answer));
     if answer.to_string().contains("s3cr3t") && !answer["mutated_object"].is_object() {
         lines.push("a secret of the Pod stands in the answer".to_owned());
     }
@@ -210,13 +212,46 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
         if sentence.contains(char::is_control) {
             lines.push(format!("a control character in a sentence: {sentence:?}"));
         }
-        if let Some(phrase) = RETRIED.iter().find(|phrase| sentence.contains(**phrase)) {
+        let lower = sentence.to_lowercase();
+        if let Some(phrase) = RETRIED
+            .iter()
+            .find(|phrase| lower.contains(&phrase.to_lowercase()))
+        {
             lines.push(format!(
                 "a controller would retry {sentence:?} for {phrase:?}"
             ));
         }
     }
     lines
+}
+
+/// Returns the problems of the audit annotations' form: a list that is empty or not sorted. Findings and
+/// changes are sorted by path, and failed lookups by image.
+fn disorder(answer: &Value) -> Vec<String> {
+    let is_wrong = |name: &&str| {
+        let list = annotation(answer, name);
+        let is_empty = list.is_empty() && !answer["audit_annotations"][name].is_null();
+        is_empty || !list.iter().map(sort_key).is_sorted()
+    };
+    let wrong = ["findings", "changes", "lookups"]
+        .into_iter()
+        .filter(is_wrong);
+    wrong
+        .map(|name| format!("the annotation {name} is empty or not sorted"))
+        .collect()
+}
+
+/// The sort key of an entry: its image, if it has no path, or the parts of its path. An index in the path
+/// is a number. So the tenth container comes after the second.
+fn sort_key(entry: &Value) -> Vec<(Option<u64>, String)> {
+    let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    if entry["path"].is_null() {
+        return vec![(None, text("image"))];
+    }
+    text("path")
+        .split(['.', '[', ']'])
+        .map(|part| (part.parse().ok(), part.to_owned()))
+        .collect()
 }
 
 /// Returns the entries of an audit annotation that holds a JSON list. If the annotation is missing

@@ -8,120 +8,84 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::compare::{Observed, differences};
-use crate::generate::{Answers, Case, Index};
-use crate::{Failure, Registry, Settings, validate};
+use crate::generate::{Answers, Case};
+use crate::{Failure, Settings, validate};
 
 /// One evaluation from the transcript.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// The `AdmissionRequest` that the module got.
-    pub request: Value,
-    /// The settings.
-    pub settings: Value,
-    /// The host calls, each with its answer or its error.
-    pub calls: Vec<RecordedCall>,
+    /// The `AdmissionRequest` that the module got, the settings, and the registries' answers.
+    pub case: Case,
     /// The reason why the settings were refused, or `None` if they were accepted. If they were refused,
     /// there is no answer.
     pub refusal: Option<String>,
-    /// The answer, in the form of waPC's payload.
-    pub answer: Value,
-}
-
-/// A host call, and the host's answer to it.
-#[derive(Clone, Debug)]
-pub struct RecordedCall {
-    /// The operation: `v1/manifest_digest` or `v1/oci_manifest`.
-    pub operation: String,
-    /// The image in the payload of the call.
-    pub image: String,
-    /// The payload of the answer, or the text of the error.
-    pub answer: Result<Value, String>,
-}
-
-impl RecordedCall {
-    /// Reads a call from the transcript. The call's keys are `namespace`, `operation`, `payload`,
-    /// `answer` and `error`.
-    #[must_use]
-    pub fn read(call: &Value) -> Self {
-        let text = |key: &str| call[key].as_str().unwrap_or_default();
-        let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-        let image: Value = json(text("payload"));
-        Self {
-            operation: text("operation").to_owned(),
-            image: image.as_str().unwrap_or_default().to_owned(),
-            answer: match call["error"].as_str() {
-                Some(error) => Err(error.to_owned()),
-                None => Ok(json(text("answer"))),
-            },
-        }
-    }
+    /// The answer, in the form of waPC's payload, and the host calls.
+    pub observed: Observed,
 }
 
 /// Returns the differences between an evaluation and the specification, one line each.
 #[must_use]
 pub fn replay(evaluation: &Evaluation) -> Vec<String> {
-    let contradictions = Settings(&evaluation.settings).contradictions();
+    let case = &evaluation.case;
     if evaluation.refusal.is_some() {
         // The module may have refused a value of a wrong type. The specification doesn't know the
         // types of the settings, so it can't check a refusal.
         return Vec::new();
     }
+    let contradictions = Settings(&case.settings).contradictions();
     if !contradictions.is_empty() {
         return vec![format!(
             "settings: specified as refused, {contradictions:?}"
         )];
     }
-    let mut registry = Recorded(&evaluation.calls);
-    let verdict = validate(&evaluation.request, &evaluation.settings, &mut registry);
-    let case = Case {
-        request: evaluation.request.clone(),
-        settings: evaluation.settings.clone(),
-        answers: Answers::default(),
-    };
-    let calls = evaluation.calls.iter();
-    let observed = Observed {
-        answer: evaluation.answer.clone(),
-        calls: calls
-            .map(|call| (call.operation.clone(), call.image.clone()))
-            .collect(),
-    };
-    differences(&case, &verdict, &observed)
+    let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
+    differences(case, &verdict, &evaluation.observed)
 }
 
-/// Registries that repeat the recorded answers. If the specification makes a lookup that the module
-/// didn't make, the lookup fails with `Unknown`. The comparison of the lookups then reports this lookup.
-struct Recorded<'e>(&'e [RecordedCall]);
-
-impl Recorded<'_> {
-    fn ask(&self, operation: &str, image: &str) -> Result<Value, Failure> {
-        let mut calls = self.0.iter();
-        let call = calls.find(|call| call.operation == operation && call.image == image);
-        match call.map(|call| &call.answer) {
-            Some(Ok(answer)) => Ok(answer.clone()),
-            Some(Err(text)) => Err(failure_of(text)),
-            None => Err(Failure::Unknown),
+/// Reads host calls from the transcript. Returns the operation and the image of each call, and the
+/// registries' answers. The keys of a call are `operation`, `payload`, `answer` and `error`.
+#[must_use]
+pub fn host_calls(calls: &[Value]) -> (Vec<(String, String)>, Answers) {
+    let mut asked = Vec::new();
+    let mut answers = Answers::default();
+    for call in calls {
+        let json = |key: &str| -> Value {
+            let text = call[key].as_str().unwrap_or_default();
+            serde_json::from_str(text).unwrap_or_default()
+        };
+        let image = json("payload").as_str().unwrap_or_default().to_owned();
+        let answer = match call["error"].as_str() {
+            Some(error) => Err(failure_of(error)),
+            None => Ok(json("answer")),
+        };
+        let operation = call["operation"].as_str().unwrap_or_default();
+        if operation == "v1/manifest_digest" {
+            let digest = answer.map(|answer| text(&answer["digest"]));
+            answers.digests.entry(image.clone()).or_insert(digest);
+        } else {
+            let index = answer.map(|answer| platforms(&answer));
+            answers.indexes.entry(image.clone()).or_insert(index);
         }
+        asked.push((operation.to_owned(), image));
     }
+    (asked, answers)
 }
 
-impl Registry for Recorded<'_> {
-    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure> {
-        let answer = self.ask("v1/manifest_digest", image)?;
-        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
-    }
+/// Returns the platforms of an image index: each operating system and architecture. `None` means that
+/// the manifest is no index.
+fn platforms(manifest: &Value) -> Option<Vec<(String, String)>> {
+    let entries = manifest["manifests"].as_array()?.iter();
+    let platforms = entries.map(|entry| &entry["platform"]);
+    Some(
+        platforms
+            .filter(|platform| platform.is_object())
+            .map(|platform| (text(&platform["os"]), text(&platform["architecture"])))
+            .collect(),
+    )
+}
 
-    fn platforms(&mut self, image: &str) -> Index {
-        let answer = self.ask("v1/oci_manifest", image)?;
-        let entries = answer["manifests"].as_array();
-        Ok(entries.map(|entries| {
-            let platforms = entries.iter().map(|entry| &entry["platform"]);
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            platforms
-                .filter(|platform| platform.is_object())
-                .map(|platform| (text(&platform["os"]), text(&platform["architecture"])))
-                .collect()
-        }))
-    }
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 // The errors of oci-client and of Kubewarden's hosts. The first match in the error text decides, because

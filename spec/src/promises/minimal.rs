@@ -34,9 +34,16 @@ pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> 
 }
 
 /// Removes the record from an object. Then removes `annotations` if it is not an object or is empty, and
-/// `metadata` if it is empty.
+/// `metadata` if it is null or empty.
 fn without_record(object: &mut Value) {
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+    let metadata = object.get_mut("metadata");
+    if metadata.as_ref().is_some_and(|metadata| metadata.is_null()) {
+        object
+            .as_object_mut()
+            .map(|object| object.remove("metadata"));
+        return;
+    }
+    let Some(metadata) = metadata.and_then(Value::as_object_mut) else {
         return;
     };
     if let Some(annotations) = metadata

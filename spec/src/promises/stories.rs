@@ -6,6 +6,7 @@ use super::{
     AUDIT, COPY, COPY_BESIDE_MESH, COPY_BESIDE_PLUGIN, DEBUG, MISSING_IMAGE, NO_CHECK_TWICE,
     PASTED_STATUS, RE_APPLY, REJECT, STABLE, Story, contents, copy, told,
 };
+use crate::compare::Observed;
 use crate::differential::Policy;
 use crate::events::{
     CONTAINER_LISTS, Mesh, applied_again, audit, debugged, elements, named, raise_all,
@@ -39,11 +40,12 @@ impl<P: Policy> Story<'_, P> {
         self.second_look()
     }
 
-    /// If mode `Fix` runs on its own output, it accepts this output and changes nothing. Mode `Reject`
-    /// and the copy accept the output of `Fix` too.
+    /// If mode `Fix` runs on its own output, it accepts this output and changes nothing. After a repair, it
+    /// finds only what the first run warned of without a repair. Mode `Reject` and the copy accept the output of `Fix` too.
     fn second_look(&mut self) -> Result<(), String> {
-        let is_create = self.case.request["operation"] == "CREATE";
-        let Some(object) = self.repaired().filter(|_| is_create) else {
+        let operation = &self.case.request["operation"];
+        let is_written = operation == "CREATE" || operation == "UPDATE";
+        let Some(object) = self.repaired().filter(|_| is_written) else {
             return Ok(());
         };
         let request = self.create(object);
@@ -52,7 +54,12 @@ impl<P: Policy> Story<'_, P> {
         let has_status = request["object"]["status"].is_object();
         if self.is_bounded() {
             let again = self.observe(request.clone(), &[])?;
-            if again.answer["accepted"] != true || !again.answer["mutated_object"].is_null() {
+            let was_repaired = self.first.answer["mutated_object"].is_object();
+            let finds_more = !findings(&again).iter().all(is_advice);
+            if again.answer["accepted"] != true
+                || !again.answer["mutated_object"].is_null()
+                || (was_repaired && finds_more)
+            {
                 self.breaks(STABLE, told(&again));
             }
             if !has_status {
@@ -239,6 +246,13 @@ impl<P: Policy> Story<'_, P> {
             let Some(carrier) = carriers.into_iter().next() else {
                 continue;
             };
+            // If an exempt container waits for its own image, there is no finding.
+            let own = carrier["image"].as_str().and_then(Reference::parse);
+            let is_own = own.as_ref().map(Reference::normalised) == Some(reference.normalised());
+            let carrier_name = carrier["name"].as_str().unwrap_or_default();
+            if is_own && self.settings().is_exempt(carrier_name, own.as_ref()) {
+                continue;
+            }
             let all = CONTAINER_LISTS
                 .iter()
                 .flat_map(|list| elements(&stored["spec"], list));
@@ -250,14 +264,9 @@ impl<P: Policy> Story<'_, P> {
             let status = waiting_status(&stored, &carrier["name"], image);
             let request = audit(&self.case.request, &stored, status);
             let observed = self.observe(request, &[("mode", "Reject".into())])?;
-            let text = observed.answer["audit_annotations"]["findings"].as_str();
-            let findings: Value = text
-                .and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or_default();
+            let findings = findings(&observed);
             let stuck: Vec<&Value> = findings
-                .as_array()
-                .into_iter()
-                .flatten()
+                .iter()
                 .filter(|finding| finding["rule"] == "stuck-pull")
                 .collect();
             // The finding may have another spelling of the same image, so normalised images are compared.
@@ -319,6 +328,20 @@ impl<P: Policy> Story<'_, P> {
         }
         Ok(())
     }
+}
+
+/// Returns the findings of an answer.
+fn findings(observed: &Observed) -> Vec<Value> {
+    let text = observed.answer["audit_annotations"]["findings"].as_str();
+    text.and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+/// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, or an image
+/// with a platform that the Pod doesn't ask for.
+fn is_advice(finding: &Value) -> bool {
+    let is_missing_check = finding["rule"] == "missing-check";
+    is_missing_check && finding["expected"] == "an image check" || finding["rule"] == "registry"
 }
 
 fn is_mirror(pod: &Value) -> bool {

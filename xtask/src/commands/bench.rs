@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -11,7 +12,7 @@ use crate::bench::hostile::{self, HostileCost};
 use crate::bench::request_cost::{MeteredPolicy, RequestCost};
 use crate::bench::request_times::TimedPolicies;
 use crate::bench::scenarios::{self, Scenario};
-use crate::commands::build;
+use crate::commands::{build, build_with_feature};
 use crate::module::sections::ModuleOutline;
 use crate::terminal;
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
@@ -28,12 +29,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if !args.check && !build_with_feature::is_optimised() {
+        return build_with_feature::run_optimised();
+    }
     let root = workspace::root();
     let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
     let budgets = Budgets::read(&root)?;
     let policy = MeteredPolicy::new(&module)?;
-    let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root)?;
-    let hostile = hostile::all_costs(&policy)?;
+    let (counted, hostile) = thread::scope(|scope| {
+        let hostile = scope.spawn(|| hostile::all_costs(&policy));
+        let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root);
+        let hostile = hostile.join();
+        (
+            counted,
+            hostile.unwrap_or_else(|_| bail!("a thread panicked")),
+        )
+    });
+    let (counted, hostile) = (counted?, hostile?);
     if args.check {
         check(&module, &budgets, &counted, &hostile)
     } else {

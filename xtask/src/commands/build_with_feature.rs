@@ -1,5 +1,6 @@
 //! Runs the commands that this program lacks, because it was compiled without their features. Cargo
-//! compiles the program again with the feature of such a command, and runs the new program.
+//! compiles the program again with the feature of such a command, and runs the new program. `bench` also
+//! needs another profile, because it measures times.
 
 use std::env;
 use std::io::IsTerminal;
@@ -39,17 +40,41 @@ pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
     cli.find_subcommand(name).is_none().then_some(feature)
 }
 
+/// Whether this program was compiled with optimisation, so that it is as fast as a policy-server. Cargo's
+/// directory of a profile has the name of the profile.
+pub(crate) fn is_optimised() -> bool {
+    let program = env::current_exe().unwrap_or_default();
+    program
+        .parent()
+        .is_some_and(|directory| directory.ends_with(OPTIMISED))
+}
+
+/// The profile for measurements of times.
+const OPTIMISED: &str = "bench-host";
+
 /// Compiles this program with a feature, and runs it with the same arguments.
 ///
 /// # Errors
 /// When Cargo can't be run. When Cargo or the command fails, this process ends with Cargo's exit code.
 pub(crate) fn run(feature: &str) -> Result<()> {
+    run_with("xtask", feature)
+}
+
+/// Compiles this program with all features and with optimisation, and runs it with the same arguments.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_optimised() -> Result<()> {
+    run_with(OPTIMISED, "--all-features")
+}
+
+fn run_with(profile: &str, feature: &str) -> Result<()> {
     if std::io::stderr().is_terminal() {
         eprintln!("==> compiling this command; the first time takes minutes");
     }
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--locked", "--package=xtask"])
-        .args(["--profile=xtask", feature, "--manifest-path"])
+        .args(["--profile", profile, feature, "--manifest-path"])
         .arg(workspace::root().join("Cargo.toml"))
         .arg("--")
         .args(env::args_os().skip(1))

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Runs every case of the small spaces instead: Pods with at most this number of containers
     #[arg(long, value_name = "CONTAINERS")]
     spaces: Option<u32>,
-    /// Compares the evaluations that `make e2e-tests` wrote to a directory with the specification instead
+    /// Checks the evaluations that `make e2e-tests` wrote to a directory instead
     #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["spaces", "load"])]
     transcripts: Option<PathBuf>,
     /// Sends mixed reviews for this time instead, and measures errors, latency and memory
@@ -82,11 +82,11 @@ impl Policy for ModuleUnderTest {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if let Some(directory) = &args.transcripts {
-        return transcripts::compare(directory);
-    }
     let path = module_or(args.module.as_deref(), POLICY)?;
     let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler, None)?);
+    if let Some(directory) = &args.transcripts {
+        return transcripts::compare(directory, &subject, args.jobs);
+    }
     if let Some(seconds) = args.load {
         return load(args, &subject.0, Duration::from_secs(seconds));
     }

@@ -1,13 +1,21 @@
 //! `cargo xtask soak --transcripts`: compares the evaluations of the end-to-end tests with the
-//! specification.
+//! specification. It also checks that this policy keeps its promises for the same requests: for example,
+//! the module runs again on each object that it returned.
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy_spec::transcript::{Evaluation, RecordedCall, replay};
+use consistent_pull_policy_spec::compare::Observed;
+use consistent_pull_policy_spec::differential::Policy;
+use consistent_pull_policy_spec::events::Event;
+use consistent_pull_policy_spec::generate::Case;
+use consistent_pull_policy_spec::promises::broken_promises;
+use consistent_pull_policy_spec::transcript::{Evaluation, host_calls, replay};
 use serde_json::{Value, json};
 
 use crate::host::request;
@@ -16,8 +24,9 @@ use crate::host::request;
 /// grows with the cube of the number of list entries.
 const ENTRIES_MAX: usize = 200;
 
-/// Compares the evaluations in a directory, except those of too large Pods, and shows the differences.
-pub(super) fn compare(directory: &Path) -> Result<()> {
+/// Checks the evaluations in a directory, except those of too large Pods, and shows what is wrong. Checks
+/// as many files at the same time as `jobs` says.
+pub(super) fn compare(directory: &Path, policy: &(impl Policy + Sync), jobs: usize) -> Result<()> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
     let mut files = Vec::new();
@@ -30,37 +39,77 @@ pub(super) fn compare(directory: &Path) -> Result<()> {
             files.push(path);
         }
     }
-    files.sort();
-    let (mut count, mut differing, mut too_large) = (0, 0, 0);
-    for path in &files {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("cannot read transcript {}", path.display()))?;
-        for (index, line) in text.lines().enumerate() {
-            let at = || format!("{}:{}", path.display(), index + 1);
-            let evaluation = read(line).with_context(at)?;
-            if entry_count(&evaluation.request) > ENTRIES_MAX {
-                too_large += 1;
-                continue;
-            }
-            let lines = replay(&evaluation);
-            count += 1;
-            if !lines.is_empty() {
-                differing += 1;
-                eprintln!("{}\n{}\n", at(), lines.join("\n"));
-            }
+    let number_of_files = files.len();
+    let files = Mutex::new(files);
+    let check_files = || -> Result<Counts> {
+        let next = || files.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut counts = Counts::default();
+        while let Some(path) = next() {
+            check_file(&path, policy, &mut counts)?;
         }
-    }
+        Ok(counts)
+    };
+    let counts = thread::scope(|scope| -> Result<Vec<Counts>> {
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(check_files)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
+            .collect()
+    })?;
+    let sum = |count: fn(&Counts) -> usize| -> usize { counts.iter().map(count).sum() };
+    let (evaluations, differing) = (sum(|one| one.evaluations), sum(|one| one.differing));
     println!(
-        "{count} evaluations of {} files, {differing} differences ({too_large} larger Pods left out)",
-        files.len()
+        "{evaluations} evaluations of {number_of_files} files, {differing} differences ({} larger Pods left out)",
+        sum(|one| one.too_large)
     );
-    if count == 0 {
+    if evaluations == 0 {
         bail!("no transcripts in {}: make e2e-tests", directory.display());
     }
     if differing > 0 {
-        bail!("specification and module differ");
+        bail!("specification and module differ, or a promise is broken");
     }
     Ok(())
+}
+
+#[derive(Default)]
+struct Counts {
+    evaluations: usize,
+    differing: usize,
+    too_large: usize,
+}
+
+fn check_file(path: &Path, policy: &impl Policy, counts: &mut Counts) -> Result<()> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read transcript {}", path.display()))?;
+    for (index, line) in text.lines().enumerate() {
+        let at = || format!("{}:{}", path.display(), index + 1);
+        let evaluation = read(line).with_context(at)?;
+        if entry_count(&evaluation.case.request) > ENTRIES_MAX {
+            counts.too_large += 1;
+            continue;
+        }
+        let mut lines = replay(&evaluation);
+        if evaluation.refusal.is_none() {
+            lines.extend(broken(policy, &evaluation.case));
+        }
+        counts.evaluations += 1;
+        if !lines.is_empty() {
+            counts.differing += 1;
+            eprintln!("{}\n{}\n", at(), lines.join("\n"));
+        }
+    }
+    Ok(())
+}
+
+/// The promises that this policy breaks for a case, one line each.
+fn broken(policy: &impl Policy, case: &Case) -> Vec<String> {
+    match broken_promises(policy, case, Event::Created) {
+        Ok(broken) => broken
+            .into_iter()
+            .map(|one| format!("{}: {}", one.promise, one.details))
+            .collect(),
+        Err(problem) => vec![problem],
+    }
 }
 
 /// The number of init containers, app containers, volumes and volume mounts of a Pod. A pod template
@@ -81,13 +130,18 @@ fn read(line: &str) -> Result<Evaluation> {
     let text = line["request"].as_str().unwrap_or_default();
     // The host drops the fields that admission/v1 doesn't define, so the module never sees these fields.
     let request = serde_json::to_value(request::parse_review(text)?)?;
-    let calls = line["calls"].as_array().into_iter().flatten();
+    let (calls, answers) = host_calls(line["calls"].as_array().map_or(&[], Vec::as_slice));
     Ok(Evaluation {
-        settings: line["settings"].clone(),
-        calls: calls.map(RecordedCall::read).collect(),
         refusal: line["refused"].as_str().map(str::to_owned),
-        answer: answer(&line["response"], &request["object"])?,
-        request,
+        observed: Observed {
+            answer: answer(&line["response"], &request["object"])?,
+            calls,
+        },
+        case: Case {
+            request,
+            settings: line["settings"].clone(),
+            answers,
+        },
     })
 }
 
