@@ -45,7 +45,7 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt lint unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
+test: setup fmt packaging unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -63,26 +63,31 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# `xtask` is the profile of the host-side tools. With this profile, Clippy uses the build scripts and macros
-# that were compiled for these tools, so Cargo doesn't compile them again. The second command checks the
-# tools without their features, as `make run` compiles them. hack/weight.sh limits the lines of tests and
-# tools for each line of this policy.
+# `make test` runs the two parts of `lint` that need no compilation by themselves. It lints while it compiles the
+# tests (see `unit-tests`).
 .PHONY: lint
-lint: setup-components xtask ## Clippy on all code and on the module's target, the packaging, the workflows, the weight
+lint: setup-components packaging ## Clippy on all code, on the module's target and on the tools of `make run`
 	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
 	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
 		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings"; \
 		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings; \
 	fi
+
+# hack/weight.sh limits the lines of tests and tools for each line of this policy.
+.PHONY: packaging
+packaging: xtask ## Check the packaging, the workflows, the weight
 	@XTASK="$(XTASK)" hack/check-packaging.sh
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# The profile and the packages are those of `make xtask`, so no dependency is compiled again.
+# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
+# compiles this workspace's code here. Cargo compiles all other packages as in `make xtask`, once.
+CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 .PHONY: unit-tests
-unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
-	$(CARGO) test --profile xtask $(PACKAGES)
+unit-tests: setup-cargo setup-components ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
+	$(CLIPPY) $(CARGO) test --profile xtask $(PACKAGES)
 
 # bats uses GNU parallel to run several files at the same time. In the variable PARALLEL, the option
 # --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
@@ -104,14 +109,15 @@ specification: policy.wasm ## Compare the built module with the specification, o
 	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
 	@"$(XTASK)" soak --spaces 1 --jobs 2
 
-# The specification has to give the same answers as the module gave in the end-to-end tests.
+# The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
+# keep its promises for the same requests: it runs again on each object that it returned, for example.
 .PHONY: replay
-replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests
-	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)"
+replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
+	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
-soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (twenty minutes)
+soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (half an hour)
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 
@@ -137,7 +143,7 @@ mutants: ## Check that a test notices each small change of this policy's code (h
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 .PHONY: deep-tests
-deep-tests: soak load fuzz release-tests mutants ## The checks that CI runs each week
+deep-tests: lint soak load fuzz release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
