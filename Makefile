@@ -36,6 +36,11 @@ PACKAGES := --workspace --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
+# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
+# compiles this workspace's code in `make test` and `make unit-tests`. Cargo compiles each other package once.
+CLIPPY := $(if $(filter test unit-tests,$(MAKECMDGOALS)), \
+	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -81,21 +86,20 @@ packaging: xtask ## Check the packaging, the workflows, the weight
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
-# compiles this workspace's code here. Cargo compiles all other packages as in `make xtask`, once.
-CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-
+# The module is built at the same time, because neither the tests nor this build always use all cores.
 .PHONY: unit-tests
-unit-tests: setup-cargo setup-components ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
-	$(CLIPPY) $(CARGO) test --profile xtask $(PACKAGES)
+unit-tests: xtask ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
+	@"$(XTASK)" build & module=$$!; \
+		$(CLIPPY) $(CARGO) test --profile xtask $(PACKAGES) && wait $$module
 
-# bats uses GNU parallel to run several files at the same time. In the variable PARALLEL, the option
-# --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
+# bats uses GNU parallel to run several files at the same time: one more than there are cores, because some tests
+# wait for a server. In the variable PARALLEL, the option --will-cite turns off GNU parallel's request to be
+# cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
 	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite bats --filter-tags '!slow' \
-		--jobs "$$(getconf _NPROCESSORS_ONLN)" --no-parallelize-within-files e2e-tests
+		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 1))" --no-parallelize-within-files e2e-tests
 
 # `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
 # module's packages, for which cargo-sbom is compiled.
@@ -173,14 +177,13 @@ site-tests: setup-browser e2e-tests site-build ## Test the playground: types, fo
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
 	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
 
-# The size, the instructions and the memory are the same on every machine. The first run also compiles
-# wasmtime.
+# The size, the instructions and the memory are the same on every machine.
 .PHONY: budgets
 budgets: annotated-policy.wasm ## Check the size, the instructions and the memory of the module
 	@"$(XTASK)" bench --check
 
 .PHONY: bench
-bench: policy.wasm ## Measure the module: time, instructions, memory (a minute)
+bench: policy.wasm ## Measure the module: time, instructions, memory (the first run compiles an optimised host)
 	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
@@ -196,9 +199,9 @@ clean: ## Remove all output of builds
 # Builds the host-side tools. `cargo xtask` would build them too, but without the message that the first
 # build takes longer.
 .PHONY: xtask
-xtask: setup-cargo
+xtask: setup-cargo $(if $(strip $(CLIPPY)),setup-components)
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --profile xtask $(FEATURES)
+	@$(CLIPPY) $(CARGO) build --profile xtask $(if $(strip $(CLIPPY)),--all-targets) $(FEATURES)
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser

@@ -93,7 +93,7 @@ ROWS
     pod "$before"
     evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
     [[ $allowed == false ]] || fail "accepted"
-    same containers "$names" "$(jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
+    same containers "$names" "$(in_jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
   done <<'ROWS'
     init imagecheck-0 app:1, app a app:2                                                 | a
     init imagecheck-0 app:1, init copy tool:1 IfNotPresent, app a app:1, app t tool:1 Always      | t
@@ -143,7 +143,7 @@ ROWS
 # added FIELDS: each added init container has exactly these fields beside name, image and pull policy.
 added() {
   after '[.spec.initContainers[] | select(.name | IN($names[])) | del(.name, .image, .imagePullPolicy)] | unique == [$fields]' \
-    --argjson names "$(jq -c '[.[] | select(.to | type == "object") | .container]' <<<"$changes")" --argjson fields "$1"
+    --argjson names "$(in_jq -c '[.[] | select(.to | type == "object") | .container]' <<<"$changes")" --argjson fields "$1"
 }
 
 @test "an added check is a copy of the last check of the Pod, with only the fields that a check needs" {
@@ -195,7 +195,7 @@ not_added() {
     [[ $'\n'$warnings$'\n' =~ $'\n'"$name pulls $name:1 but no image check pulls it first: "(.+)$'\n' ]] || fail "no warning about $name"
     [[ ${BASH_REMATCH[1]} != add\ * ]] || fail "the warning doesn't say why nothing is added"
   done
-  same 'rules and containers' "$*" "$(jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
+  same 'rules and containers' "$*" "$(in_jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
 }
 
 @test "a check without a command is never copied: a warning says so, in every mode and in the copy" {
@@ -205,7 +205,7 @@ not_added() {
     pod 'init imagecheck-0 nginx, app b b:1, app c c:1 Always' "$command"
     for mode in Fix Reject Warn; do
       row="$mode $command"
-      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$fix")"
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$fix")"
       not_added b c
     done
     row="the copy $command"
@@ -275,15 +275,15 @@ ROWS
   pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')"
   arguments 10000
   evaluate "$fix_alone"
-  [[ $allowed == true && $(jq length <<<"$changes") == 100 ]] || fail "not 100 checks"
+  [[ $allowed == true && $(in_jq length <<<"$changes") == 100 ]] || fail "not 100 checks"
   pod "init imagecheck-0 a:1, $(series 110 'app c# c:#')"
   arguments 10000
   for mode in Fix Reject; do
     row=$mode
-    evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$fix_alone")"
+    evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$fix_alone")"
     [[ $allowed == false ]] || fail "accepted"
     [[ $message == 'c1 pulls c:1 but no image check pulls it first: '*'; and 90 more findings' ]] || fail "$message"
-    same 'rules of the findings' '110 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+    same 'rules of the findings' '110 missing-check' "$(in_jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   done
   row=
   # No check is added, so the check in another spelling has to be strong enough.
@@ -291,7 +291,7 @@ ROWS
     '.object.spec.initContainers[1].args = ["x" * 10000]'
   evaluate "$fix_alone"
   same 'rules of the findings' $'110 missing-check\n1 weak-check' \
-    "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+    "$(in_jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   # An argument counts with its size in the request. JSON escapes are part of this size.
   pod "init imagecheck-0 a:1, $(series 100 'app c# c:#')" '.object.spec.initContainers[0].args = ["\"" * 10000]'
   evaluate "$fix_alone"
@@ -302,7 +302,7 @@ ROWS
   while fields settings_row before names; do
     pod "$before"
     evaluate "$settings_row"
-    same names "$names" "$(jq -r '[.[] | .to | objects | .name] | join(" ")' <<<"$changes")"
+    same names "$names" "$(in_jq -r '[.[] | .to | objects | .name] | join(" ")' <<<"$changes")"
   done <<ROWS
     $fix | init imagecheck-0 a:1, app b b:1                                                    | imagecheck-1
     $fix | init imagecheck-1 a:1, app b b:1, app c c:1                                         | imagecheck-0 imagecheck-2
@@ -375,7 +375,7 @@ ROWS
 @test "imageChecks.after: checks from the template come after the last init container that matches" {
   while fields globs before after; do
     pod "$before"
-    evaluate "$(jq -c --argjson globs "$globs" '.imageChecks.after = $globs' <<<"$every_pod")"
+    evaluate "$(in_jq -c --argjson globs "$globs" '.imageChecks.after = $globs' <<<"$every_pod")"
     repaired "$after"
   done <<'ROWS'
     ["copy-agent"] | init copy-agent x:1, init user y:1, app a a:1              | init copy-agent x:1, init imagecheck-0 a:1 IfNotPresent, init user y:1, app a a:1
@@ -399,7 +399,7 @@ ROWS
 @test "an added check follows the other rules, so that a second run changes nothing" {
   while fields settings_row before after; do
     pod "$before"
-    evaluate "$(jq -c '.imageChecks.coverage = "Fix" | .pullOnce = false' <<<"$settings_row")"
+    evaluate "$(in_jq -c '.imageChecks.coverage = "Fix" | .pullOnce = false' <<<"$settings_row")"
     repaired "$after"
   done <<'ROWS'
     {"images":{"requireAlways":["b"]}}                 | init imagecheck-0 a:1, app b b:1 Never | init imagecheck-0 a:1, init imagecheck-1 b:1 Always, app b b:1 Always

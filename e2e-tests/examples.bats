@@ -37,7 +37,7 @@ ROWS
   evaluate "$settings"
   warned 'imagecheck-0 was added: it pulls my-app:v1.2.3 with IfNotPresent before container-0 does'
   after '.spec.initContainers[1] == ($template + {name: "imagecheck-0", image: "my-app:v1.2.3", imagePullPolicy: "IfNotPresent"})' \
-    --argjson template "$(jq -c .imageChecks.template <<<"$settings")"
+    --argjson template "$(in_jq -c .imageChecks.template <<<"$settings")"
 }
 
 # The Pod of the first row has no checks. With the controller's setting `skip-image-check-containers`,
@@ -69,7 +69,7 @@ ROWS
       [[ $allowed == true ]] || fail "rejected"
       [[ -z $patch ]] || fail "changed: $patch"
       same findings "$findings_of_the_job" \
-        "$(jq -r 'map("\(.rule) \(.container)") | join(", ")' <<<"$findings")"
+        "$(in_jq -r 'map("\(.rule) \(.container)") | join(", ")' <<<"$findings")"
     done <<'ROWS'
       image-step  | missing-check container-0
       weak-checks | weak-check imagecheck-0, weak-check imagecheck-1
@@ -161,7 +161,7 @@ inject() {
         inject "$mesh"
         evaluate "$in_fix"
         untouched
-        evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
+        evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
         untouched
         # Second case: the mesh adds its containers before this policy sees the Pod. The carrier is then the
         # Pod's own init container. If the Pod has none of its own, the carrier is an init container of the mesh.

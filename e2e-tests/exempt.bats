@@ -52,8 +52,8 @@ load lib
 @test "each name is given once, also if many names are in use" {
   pod 'init imagecheck-0 app:1, init imagecheck-3 app:1, app a app:1, app b b:1, app c c:1, app d d:1'
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
-  same names 'imagecheck-1 imagecheck-2 imagecheck-4' "$(jq -r '[.[].container] | join(" ")' <<<"$changes")"
+  same names 'imagecheck-1 imagecheck-2 imagecheck-4' "$(in_jq -r '[.[].container] | join(" ")' <<<"$changes")"
   pod "$(series 300 'init imagecheck-# app:1'), app a app:1, app b b:1, app c c:1"
   evaluate '{"imageChecks":{"coverage":"Fix"}}'
-  same names 'imagecheck-0 imagecheck-301' "$(jq -r '[.[].container] | join(" ")' <<<"$changes")"
+  same names 'imagecheck-0 imagecheck-301' "$(in_jq -r '[.[].container] | join(" ")' <<<"$changes")"
 }

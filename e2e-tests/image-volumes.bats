@@ -30,8 +30,8 @@ mounts() {
 @test "the carrier: the first init container that is no native sidecar and not exempt, else the first one, else every app container" {
   while fields exempt before carriers; do
     pod "$before"
-    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$every")"
-    mounts "$carriers" "$(jq -c '[.object.spec.volumes[].name]' "$request.second")"
+    evaluate "$(in_jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$every")"
+    mounts "$carriers" "$(in_jq -c '[.object.spec.volumes[].name]' "$request.second")"
   done <<'ROWS'
     []      | init i x:1, init j y:1, app a app:1                  | ["i"]
     []      | sidecar s x:1, sidecar t x:1, init i x:1, app a app:1 | ["i"]
@@ -71,7 +71,7 @@ ROWS
     row=$filter
     pod 'init i x:1, app a app:1' "$filter"
     evaluate "$every"
-    same names "$name" "$(jq -r '[.[].container] | join(" ")' <<<"$changes")"
+    same names "$name" "$(in_jq -r '[.[].container] | join(" ")' <<<"$changes")"
   done <<'ROWS'
 imagecheck-0|.
 imagecheck-1|.object.spec.volumes = [{name: "imagecheck-0", emptyDir: {}}]
@@ -89,7 +89,7 @@ ROWS
   for settings_row in "$every" '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'; do
     for mode in Fix Reject Warn; do
       row=$mode
-      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
     done
   done
@@ -101,7 +101,7 @@ ROWS
 
 # affinity TERM...: prints a jq filter that sets a required node affinity. Each TERM is a list of expressions.
 affinity() {
-  echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(jq -sc 'map({matchExpressions: .})' <<<"$*")"
+  echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $(in_jq -sc 'map({matchExpressions: .})' <<<"$*")"
 }
 in_windows='{"key":"kubernetes.io/os","operator":"In","values":["windows"]}'
 in_linux='{"key":"kubernetes.io/os","operator":"In","values":["linux"]}'
@@ -113,7 +113,7 @@ in_linux='{"key":"kubernetes.io/os","operator":"In","values":["linux"]}'
     evaluate "$every"
     if [[ $is_windows == yes ]]; then
       accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
-      evaluate "$(jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+      evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
       accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
     else
       repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
@@ -212,9 +212,9 @@ ROWS
       "$request.first" >"$request"
     exempt='{"images":["mesh","proxy"]}'
     # Neither the validating copy nor a second run with mode Fix has a finding.
-    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt | .mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+    evaluate "$(in_jq -c --argjson exempt "$exempt" '.exempt = $exempt | .mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
     untouched
-    evaluate "$(jq -c --argjson exempt "$exempt" '.exempt = $exempt' <<<"$every")"
+    evaluate "$(in_jq -c --argjson exempt "$exempt" '.exempt = $exempt' <<<"$every")"
     untouched
   done
 }
@@ -223,15 +223,15 @@ ROWS
 @test "the mounts on app containers count towards the 1 MiB that is added at most" {
   pod "$(series 80 'app c# c:#')"
   evaluate "$every_alone"
-  [[ $allowed == true && $(jq length <<<"$changes") == 80 ]] || fail "not 80 checks"
+  [[ $allowed == true && $(in_jq length <<<"$changes") == 80 ]] || fail "not 80 checks"
   pod "$(series 130 'app c# c:#')"
   evaluate "$every_alone"
   [[ $allowed == false ]] || fail "accepted"
-  same 'rules of the findings' '130 missing-check' "$(jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
+  same 'rules of the findings' '130 missing-check' "$(in_jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   # If one init container mounts the 130 volumes, there are only 130 mounts, which fit into the 1 MiB.
   pod "init i x:1, $(series 130 'app c# c:#')"
   evaluate "$every_alone"
-  [[ $allowed == true && $(jq length <<<"$changes") == 130 ]] || fail "not 130 checks"
+  [[ $allowed == true && $(in_jq length <<<"$changes") == 130 ]] || fail "not 130 checks"
 }
 
 @test "an image volume that only app containers mount gets a check volume, and pull-once leaves it alone" {
@@ -260,7 +260,7 @@ ROWS
     '.object.spec.containers[].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   evaluate '{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}'
   repaired 'init imagecheck-0 b:1 Always, app a app:1 Always, app b b:1 IfNotPresent, volume imagecheck-0 app:1 Always'
-  same 'fields of the check' '["command","image","imagePullPolicy","name"]' "$(jq -c '.object.spec.initContainers[0] | keys' "$request.second")"
+  same 'fields of the check' '["command","image","imagePullPolicy","name"]' "$(in_jq -c '.object.spec.initContainers[0] | keys' "$request.second")"
 }
 
 @test "under InitContainer, a Pod gets a check volume if it has a check volume, and no check that can be copied" {
@@ -283,6 +283,6 @@ ROWS
 @test "100 containers" {
   pod "init i x:1, $(series 100 'app c# c:#')"
   evaluate "$every_alone"
-  [[ $(jq '[.[].to.image.reference] | unique | length' <<<"$changes") == 100 ]] || fail "not 100 checks"
-  mounts '["i"]' "$(jq -c '[.object.spec.volumes[].name] | sort' "$request.second")"
+  [[ $(in_jq '[.[].to.image.reference] | unique | length' <<<"$changes") == 100 ]] || fail "not 100 checks"
+  mounts '["i"]' "$(in_jq -c '[.object.spec.volumes[].name] | sort' "$request.second")"
 }

@@ -12,7 +12,7 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     evaluate
     # White space and control characters of the image are shown as _.
     rejected "a has no valid image in spec.containers[0].image: \"${image//[[:space:]]/_}\" can't be pulled, $reason"
-    found "$(jq -n --arg image "$image" '[{rule: "invalid-image", path: "spec.containers[0].image", container: "a", image: $image, found: $image, expected: null}]')"
+    found "$(in_jq -n --arg image "$image" '[{rule: "invalid-image", path: "spec.containers[0].image", container: "a", image: $image, found: $image, expected: null}]')"
   done <<ROWS
     NGINX                    | its repository has upper-case letters
     NGINX:latest             | its repository has upper-case letters
@@ -81,7 +81,7 @@ ROWS
 spec.ephemeralContainers[0].image
 spec.initContainers[0].image
 spec.initContainers[1].image
-spec.volumes[0].image.reference' "$(jq -r '.[].path' <<<"$findings")"
+spec.volumes[0].image.reference' "$(in_jq -r '.[].path' <<<"$findings")"
   for name in i s a e v; do
     [[ $message == *"$name has no valid image in "* ]] || fail "nothing about $name"
   done

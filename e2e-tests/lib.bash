@@ -180,12 +180,12 @@ patched() {
 
 # found JSON: the audit annotation `findings` has exactly these findings.
 found() {
-  same findings "$(jq -c . <<<"$1")" "$findings"
+  same findings "$(in_jq -c . <<<"$1")" "$findings"
 }
 
 # changed JSON: the audit annotation `changes` has exactly these changes.
 changed() {
-  same changes "$(jq -c . <<<"$1")" "$changes"
+  same changes "$(in_jq -c . <<<"$1")" "$changes"
 }
 
 # after FILTER [JQ-ARGUMENT...]: FILTER is true of the repaired object.

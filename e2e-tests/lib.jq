@@ -82,7 +82,7 @@ def record: "consistent-pull-policy/changes";
 
 # An answer -> the values that lib.bash needs, as assignments in the shell.
 def summary($request):
-  def audit($key): (.auditAnnotations // {})[$key] // "[]";
+  def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson | tojson;
   @sh "broken=\(if .uid != $request.uid then "the answer has another uid"
     elif .allowed and .status != null then "an accepted request has a status" else "" end)",
   @sh "allowed=\(.allowed)",

@@ -27,7 +27,7 @@ weak='imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set
     [[ $expected != '[]' ]] || fail "nothing was found"
     [[ $changes != '[]' || $allowed == false ]] || fail "nothing was changed"
     for mode in Reject Warn; do
-      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       same findings "$expected" "$findings"
       [[ $changes == '[]' && -z $patch ]] || fail "$mode changes the Pod"
       if [[ $mode == Warn ]]; then
@@ -85,7 +85,7 @@ ROWS
   evaluate '{"mode":"Reject"}'
   [[ $message == *'c20 has no valid image in spec.containers[19].image: "Bad20" '*'; and 5 more findings' ]] || fail "$message"
   [[ $message != *c21* ]] || fail "$message"
-  [[ $(jq length <<<"$findings") == 25 ]] || fail "$findings"
+  [[ $(in_jq length <<<"$findings") == 25 ]] || fail "$findings"
   pod "$(series 20 'app c# Bad#')"
   evaluate '{"mode":"Reject"}'
   [[ $message != *more* ]] || fail "$message"

@@ -7,8 +7,8 @@ sha=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 # match PATTERN EXPECTED: the pattern matches exactly the expected images of the Pod. The findings
 # of images.forbidAlways show which images it matches.
 match() {
-  evaluate "$(jq -c -n --arg pattern "$1" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
-  same "images that $1 matches" "$2" "$(jq -r '[.[].image] | join(", ")' <<<"$findings")"
+  evaluate "$(in_jq -c -n --arg pattern "$1" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+  same "images that $1 matches" "$2" "$(in_jq -r '[.[].image] | join(", ")' <<<"$findings")"
 }
 
 @test "a pattern is matched against the normalised registry/repository and registry/repository:tag" {
@@ -52,8 +52,8 @@ ROWS
   # The name of each container is the last path component of its image, without the tag.
   pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
   while fields pattern expected; do
-    evaluate "$(jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
-    same "containers that $pattern matches" "$expected" "$(jq -r '[.[].container] | join(" ")' <<<"$findings")"
+    evaluate "$(in_jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+    same "containers that $pattern matches" "$expected" "$(in_jq -r '[.[].container] | join(" ")' <<<"$findings")"
   done <<'ROWS'
     registry.example.com/*       | a b c e
     Registry.Example.COM/*       | a b c e
@@ -81,8 +81,8 @@ ROWS
   images='a.example.com/a:1 evil.io/a.example.com/b:1 evil.io/x/a.example.com/c:1 a.example.com/evil.io/d:1 example.com/e:1 x.a.example.com/f:1 nginx a.example.com:5000/h:1 123.dkr.ecr.eu-west-1.amazonaws.com/i:1 evil.io/123.dkr.ecr.eu-west-1.amazonaws.com/j:1'
   pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
   while fields pattern expected; do
-    evaluate "$(jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
-    same "containers that $pattern matches" "$expected" "$(jq -r '[.[].container] | join(" ")' <<<"$findings")"
+    evaluate "$(in_jq -c -n --arg pattern "$pattern" '{mode: "Reject", images: {forbidAlways: [$pattern]}}')"
+    same "containers that $pattern matches" "$expected" "$(in_jq -r '[.[].container] | join(" ")' <<<"$findings")"
   done <<'ROWS'
     *.example.com/*              | a d f
     ?.example.com/*              | a d
@@ -101,7 +101,7 @@ ROWS
 
 @test "a pattern that can match nothing is a settings error that says what to write" {
   while fields pattern problem; do
-    invalid "$(jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
+    invalid "$(in_jq -c -n --arg pattern "$pattern" '{images: {requireAlways: [$pattern]}}')" \
       "images.requireAlways[0] \"$pattern\" $problem"
   done <<'ROWS'
     registry.example.com   | names a registry, but no image in it: write registry.example.com/* for all its images
@@ -161,9 +161,9 @@ ROWS
 @test "a container pattern is matched against the whole name of a container" {
   pod 'init setup app:1 Always, app main app:1 Always, app main-2 app:1 Always, volume data app:1 Always'
   while fields pattern expected; do
-    evaluate "$(jq -c -n --arg pattern "$pattern" \
+    evaluate "$(in_jq -c -n --arg pattern "$pattern" \
       '{mode: "Reject", images: {forbidAlways: ["*"]}, exempt: {containers: [$pattern]}}')"
-    same "containers that $pattern leaves" "$expected" "$(jq -r '[.[].container] | join(", ")' <<<"$findings")"
+    same "containers that $pattern leaves" "$expected" "$(in_jq -r '[.[].container] | join(", ")' <<<"$findings")"
   done <<'ROWS'
     main   | main-2, setup, data
     main*  | setup, data

@@ -37,7 +37,7 @@ as_stored() {
     as_stored
     # In the other modes, the request is accepted and the object does not change.
     for mode in Reject Warn; do
-      evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       untouched
     done
   done <<'ROWS'
@@ -54,7 +54,7 @@ ROWS
   while fields settings_row places_before; do
     for kind in Pod Job; do
       workload $kind "$places_before"
-      its_settings=$(jq -c '.templates = "Enforce"' <<<"$settings_row")
+      its_settings=$(in_jq -c '.templates = "Enforce"' <<<"$settings_row")
       evaluate "$its_settings"
       [[ -n $patch ]] || fail "not changed"
       # kubectl keeps annotations that the manifest doesn't have, so the new object has the stored ones.
@@ -125,11 +125,11 @@ ROWS
 }
 
 @test "the path of an entry counts if it has no container name" {
-  again "$(jq -c 'map(del(.container))' <<<"$record_of_created")"
+  again "$(in_jq -c 'map(del(.container))' <<<"$record_of_created")"
   evaluate
   as_stored
   # The record is the stored object's, so the index in the path is an index in the stored object.
-  again "$(jq -c 'map(del(.container))' <<<"$record_of_created")" \
+  again "$(in_jq -c 'map(del(.container))' <<<"$record_of_created")" \
     '.object.spec.containers |= [{name: "proxy", image: "proxy:1", imagePullPolicy: "Always"}] + .'
   evaluate
   after '[.spec.containers[].imagePullPolicy] == ["Always", "IfNotPresent"]'

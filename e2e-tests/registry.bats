@@ -142,7 +142,7 @@ update() {
   pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
   for mode in Fix Reject Warn; do
     row=$mode
-    consult "$(jq -c --arg mode $mode '.mode = $mode' <<<"$verify")"
+    consult "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$verify")"
     untouched
     asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
   done
@@ -157,7 +157,7 @@ update() {
   consult "$verify"
   rejected "main's image $gone ${told[notFound]}"
   asked_for "$REGISTRY/app@${gone#*@}"
-  consult "$(jq -c '.registry.onNotFound = "KeepTag"' <<<"$verify")"
+  consult "$(in_jq -c '.registry.onNotFound = "KeepTag"' <<<"$verify")"
   kept
   [[ $warnings == *"${told[notFound]} (kept as it is)" ]] || fail "$warnings"
   # An image that every container pulls with Never is not looked up.
@@ -173,7 +173,7 @@ update() {
   consult '{"registry":{"lookup":"Verify","onNotFound":"UseCached"},"pullOnce":false}'
   kept
   [[ $warnings == *"${told[notFound]} (kept as it is)" ]] || fail "$warnings"
-  same actions '["KeepTag"]' "$(jq -c 'map(.action) | unique' <<<"$lookups")"
+  same actions '["KeepTag"]' "$(in_jq -c 'map(.action) | unique' <<<"$lookups")"
 }
 
 @test "Verify asks for digests in pod templates and for new ephemeral containers too" {

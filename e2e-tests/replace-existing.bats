@@ -43,7 +43,7 @@ mounted() {
 @test "replace-check is a saving: it gives no finding and no warning in any mode" {
   of_a_job 'init i x:1, init imagecheck-0 app:1, app a app:1'
   for mode in Reject Warn; do
-    evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$replace")"
+    evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$replace")"
     untouched
   done
   evaluate "$replace"
@@ -70,7 +70,7 @@ mounted() {
   evaluate "$replace"
   untouched
   workload Job 'init i x:1, init imagecheck-0 app:1, app a app:1'
-  evaluate "$(jq -c '.templates = "Enforce"' <<<"$replace")"
+  evaluate "$(in_jq -c '.templates = "Enforce"' <<<"$replace")"
   untouched
 }
 

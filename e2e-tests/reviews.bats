@@ -139,7 +139,7 @@ inconspicuous='
     else
       [[ $allowed == false ]] || fail "accepted"
       same paths "${expected//, /$'\n'}" \
-        "$(jq -r '.[] | .path | sub("[.]imagePullPolicy$"; "") | sub("[.]pullPolicy$"; "")' <<<"$findings")"
+        "$(in_jq -r '.[] | .path | sub("[.]imagePullPolicy$"; "") | sub("[.]pullPolicy$"; "")' <<<"$findings")"
     fi
   done <<'ROWS'
     agent-stack-job-create          | spec.template.spec.containers[1], spec.template.spec.containers[2], spec.template.spec.containers[3], spec.template.spec.initContainers[1], spec.template.spec.initContainers[2]
@@ -173,7 +173,7 @@ ROWS
     review "$name"
     evaluate '{"mode":"Reject","templates":"Enforce","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
     [[ $allowed == false ]] || fail "accepted"
-    same paths "$expected" "$(jq -r '.[].path' <<<"$findings")"
+    same paths "$expected" "$(in_jq -r '.[].path' <<<"$findings")"
   done <<'ROWS'
     daemonset-create               | spec.template.spec.containers[0].imagePullPolicy
     replicationcontroller-create   | spec.template.spec.containers[0].imagePullPolicy

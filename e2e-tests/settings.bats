@@ -17,7 +17,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null,"overrides":[],"platform":{}}}'; do
     row=$unset
     evaluate "$unset"
-    [[ -n $patch && $(jq length <<<"$changes") == 2 ]] || fail "not as without settings"
+    [[ -n $patch && $(in_jq length <<<"$changes") == 2 ]] || fail "not as without settings"
   done
 }
 
@@ -57,7 +57,7 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
 
 @test "enums: the message has the allowed values and the value that was found" {
   while fields path found allowed; do
-    invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
+    invalid "$(in_jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
       "$path must be one of $allowed, not $found"
   done <<'ROWS'
     mode                          | "fix"       | Fix, Reject, Warn
@@ -88,7 +88,7 @@ ROWS
   for path in pullOnce recordChanges imageChecks.everyPod imageChecks.replaceExisting defaults.replaceServerDefaults; do
     for found in '"true"' '"yes"' 1 0 '""'; do
       row="$path $found"
-      invalid "$(jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
+      invalid "$(in_jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
         "$path must be true or false, not $found"
     done
   done
@@ -104,9 +104,9 @@ ROWS
   for path in imageChecks.namePrefixes imageChecks.after images.requireAlways images.forbidAlways images.forbidNever registry.images \
     registry.skipImages exempt.containers exempt.images; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); "nginx")')" "$path must be a list, not \"nginx\""
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path must be a list, not an object"
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
+    invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); "nginx")')" "$path must be a list, not \"nginx\""
+    invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path must be a list, not an object"
+    invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
       "${path}[1] must be a string, not 5" "${path}[2] must be a string, not null" "${path}[3] must be a string, not a list"
   done
 }
@@ -114,7 +114,7 @@ ROWS
 @test "patterns that can match nothing" {
   for path in images.requireAlways images.forbidAlways images.forbidNever registry.images registry.skipImages exempt.images; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*", "registry.example.com", "ghcr.io/Team/*"])')" \
+    invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "a@sha256:b", "https://x/y", "a b", "fine/*", "registry.example.com", "ghcr.io/Team/*"])')" \
       "${path}[1] \"a@sha256:b\" has a digest, but patterns match registry/repository[:tag]" \
       "${path}[2] \"https://x/y\" has a URL scheme, but image names have none" \
       "${path}[3] \"a b\" has white space, but image names have none" \
@@ -125,7 +125,7 @@ ROWS
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   for path in imageChecks.after exempt.containers; do
     row=$path
-    invalid "$(jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-", "-proxy", "x" * 64])')" \
+    invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "Copy", "a_b", "a/b", "fine-*?", "istio-", "-proxy", "x" * 64])')" \
       "${path}[1] \"Copy\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[2] \"a_b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
       "${path}[3] \"a/b\" matches no container's name: it takes lower-case letters, digits, -, * and ?" \
@@ -211,7 +211,7 @@ ROWS
 
 @test "imageChecks.template: unknown and mistyped fields, with their paths" {
   while fields given problem; do
-    invalid "$(jq -c '{imageChecks: {template: ({command: ["/x"]} + .)}}' <<<"$given")" "imageChecks.template.$problem"
+    invalid "$(in_jq -c '{imageChecks: {template: ({command: ["/x"]} + .)}}' <<<"$given")" "imageChecks.template.$problem"
   done <<'ROWS'
     {"volumeMount":[]}                                       | volumeMount is not a field of a container
     {"Command":["/x"]}                                       | Command is not a field of a container

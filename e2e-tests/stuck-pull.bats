@@ -152,7 +152,7 @@ ROWS
     evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
     rejected "copy-agent waits for $images (ImagePullBackOff since 2026-01-02T03:04:05Z): correct its image, or see to its registry"
     image=${images%% with *} image=${image%% or *}
-    same 'images of the findings' "${image##* }" "$(jq -r '.[] | select(.rule == "stuck-pull") | .image' <<<"$findings")"
+    same 'images of the findings' "${image##* }" "$(in_jq -r '.[] | select(.rule == "stuck-pull") | .image' <<<"$findings")"
   done <<'ROWS'
 Back-off pulling image "tools:v1": ErrImagePull: rpc error: code = NotFound|imagecheck-0's image tools:v1 with Always
 Back-off pulling image "docker.io/library/tools:v1": ErrImagePull|imagecheck-0's image tools:v1 with Always

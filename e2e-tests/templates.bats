@@ -106,7 +106,7 @@ ROWS
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b b:1'
     # The settings ask for checks in every Pod, so the pod template gets no warning about missing checks.
     warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
-    same 'rules of the findings' 'missing-check weak-check' "$(jq -r '[.[].rule] | sort | join(" ")' <<<"$findings")"
+    same 'rules of the findings' 'missing-check weak-check' "$(in_jq -r '[.[].rule] | sort | join(" ")' <<<"$findings")"
   done
 }
 
@@ -116,14 +116,14 @@ ROWS
       workload $kind "$places_before"
       for templates in Warn Enforce; do
         row="$templates $kind $settings_row"
-        evaluate "$(jq -c --arg templates $templates '.templates = $templates' <<<"$settings_row")"
+        evaluate "$(in_jq -c --arg templates $templates '.templates = $templates' <<<"$settings_row")"
         [[ $allowed == true ]] || fail "rejected"
         same 'number of warnings' "$warnings_of_fix" "$(grep -c . <<<"$warnings")"
-        same 'rules of the findings' "$rules_found" "$(jq -r '[.[].rule] | unique | join(" ")' <<<"$findings")"
+        same 'rules of the findings' "$rules_found" "$(in_jq -r '[.[].rule] | unique | join(" ")' <<<"$findings")"
       done
       for mode in Reject Warn; do
         row="$mode $kind $settings_row"
-        evaluate "$(jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+        evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
         accepted_with_warnings=$(grep -c . <<<"$warnings")
         [[ $allowed == true && $accepted_with_warnings -ge 1 ]] || fail "no warning"
       done
@@ -160,7 +160,7 @@ ROWS
   while fields settings_row places_before after_places; do
     for kind in Deployment CronJob PodTemplate; do
       workload $kind "$places_before"
-      evaluate "$(jq -c '.templates = "Enforce"' <<<"$settings_row")"
+      evaluate "$(in_jq -c '.templates = "Enforce"' <<<"$settings_row")"
       repaired "$after_places"
       evaluate "$settings_row"
       [[ $allowed == true && -z $patch && $findings != '[]' ]] || fail "no finding alone"
@@ -180,9 +180,9 @@ ROWS
   settings_row='{"images":{"requireAlways":["app"],"forbidAlways":["app"]}}'
   evaluate "$settings_row"
   [[ $allowed == true && $(wc -l <<<"$warnings") == 2 ]] || fail "not two warnings"
-  evaluate "$(jq -c '.templates = "Enforce"' <<<"$settings_row")"
+  evaluate "$(in_jq -c '.templates = "Enforce"' <<<"$settings_row")"
   [[ $allowed == false && $message == 'a has no valid image'*'; b pulls app:1, but '* ]] || fail "$message"
-  evaluate "$(jq -c '.templates = "Off"' <<<"$settings_row")"
+  evaluate "$(in_jq -c '.templates = "Off"' <<<"$settings_row")"
   untouched
 }
 

@@ -139,7 +139,7 @@ image() {
   [[ $2 != */* ]] || os=${2%/*}
   layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
   diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
-  config=$(jq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
+  config=$(in_jq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
     {architecture: $arch, os: $os, config: {Labels: {content: $content}},
      rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
   jq -nc --argjson config "$config" --argjson layer "$layer" '

@@ -1,6 +1,8 @@
 //! Checks that this policy keeps its promises for random cases, each with one [`Event`]. The tests
 //! call this policy's crate, compiled for this machine.
 
+use std::ops::Range;
+
 use crate::common::Native;
 use consistent_pull_policy_spec::events::Event;
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
@@ -75,12 +77,25 @@ fn number(variable: &str, default: u64) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Environment variables control this test. `CASES` is the number of cases, and `SEED` is the seed.
-/// The first case that breaks a promise is shrunk and printed.
+// The cases are divided into two tests, because Cargo runs tests at the same time.
+
 #[test]
-fn random_cases_keep_the_promises() {
+fn the_first_half_of_the_random_cases_keeps_the_promises() {
+    let cases = number("CASES", CASES);
+    keep_the_promises(0..cases / 2);
+}
+
+#[test]
+fn the_second_half_of_the_random_cases_keeps_the_promises() {
+    let cases = number("CASES", CASES);
+    keep_the_promises(cases / 2..cases);
+}
+
+/// Environment variables control the tests. `CASES` is the number of cases, and `SEED` is the seed.
+/// The first case that breaks a promise is shrunk and printed.
+fn keep_the_promises(numbers: Range<u64>) {
     let seed = number("SEED", SEED);
-    for number in 0..number("CASES", CASES) {
+    for number in numbers {
         let (bytes, event) = (bytes(seed, number), event(number));
         let first = broken(&case(&bytes), event);
         let Some(promise) = first.first().map(|one| one.promise) else {
