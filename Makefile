@@ -36,11 +36,6 @@ PACKAGES := --workspace --all-features
 FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
-# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
-# compiles this workspace's code in `make test` and `make unit-tests`. Cargo compiles each other package once.
-CLIPPY := $(if $(filter test unit-tests,$(MAKECMDGOALS)), \
-	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
-
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -86,9 +81,13 @@ packaging: xtask ## Check the packaging, the workflows, the weight
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# The module is built at the same time, because neither the tests nor this build always use all cores.
+# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
+# compiles this workspace's code here. Cargo compiles all other packages as in `make xtask`, once. The module is
+# built at the same time, because neither the tests nor this build always use all cores.
+CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 .PHONY: unit-tests
-unit-tests: xtask ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
+unit-tests: setup-components xtask ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
 	@"$(XTASK)" build & module=$$!; \
 		$(CLIPPY) $(CARGO) test --profile xtask $(PACKAGES) && wait $$module
 
@@ -199,9 +198,9 @@ clean: ## Remove all output of builds
 # Builds the host-side tools. `cargo xtask` would build them too, but without the message that the first
 # build takes longer.
 .PHONY: xtask
-xtask: setup-cargo $(if $(strip $(CLIPPY)),setup-components)
+xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CLIPPY) $(CARGO) build --profile xtask $(if $(strip $(CLIPPY)),--all-targets) $(FEATURES)
+	@$(CARGO) build --profile xtask $(FEATURES)
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
