@@ -42,6 +42,7 @@ pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
 
 /// Whether this program was compiled with optimisation, so that it is as fast as a policy-server. Cargo's
 /// directory of a profile has the name of the profile.
+#[cfg(feature = "wasmtime")]
 pub(crate) fn is_optimised() -> bool {
     let program = env::current_exe().unwrap_or_default();
     program
@@ -50,6 +51,7 @@ pub(crate) fn is_optimised() -> bool {
 }
 
 /// The profile for measurements of times.
+#[cfg(feature = "wasmtime")]
 const OPTIMISED: &str = "bench-host";
 
 /// Compiles this program with a feature, and runs it with the same arguments.
@@ -64,6 +66,7 @@ pub(crate) fn run(feature: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`run`].
+#[cfg(feature = "wasmtime")]
 pub(crate) fn run_optimised() -> Result<()> {
     run_with(OPTIMISED, "--all-features")
 }
