@@ -45,7 +45,7 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt packaging unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
+test: setup fmt packaging linted-unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -63,8 +63,8 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# `make test` runs the two parts of `lint` that need no compilation by themselves. It lints while it compiles the
-# tests (see `unit-tests`).
+# The three builds of the code: all of it, the tools as `make run` compiles them, and the module. `make test` lints
+# only the first one (`linted-unit-tests`).
 .PHONY: lint
 lint: setup-components packaging ## Clippy on all code, on the module's target and on the tools of `make run`
 	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
@@ -81,15 +81,19 @@ packaging: xtask ## Check the packaging, the workflows, the weight
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
-# `cargo clippy` would compile every package once more. So Clippy itself, which is a compiler with more warnings,
-# compiles this workspace's code here. Cargo compiles all other packages as in `make xtask`, once. The module is
-# built at the same time, because neither the tests nor this build always use all cores.
-CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-
+# The profile and the packages are those of `make xtask`, so no dependency is compiled again.
 .PHONY: unit-tests
-unit-tests: setup-components xtask ## Lint and run all tests in Rust: this policy, its specification, the host-side tools
+unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
+	$(CARGO) test --profile xtask $(PACKAGES)
+
+# The same tests, and Clippy. `cargo clippy` would compile every package once more. So Clippy itself, which is a
+# compiler with more warnings, compiles the code of this workspace for the tests. The module is built at the same
+# time, because neither the tests nor this build always use all cores.
+.PHONY: linted-unit-tests
+linted-unit-tests: setup-components xtask
 	@"$(XTASK)" build & module=$$!; \
-		$(CLIPPY) $(CARGO) test --profile xtask $(PACKAGES) && wait $$module
+		RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
+		$(CARGO) test --profile xtask $(PACKAGES); tests=$$?; wait $$module && exit $$tests
 
 # bats uses GNU parallel to run several files at the same time: one more than there are cores, because some tests
 # wait for a server. In the variable PARALLEL, the option --will-cite turns off GNU parallel's request to be

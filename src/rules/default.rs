@@ -109,8 +109,9 @@ fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: Reques
         && !request_type.is_template()
 }
 
-/// Whether a default will raise the place to `Always`. In a Pod with image checks, this function is not
-/// called, because *pull-once* may lower the place again.
+/// Whether a default will raise the place to `Always`. It does not if `images.forbidAlways` matches the
+/// image. In a Pod with image checks, this function is not called, because *pull-once* may lower the place
+/// again.
 fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
     !is_chosen(examined, settings)
         && examined.limits.forbid_always.is_none()

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.check && !build_with_feature::is_optimised() {
-        return build_with_feature::run_optimised();
+        return build_with_feature::run("--all-features");
     }
     let root = workspace::root();
     let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;

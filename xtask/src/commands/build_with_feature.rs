@@ -40,8 +40,11 @@ pub(crate) fn missing_feature(cli: &clap::Command) -> Option<&'static str> {
     cli.find_subcommand(name).is_none().then_some(feature)
 }
 
-/// Whether this program was compiled with optimisation, so that it is as fast as a policy-server. Cargo's
-/// directory of a profile has the name of the profile.
+/// The profile of a program that measures times. It is optimised, as a policy-server is.
+const OPTIMISED: &str = "bench-host";
+
+/// Whether this program was compiled with the profile for measurements of times. Cargo's directory of a
+/// profile has the name of the profile.
 #[cfg(feature = "wasmtime")]
 pub(crate) fn is_optimised() -> bool {
     let program = env::current_exe().unwrap_or_default();
@@ -50,34 +53,30 @@ pub(crate) fn is_optimised() -> bool {
         .is_some_and(|directory| directory.ends_with(OPTIMISED))
 }
 
-/// The profile for measurements of times.
-#[cfg(feature = "wasmtime")]
-const OPTIMISED: &str = "bench-host";
+/// The profile for the command on the command line. `bench` measures times, unless it only checks the
+/// budgets or prints its help.
+fn profile() -> &'static str {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let measures_no_time = |word: &String| ["--check", "--help", "-h"].contains(&word.as_str());
+    match arguments.split_first() {
+        Some((command, rest)) if command == "bench" && !rest.iter().any(measures_no_time) => {
+            OPTIMISED
+        }
+        _ => "xtask",
+    }
+}
 
 /// Compiles this program with a feature, and runs it with the same arguments.
 ///
 /// # Errors
 /// When Cargo can't be run. When Cargo or the command fails, this process ends with Cargo's exit code.
 pub(crate) fn run(feature: &str) -> Result<()> {
-    run_with("xtask", feature)
-}
-
-/// Compiles this program with all features and with optimisation, and runs it with the same arguments.
-///
-/// # Errors
-/// As [`run`].
-#[cfg(feature = "wasmtime")]
-pub(crate) fn run_optimised() -> Result<()> {
-    run_with(OPTIMISED, "--all-features")
-}
-
-fn run_with(profile: &str, feature: &str) -> Result<()> {
     if std::io::stderr().is_terminal() {
         eprintln!("==> compiling this command; the first time takes minutes");
     }
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--locked", "--package=xtask"])
-        .args(["--profile", profile, feature, "--manifest-path"])
+        .args(["--profile", profile(), feature, "--manifest-path"])
         .arg(workspace::root().join("Cargo.toml"))
         .arg("--")
         .args(env::args_os().skip(1))

@@ -118,17 +118,23 @@ fn compare<T>(
         }
         Ok(())
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..args.jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
-    })?;
+    in_threads(args.jobs, work)?;
     let (cases, found) = (bar.position(), found.into_inner());
     bar.finish_and_clear();
     println!("{cases} cases, {found} differences{}", note());
     ensure!(found == 0, "specification and module differ");
     Ok(())
+}
+
+/// Runs `work` in `jobs` threads, and returns the result of each thread.
+fn in_threads<T: Send>(jobs: usize, work: impl Fn() -> Result<T> + Sync) -> Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(&work)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
+            .collect()
+    })
 }
 
 fn compare_small_spaces(args: &Args, subject: &ModuleUnderTest, containers: u32) -> Result<()> {

@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -18,6 +17,7 @@ use consistent_pull_policy_spec::promises::broken_promises;
 use consistent_pull_policy_spec::transcript::{Evaluation, host_calls, replay};
 use serde_json::{Value, json};
 
+use super::in_threads;
 use crate::host::request;
 
 /// Pods with more list entries than this are not compared. The specification is simple and slow: its time
@@ -49,13 +49,7 @@ pub(super) fn compare(directory: &Path, policy: &(impl Policy + Sync), jobs: usi
         }
         Ok(counts)
     };
-    let counts = thread::scope(|scope| -> Result<Vec<Counts>> {
-        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(check_files)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
-            .collect()
-    })?;
+    let counts = in_threads(jobs, check_files)?;
     let sum = |count: fn(&Counts) -> usize| -> usize { counts.iter().map(count).sum() };
     let (evaluations, differing) = (sum(|one| one.evaluations), sum(|one| one.differing));
     println!(
