@@ -63,8 +63,8 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# The three builds of the code: all of it, the tools as `make run` compiles them, and the module. `make test` lints
-# only the first one (`linted-unit-tests`).
+# Clippy checks three builds: all code, the tools as `make run` compiles them, and the module. `make test` checks
+# only the first of them, in `linted-unit-tests`.
 .PHONY: lint
 lint: setup-components packaging ## Clippy on all code, on the module's target and on the tools of `make run`
 	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings

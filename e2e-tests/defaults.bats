@@ -135,6 +135,19 @@ ROWS
   pod 'init imagecheck-0 app Always, app a app Never'
   evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
   repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
+  # In a Pod without checks, too: `forbidAlways` keeps the default from raising a, so only setup asks the
+  # registry. All images have a digest, so nothing is looked up.
+  local digest
+  digest=sha256:$(printf 'a%.0s' {1..64})
+  pod "init setup app:latest@$digest Always, app a app:v2@$digest IfNotPresent"
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
+  untouched
+}
+
+@test "if weak-check changes a check last, default has no finding about it" {
+  pod 'init imagecheck-0 app:1, app a docker.io/library/app:1, app b app:1 Always'
+  evaluate '{"mode":"Warn","defaults":{"imageCheckPullPolicy":"Never"},"images":{"forbidAlways":["app"],"requireAlways":["app:1"]}}'
+  [[ $findings == *'"weak-check"'* && $findings != *'"default"'* ]] || fail "$findings"
 }
 
 @test "exempt containers and images keep their pull policy" {

@@ -110,6 +110,22 @@ const tab = async (browser: Browser, { project }: WorkerInfo) => {
   return context.newPage();
 };
 
+/** Collects the errors and warnings of a page. The returned function ends this, and returns them. */
+function watch(page: Page) {
+  const wrong: string[] = [];
+  const failed = (error: Error) => wrong.push(error.message);
+  const told = (message: ConsoleMessage) => {
+    if (message.type() === "error" || message.type() === "warning") wrong.push(message.text());
+  };
+  page.on("pageerror", failed);
+  page.on("console", told);
+  return () => {
+    page.off("pageerror", failed);
+    page.off("console", told);
+    return wrong;
+  };
+}
+
 export const test = base.extend<Fixtures, WorkerFixtures>({
   tab: [
     async ({ browser }, use, info) => {
@@ -122,31 +138,25 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   scripted: [
     async ({ browser }, use, info) => {
       const page = await tab(browser, info);
+      const stopWatching = watch(page);
       await new Playground(page).open();
       await use(page);
+      expect(stopWatching()).toEqual([]);
       await page.context().close();
     },
     { scope: "worker" },
   ],
   playground: async ({ tab, viewport, colorScheme }, use) => {
-    const wrong: string[] = [];
-    const failed = (error: Error) => wrong.push(error.message);
-    const told = (message: ConsoleMessage) => {
-      if (message.type() === "error" || message.type() === "warning") wrong.push(message.text());
-    };
     // The page stores nothing (everybody.spec.ts). So after these lines and a load, nothing is left
     // of the test before.
     if (viewport) await tab.setViewportSize(viewport);
     await tab.emulateMedia({ colorScheme });
     await tab.context().clearPermissions();
-    tab.on("pageerror", failed);
-    tab.on("console", told);
+    const stopWatching = watch(tab);
     const playground = new Playground(tab);
     await playground.open();
     await use(playground);
-    tab.off("pageerror", failed);
-    tab.off("console", told);
-    expect(wrong).toEqual([]);
+    expect(stopWatching()).toEqual([]);
   },
 });
 

@@ -338,7 +338,7 @@ fn findings(observed: &Observed) -> Vec<Value> {
 }
 
 /// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, or an image
-/// with a platform that the Pod doesn't ask for.
+/// that doesn't exist for the platform that the Pod asks for.
 fn is_advice(finding: &Value) -> bool {
     let is_missing_check = finding["rule"] == "missing-check";
     is_missing_check && finding["expected"] == "an image check" || finding["rule"] == "registry"
