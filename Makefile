@@ -29,6 +29,11 @@ TRANSCRIPTS := $(TARGET_DIR)/transcripts
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
+# `make test` compiles all code of this workspace with Clippy, which is a compiler with more warnings. After
+# rustc, `cargo clippy` would compile every package once more. The module is always compiled with rustc.
+LINTED := $(if $(filter test,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+	CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
+
 # The packages and features that `make xtask` compiles. The targets that FEATURES names need only some of
 # them. All other targets use the same full set, because Cargo compiles most dependencies again if the
 # packages or features change.
@@ -45,7 +50,7 @@ run: policy.wasm ## Build, and show what this policy does with real admission re
 	@"$(XTASK)" show
 
 .PHONY: test
-test: setup fmt packaging linted-unit-tests specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
+test: setup fmt packaging unit-tests-and-module specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -64,7 +69,7 @@ fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
 # Clippy checks three builds: all code, the tools as `make run` compiles them, and the module. `make test` checks
-# only the first of them, in `linted-unit-tests`.
+# only the first of them.
 .PHONY: lint
 lint: setup-components packaging ## Clippy on all code, on the module's target and on the tools of `make run`
 	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
@@ -86,14 +91,11 @@ packaging: xtask ## Check the packaging, the workflows, the weight
 unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
 	$(CARGO) test --profile xtask $(PACKAGES)
 
-# The same tests, and Clippy. `cargo clippy` would compile every package once more. So Clippy itself, which is a
-# compiler with more warnings, compiles the code of this workspace for the tests. The module is built at the same
-# time, because neither the tests nor this build always use all cores.
-.PHONY: linted-unit-tests
-linted-unit-tests: setup-components xtask
+# The module is built while the tests are compiled and run, because neither of the two always uses all cores.
+.PHONY: unit-tests-and-module
+unit-tests-and-module: xtask
 	@"$(XTASK)" build & module=$$!; \
-		RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
-		$(CARGO) test --profile xtask $(PACKAGES); tests=$$?; wait $$module && exit $$tests
+		$(LINTED) $(CARGO) test --profile xtask $(PACKAGES); tests=$$?; wait $$module && exit $$tests
 
 # bats uses GNU parallel to run several files at the same time: one more than there are cores, because some tests
 # wait for a server. In the variable PARALLEL, the option --will-cite turns off GNU parallel's request to be
@@ -110,17 +112,18 @@ e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the 
 release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every step of a release
 	bats e2e-tests/release.bats
 
-# The seed is fixed, so that only a change of the code can change the result.
+# The seed is fixed, so that only a change of the code can change the result. The annotated module is that of the
+# end-to-end tests, so wasmtime compiles it only once.
 .PHONY: specification
-specification: policy.wasm ## Compare the built module with the specification, on random cases and all small ones
-	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2
-	@"$(XTASK)" soak --spaces 1 --jobs 2
+specification: annotated-policy.wasm ## Compare the built module with the specification, on random cases and all small ones
+	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2 --module annotated-policy.wasm
+	@"$(XTASK)" soak --spaces 1 --jobs 2 --module annotated-policy.wasm
 
 # The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
 # keep its promises for the same requests: it runs again on each object that it returned, for example.
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
-	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2
+	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
@@ -204,7 +207,7 @@ clean: ## Remove all output of builds
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(CARGO) build --profile xtask $(FEATURES)
+	@$(LINTED) $(CARGO) build --profile xtask $(FEATURES)
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser

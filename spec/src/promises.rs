@@ -34,7 +34,8 @@ pub const SERVICE: &str = "quality-of-service-is-kept";
 pub const MINIMAL: &str = "only-repairs-change";
 /// No secret of the Pod is in the answer, except in the returned object.
 pub const NO_SECRET: &str = "no-secret-is-shown";
-/// If mode `Fix` runs on its own output, it accepts this output and changes nothing.
+/// If mode `Fix` runs on its own output, it accepts this output and changes nothing. It finds only what
+/// it can't repair.
 pub const STABLE: &str = "a-second-run-changes-nothing";
 /// Mode `Reject` accepts each object that mode `Fix` returned under the same settings.
 pub const REJECT: &str = "reject-accepts-what-fix-returned";

@@ -41,7 +41,7 @@ impl<P: Policy> Story<'_, P> {
     }
 
     /// If mode `Fix` runs on its own output, it accepts this output and changes nothing. After a repair, it
-    /// finds only what the first run warned of without a repair. Mode `Reject` and the copy accept the output of `Fix` too.
+    /// finds only what a person has to correct. Mode `Reject` and the copy accept the output of `Fix` too.
     fn second_look(&mut self) -> Result<(), String> {
         let operation = &self.case.request["operation"];
         let is_written = operation == "CREATE" || operation == "UPDATE";

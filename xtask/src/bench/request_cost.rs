@@ -42,27 +42,21 @@ pub(crate) fn added_bytes(answer: &Value, object_bytes: usize) -> Result<u64> {
     Ok(u64::try_from(changed_bytes.saturating_sub(object_bytes))?)
 }
 
-/// A module that counts the cost of its calls.
+/// A module that counts the cost of its calls. Several threads can call it at the same time.
 pub(crate) struct MeteredPolicy {
-    module: PolicyModule,
-    last: Arc<Mutex<RequestCost>>,
+    instances: InstancePre<Arc<ModuleState>>,
 }
 
 impl MeteredPolicy {
     /// Compiles a module.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self> {
-        let last = Arc::<Mutex<RequestCost>>::default();
         let instances = link(bytes).map_err(|error| anyhow!("{error:#}"))?;
-        let module = PolicyModule::of(CountingModule {
-            instances,
-            last: Arc::clone(&last),
-        });
-        Ok(Self { module, last })
+        Ok(Self { instances })
     }
 
     /// The policy's answer to a payload, without host capabilities.
     pub(crate) fn answer(&self, payload: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.module.validate(&nothing_granted(), payload)?)
+        Ok(self.cost(payload, &nothing_granted())?.0)
     }
 
     /// The policy's answer to a payload, and its cost.
@@ -71,13 +65,18 @@ impl MeteredPolicy {
         payload: &[u8],
         capabilities: &Capabilities,
     ) -> Result<(Vec<u8>, RequestCost)> {
-        let answer = self.module.validate(capabilities, payload)?;
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let exact = RequestCost {
+        let cost = Arc::<Mutex<RequestCost>>::default();
+        let module = PolicyModule::of(CountingModule {
+            instances: self.instances.clone(),
+            cost: Arc::clone(&cost),
+        });
+        let answer = module.validate(capabilities, payload)?;
+        let cost = cost.lock().unwrap_or_else(PoisonError::into_inner);
+        let cost = RequestCost {
             request_bytes: u64::try_from(payload.len())?,
-            ..last.clone()
+            ..cost.clone()
         };
-        Ok((answer, exact))
+        Ok((answer, cost))
     }
 }
 
@@ -91,16 +90,18 @@ fn link(bytes: &[u8]) -> wasmtime::Result<InstancePre<Arc<ModuleState>>> {
     linker.instantiate_pre(&module)
 }
 
+/// The module of one call.
 struct CountingModule {
     instances: InstancePre<Arc<ModuleState>>,
-    last: Arc<Mutex<RequestCost>>,
+    /// The cost of the call, after it.
+    cost: Arc<Mutex<RequestCost>>,
 }
 
 impl InstanceSource for CountingModule {
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
         Ok(Box::new(CountingInstance {
             instances: self.instances.clone(),
-            last: Arc::clone(&self.last),
+            cost: Arc::clone(&self.cost),
             running: None,
         }))
     }
@@ -108,7 +109,7 @@ impl InstanceSource for CountingModule {
 
 struct CountingInstance {
     instances: InstancePre<Arc<ModuleState>>,
-    last: Arc<Mutex<RequestCost>>,
+    cost: Arc<Mutex<RequestCost>>,
     running: Option<(Store<Arc<ModuleState>>, Instance)>,
 }
 
@@ -134,7 +135,7 @@ impl WebAssemblyEngineProvider for CountingInstance {
         let memory = instance
             .get_memory(&mut *store, "memory")
             .context("the module has no memory")?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = RequestCost {
+        *self.cost.lock().unwrap_or_else(PoisonError::into_inner) = RequestCost {
             request_bytes: 0,
             added_bytes: 0,
             instructions: FUEL - store.get_fuel()?,
@@ -150,31 +151,65 @@ impl WebAssemblyEngineProvider for CountingInstance {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
+
+    /// A policy whose start runs `start`, and whose calls run `call`.
+    fn policy(start: &str, call: &str) -> MeteredPolicy {
+        let text = format!(
+            r#"(module
+                (import "wapc" "__guest_response" (func $response (param i32 i32)))
+                (memory (export "memory") 1)
+                (data (i32.const 0) "ok")
+                (func (export "wapc_init") {start})
+                (func (export "__guest_call") (param i32 i32) (result i32)
+                    {call}
+                    (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
+        );
+        MeteredPolicy::new(&wat::parse_str(text).expect("a module")).expect("a policy")
+    }
+
+    fn cost(policy: &MeteredPolicy, payload: &[u8]) -> RequestCost {
+        let (answer, cost) = policy.cost(payload, &nothing_granted()).expect("an answer");
+        assert_eq!(answer, b"ok");
+        cost
+    }
 
     #[test]
     fn instructions_and_memory_include_the_start_up() {
-        let module = |start: &str, grow: u32| {
-            let text = format!(
-                r#"(module
-                    (import "wapc" "__guest_response" (func $response (param i32 i32)))
-                    (memory (export "memory") 1)
-                    (data (i32.const 0) "ok")
-                    (func (export "wapc_init") {start})
-                    (func (export "__guest_call") (param i32 i32) (result i32)
-                        (drop (memory.grow (i32.const {grow})))
-                        (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
-            );
-            let policy =
-                MeteredPolicy::new(&wat::parse_str(text).expect("a module")).expect("a policy");
-            assert_eq!(policy.answer(b"").expect("an answer"), b"ok");
-            let last = policy.last.lock().expect("a lock").clone();
-            (last.instructions, last.memory_bytes)
-        };
-        let (empty, one_page) = module("", 0);
-        let (more, three_pages) = module("(drop (i32.const 1)) (drop (i32.const 1))", 2);
-        // `drop` costs no fuel, so only the two additional `i32.const` count.
-        assert_eq!(more - empty, 2);
-        assert_eq!((one_page, three_pages), (65_536, 3 * 65_536));
+        let empty = cost(&policy("", ""), b"");
+        let start = "(drop (i32.const 1)) (drop (i32.const 1))";
+        let more = cost(&policy(start, "(drop (memory.grow (i32.const 2)))"), b"");
+        // `drop` costs no fuel. So the two additional `i32.const` of the start count, and two instructions
+        // that enlarge the memory.
+        assert_eq!(more.instructions - empty.instructions, 4);
+        assert_eq!(
+            [empty.memory_bytes, more.memory_bytes],
+            [65_536, 3 * 65_536]
+        );
+    }
+
+    #[test]
+    fn calls_of_two_threads_have_their_own_costs() {
+        // Each byte of the payload is a round of the loop.
+        let policy = policy(
+            "",
+            "(loop $round
+                (local.set 1 (i32.sub (local.get 1) (i32.const 1)))
+                (br_if $round (i32.gt_s (local.get 1) (i32.const 0))))",
+        );
+        let instructions = |size| cost(&policy, &vec![0; size]).instructions;
+        let expected = [1, 1000].map(instructions);
+        assert!(expected[0] < expected[1], "{expected:?}");
+        thread::scope(|scope| {
+            for (size, expected) in [1, 1000].into_iter().zip(expected) {
+                scope.spawn(move || {
+                    for _ in 0..1000 {
+                        assert_eq!(instructions(size), expected, "for {size} bytes");
+                    }
+                });
+            }
+        });
     }
 }

@@ -25,7 +25,8 @@ pub(super) struct CompiledModule {
 impl CompiledModule {
     pub(super) fn new(bytes: &[u8], time_limit: Option<Duration>) -> Result<Self, AnyError> {
         let mut config = configuration();
-        config.epoch_interruption(time_limit.is_some());
+        // Also for calls without a time limit, so that all of them use the same module in wasmtime's cache.
+        config.epoch_interruption(true);
         let engine = wasmtime::Engine::new(&config)?;
         let module = wasmtime::Module::new(&engine, bytes)?;
         let instances = WasmtimeEngineProviderBuilder::new()
@@ -39,11 +40,13 @@ impl CompiledModule {
 
 impl InstanceSource for CompiledModule {
     fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
-        let deadlines = self.clock.as_ref().map(|clock| EpochDeadlines {
-            wapc_init: clock.deadline,
-            wapc_func: clock.deadline,
-        });
-        Ok(Box::new(self.instances.rehydrate(deadlines)?))
+        // Without a clock, the epoch stays 0.
+        let deadline = self.clock.as_ref().map_or(1, |clock| clock.deadline);
+        let deadlines = EpochDeadlines {
+            wapc_init: deadline,
+            wapc_func: deadline,
+        };
+        Ok(Box::new(self.instances.rehydrate(Some(deadlines))?))
     }
 }
 
@@ -53,6 +56,8 @@ impl InstanceSource for CompiledModule {
 pub(crate) fn configuration() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
     config.wasm_function_references(true);
+    // Only the positions in a backtrace need the map of addresses. It is a third of a compiled module.
+    config.generate_address_map(false);
     let program = std::env::current_exe().ok();
     let directory = program.and_then(|path| Some(path.parent()?.join("compiled-modules")));
     let cache = directory.and_then(|directory| {
