@@ -97,14 +97,14 @@ unit-tests-and-module: xtask
 	@"$(XTASK)" build & module=$$!; \
 		$(LINTED) $(CARGO) test --profile xtask $(PACKAGES); tests=$$?; wait $$module && exit $$tests
 
-# bats uses GNU parallel to run several files at the same time: one more than there are cores, because some tests
+# bats uses GNU parallel to run several files at the same time: two more than there are cores, because some tests
 # wait for a server. In the variable PARALLEL, the option --will-cite turns off GNU parallel's request to be
 # cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
 	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
 	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite bats --filter-tags '!slow' \
-		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 1))" --no-parallelize-within-files e2e-tests
+		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
 # `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
 # module's packages, for which cargo-sbom is compiled.

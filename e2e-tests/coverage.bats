@@ -421,7 +421,7 @@ ROWS
   pod 'init imagecheck-0 app:1, app a app:1, app b b:1'
   evaluate "$fix"
   repaired 'init imagecheck-0 app:1, init imagecheck-1 b:1 IfNotPresent, app a app:1, app b b:1'
-  jq '.object.spec.containers += [{name: "mesh", image: "mesh:1", imagePullPolicy: "Always"}]
+  in_jq '.object.spec.containers += [{name: "mesh", image: "mesh:1", imagePullPolicy: "Always"}]
     | .object.spec.initContainers |= [{name: "mesh-init", image: "mesh-init:1", imagePullPolicy: "Always"}] + .' \
     "$request.second" >"$request"
   evaluate "$fix"

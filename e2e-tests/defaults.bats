@@ -31,7 +31,7 @@ $hex:latest Always
 # table KIND FILTER: prints the places that FILTER writes for each row of $server_defaults. FILTER has the
 # variables $kind, $name (p and the number of the row), $image and $default.
 table() {
-  jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
+  in_jq -r -n -R --arg kind "$1" "[inputs | select(. != \"\") | split(\" \")] | to_entries[]
     | \"p\(.key)\" as \$name | .value as [\$image, \$default] | $2" <<<"$server_defaults" | paste -s -d , | sed 's/,/, /g'
 }
 

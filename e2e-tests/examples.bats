@@ -12,7 +12,7 @@ settings_of() {
   rm -f "$written"
   "$XTASK" run --request-path "$REVIEWS/pod-create.json" --settings-path "examples/settings/$1.yaml" \
     --transcript "$written" "$POLICY" >/dev/null </dev/null || fail "examples/settings/$1.yaml is refused"
-  jq -c .settings "$written"
+  in_jq -c .settings "$written"
 }
 
 # The rows are Pods of three Buildkite steps. `image-step` has a step with `image:`. `weak-checks` was made
@@ -80,7 +80,7 @@ ROWS
 
 # With the default, `templates: Warn`, the Job would get only warnings, also in mode Reject.
 @test "with templates: Enforce, the Job with weak checks is rejected in mode Reject" {
-  settings=$(settings_of agent-stack-k8s | jq -c '. + {mode: "Reject", templates: "Enforce"}')
+  settings=$(settings_of agent-stack-k8s | in_jq -c '. + {mode: "Reject", templates: "Enforce"}')
   review agent-stack-0.47-weak-checks-job-create
   evaluate "$settings"
   rejected 'imagecheck-0 pulls redis:7 with IfNotPresent but container-1 pulls it with Always: set imagecheck-0 to Always; imagecheck-1 pulls my-app:v1.2.3 with IfNotPresent but container-0 pulls it with Always: set imagecheck-1 to Always'
@@ -88,7 +88,7 @@ ROWS
 
 # To stop a sidecar of a running Pod, Tekton replaces the sidecar's image with its own image `nop`.
 @test "tekton.yaml: no check is added, and a sidecar may be stopped" {
-  settings=$(settings_of tekton | jq -c '.registry.lookup = "Off" | .images.requireAlways = ["*"]')
+  settings=$(settings_of tekton | in_jq -c '.registry.lookup = "Off" | .images.requireAlways = ["*"]')
   pod 'init prepare ghcr.io/tektoncd/pipeline/entrypoint:v1.15.0 IfNotPresent, app step-build app:1 Always, app sidecar-db db:1 Always'
   evaluate "$settings"
   untouched
@@ -113,7 +113,7 @@ ROWS
   while fields image verdict; do
     pod 'init migrate tool:1 IfNotPresent, app web web:1 IfNotPresent'
     evaluate "$(settings_of every-pod-volumes)"
-    jq --arg image "$image" '.object.spec.containers += [{name: "added", image: $image, imagePullPolicy: "IfNotPresent"}]' \
+    in_jq --arg image "$image" '.object.spec.containers += [{name: "added", image: $image, imagePullPolicy: "IfNotPresent"}]' \
       "$request.second" >"$request"
     evaluate "$copy"
     if [[ $verdict == accepted ]]; then
@@ -150,7 +150,7 @@ inject() {
 
 @test "every-pod-volumes*.yaml: after a mesh has added its containers, the copy accepts and a second Fix adds nothing" {
   for example in every-pod-volumes every-pod-volumes-istio; do
-    in_fix=$(settings_of "$example" | jq -c '.mode = "Fix" | del(.registry.maxLookups)')
+    in_fix=$(settings_of "$example" | in_jq -c '.mode = "Fix" | del(.registry.maxLookups)')
     for mesh in istio istio-native linkerd linkerd-native; do
       while IFS= read -r before; do
         row="$example, $mesh, $before"
@@ -169,7 +169,7 @@ inject() {
         inject "$mesh"
         evaluate "$in_fix"
         [[ -n $patch ]] || fail "no check was added"
-        jq -e 'any(.rule == "missing-check") and all(.rule == "missing-check" or .rule == "pull-once")' <<<"$changes" >/dev/null ||
+        in_jq -e 'any(.rule == "missing-check") and all(.rule == "missing-check" or .rule == "pull-once")' <<<"$changes" >/dev/null ||
           fail "other changes"
       done <<'ROWS'
 app web web:1 IfNotPresent

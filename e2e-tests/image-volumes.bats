@@ -206,7 +206,7 @@ ROWS
   cp "$request.second" "$request.first"
   for added in init sidecar; do
     row=$added
-    jq --argjson policy "$([[ $added == sidecar ]] && echo '{"restartPolicy":"Always"}' || echo '{}')" '
+    in_jq --argjson policy "$([[ $added == sidecar ]] && echo '{"restartPolicy":"Always"}' || echo '{}')" '
       .object.spec.initContainers = [{name: "mesh", image: "mesh:1", imagePullPolicy: "IfNotPresent"} + $policy]
       | .object.spec.containers = [{name: "proxy", image: "proxy:1", imagePullPolicy: "IfNotPresent"}] + .object.spec.containers' \
       "$request.first" >"$request"

@@ -160,5 +160,5 @@ ROWS
   pod 'app a app:1'
   evaluate '{"mode":"Warn"}'
   untouched
-  jq -e '.auditAnnotations == null and .warnings == null' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "annotated"
+  in_jq -e '.auditAnnotations == null and .warnings == null' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "annotated"
 }

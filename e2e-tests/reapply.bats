@@ -26,7 +26,7 @@ as_stored() {
   warned
   found '[]'
   changed '[]'
-  jq -e '(.object.spec == .oldObject.spec) and (.object.metadata == .oldObject.metadata or .kind.kind == "Job")' \
+  in_jq -e '(.object.spec == .oldObject.spec) and (.object.metadata == .oldObject.metadata or .kind.kind == "Job")' \
     "$request.second" >/dev/null || fail "not as stored: $patch"
 }
 
@@ -58,7 +58,7 @@ ROWS
       evaluate "$its_settings"
       [[ -n $patch ]] || fail "not changed"
       # kubectl keeps annotations that the manifest doesn't have, so the new object has the stored ones.
-      jq -n --slurpfile created "$request" --slurpfile stored "$request.second" '$created[0]
+      in_jq -n --slurpfile created "$request" --slurpfile stored "$request.second" '$created[0]
         | .operation = "UPDATE" | .oldObject = $stored[0].object
         | .object.metadata.annotations = .oldObject.metadata.annotations' >"$request.update"
       mv "$request.update" "$request"

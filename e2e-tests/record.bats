@@ -42,7 +42,7 @@ JSON
     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
     {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
   # Unlike the path of a change, the path of a finding is a path in the object of the request.
-  [[ $(jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
+  [[ $(in_jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
 }
 
 @test "the metadata or the annotations may be empty, null or missing" {
@@ -99,7 +99,7 @@ ROWS
 @test "a record has at most 16 KiB, and counts the changes that don't fit" {
   pod "$(series 300 'app c# app:#')"
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
-  [[ $(jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
+  [[ $(in_jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
   after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
     and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
   # In a full record, new changes take the place of earlier changes. The entry `more` only counts the
@@ -114,7 +114,7 @@ ROWS
   # Both forged records are larger than the 16 KiB that a record may have.
   for entries in 300 2000; do
     row="$entries entries"
-    forged=$(jq -c -n --argjson entries $entries '[range($entries) | {path: "spec.containers[0].imagePullPolicy", rule: "forged"}]')
+    forged=$(in_jq -c -n --argjson entries $entries '[range($entries) | {path: "spec.containers[0].imagePullPolicy", rule: "forged"}]')
     earlier "$forged"
     after '.metadata.annotations[$key] | utf8bytelength <= 16384
       and (fromjson | .[:2] == $true and .[2].rule == "forged" and .[-1] == {more: ($entries - (length - 3))})' \
@@ -130,7 +130,7 @@ ROWS
     evaluate
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     changed "$weak_record"
-    same note "$told" "$(jq -r '.auditAnnotations.record // "" | sub(":.*"; "")' "$BATS_TEST_TMPDIR/answer.json")"
+    same note "$told" "$(in_jq -r '.auditAnnotations.record // "" | sub(":.*"; "")' "$BATS_TEST_TMPDIR/answer.json")"
     after '.metadata.annotations | [to_entries[] | .key, .value | utf8bytelength] | add <= 262144'
     case $whole in
       yes) records "$weak_record" ;;

@@ -189,7 +189,7 @@ ROWS
 
 # code EXPECTED: the last answer is a rejection with this code.
 code() {
-  jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code than $1"
+  in_jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code than $1"
 }
 
 @test "the code of a rejection: 422 if another try doesn't help, 400 if it may, and 422 for both" {
@@ -300,7 +300,7 @@ ROWS
   same 'number of lookups' 10 "$(wc -l <<<"$asked")"
   same 'number of warnings' 10 "$(wc -l <<<"$warnings")"
   [[ $warnings == *$'\n''and 13 more warnings' ]] || fail "$warnings"
-  jq -e --arg image "$FAULTY/429/app:" '
+  in_jq -e --arg image "$FAULTY/429/app:" '
     length == 22 and (map(.image) | unique | length) == 22 and (map(select(.asked)) | length) == 10
     and (map({failure, asked, action}) | unique) == [
       {failure: "unreachable", asked: false, action: "KeepTag"}, {failure: "rateLimited", asked: true, action: "KeepTag"}]

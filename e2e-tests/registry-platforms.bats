@@ -28,7 +28,7 @@ reject=$(with '"platform":"Reject"')
 # of values of kubernetes.io/arch.
 required() {
   local terms
-  terms=$(printf '%s\n' "$@" | jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
+  terms=$(printf '%s\n' "$@" | in_jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
 }
 
@@ -121,10 +121,10 @@ ROWS
 @test "a missing platform has the code 422, also beside a momentary answer" {
   pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$reject"
-  jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+  in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   pod "app app $AMD, app b $FAULTY/429/b:1" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$(with '"platform":"Reject","onRateLimited":"Reject"')"
-  jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+  in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
 }
 
 # Verify looks up an image with a digest, to see that the digest exists. Pin looks up an image with a

@@ -68,7 +68,7 @@ update() {
   repaired "init imagecheck-0 $MULTI@$MULTI_DIGEST IfNotPresent, app main $MULTI@$MULTI_DIGEST IfNotPresent"
   asked_for "$MULTI"
   manifest=$(skopeo inspect --tls-verify=false --raw "docker://$REGISTRY/multi@$MULTI_DIGEST")
-  jq -e --arg digest "$MULTI_DIGEST" '
+  in_jq -e --arg digest "$MULTI_DIGEST" '
     .mediaType == "application/vnd.oci.image.index.v1+json" and (.manifests | length) == 2
     and all(.manifests[]; .digest != $digest)' <<<"$manifest" >/dev/null || fail "no index: $manifest"
 }
@@ -96,7 +96,7 @@ update() {
 
   # kubectl applies the manifest with its tag again. The stored digest stays, so the container does
   # not restart.
-  jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
+  in_jq --slurpfile pinned "$request.pinned" '.operation = "UPDATE" | .oldObject = $pinned[0].object' \
     "$request.first" >"$request"
   cp "$request" "$request.again"
   consult "$pin"
@@ -105,7 +105,7 @@ update() {
   changed '[]'
   asked_for
   # Without a record in the stored object, this policy restores the digests, but not the pull policies.
-  jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
+  in_jq 'del(.oldObject.metadata.annotations)' "$request.again" >"$request"
   consult "$pin"
   repaired "init imagecheck-0 $moving@$first Always, app main $moving@$first Always"
   asked_for
@@ -375,7 +375,7 @@ ROWS
     consult "$(with '' '"mode":"Reject"')"
     asked_for "$REGISTRY/app:none" "$APP"
     [[ $message == *'b has no valid image'* && $message == *"a's image $REGISTRY/app:none ${told[notFound]}"* ]] || fail "$message"
-    jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+    in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   done
   row=
   # With `lookup: Verify`, an audit also looks up the images of a Pod with a weak check.

@@ -346,7 +346,7 @@ ROWS
 @test "the code of a rejection: 422 at CREATE, and 400 at UPDATE" {
   # code EXPECTED: the last answer is a rejection with this code.
   code() {
-    jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
+    in_jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   }
   pod 'app a app:1'
   evaluate "$strict"

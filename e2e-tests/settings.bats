@@ -328,7 +328,7 @@ ROWS
   printf 'mode: Reject\nimageChecks:\n  coverage: Off\n' >"$BATS_TEST_TMPDIR/settings.yml"
   "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
     >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr"
-  jq -e '.allowed == false and .status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "not rejected"
+  in_jq -e '.allowed == false and .status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "not rejected"
   printf 'mode: reject\n' >"$BATS_TEST_TMPDIR/settings.yml"
   ! "$KWCTL" run --request-path "$request" --settings-path "$BATS_TEST_TMPDIR/settings.yml" "$POLICY" \
     >"$BATS_TEST_TMPDIR/answer.json" 2>"$BATS_TEST_TMPDIR/stderr" || fail "accepted"

@@ -23,7 +23,7 @@ waits() {
   review audit-pod-stuck-after-check
   evaluate '{"mode":"Reject"}'
   rejected "$after_check; $weak"
-  jq -e --argjson stuck "$stuck_finding" '.[-1] == $stuck' <<<"$findings" >/dev/null || fail "$findings"
+  in_jq -e --argjson stuck "$stuck_finding" '.[-1] == $stuck' <<<"$findings" >/dev/null || fail "$findings"
   evaluate '{"mode":"Warn"}'
   [[ $allowed == true && -z $patch ]] || fail "not only warned"
   [[ $warnings == 'container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff), yet imagecheck-0 passed: set imagecheck-0 to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"

@@ -209,7 +209,7 @@ ROWS
     review $name
     evaluate '{"templates":"Enforce"}'
     [[ -n $patch ]] || fail "not changed"
-    jq -e 'map(.path | select(endswith("/imagePullPolicy") or startswith("/metadata/annotations") | not)) == []
+    in_jq -e 'map(.path | select(endswith("/imagePullPolicy") or startswith("/metadata/annotations") | not)) == []
       and length == 3' <<<"$patch" >/dev/null || fail "$patch"
   done
   review cronjob-create

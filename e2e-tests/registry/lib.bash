@@ -127,7 +127,7 @@ descriptor() {
   content=$(mktemp -p "$1")
   cat >"$content"
   digest=$(sha256sum <"$content" | cut -d ' ' -f 1)
-  jq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
+  in_jq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
     --argjson size "$(wc -c <"$content")" '{mediaType: $type, digest: $digest, size: $size}'
   mv "$content" "$1/blobs/sha256/$digest"
 }
@@ -142,10 +142,10 @@ image() {
   config=$(in_jq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
     {architecture: $arch, os: $os, config: {Labels: {content: $content}},
      rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
-  jq -nc --argjson config "$config" --argjson layer "$layer" '
+  in_jq -nc --argjson config "$config" --argjson layer "$layer" '
     {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
      config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
-    jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
+    in_jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
 # publish IMAGE CONTENT [PLATFORM...]: pushes an index if two or more platforms are given, else an image for
@@ -157,7 +157,7 @@ publish() {
   echo '{"imageLayoutVersion":"1.0.0"}' >"$dir/oci-layout"
   if ((${#architectures[@]} > 1)); then
     root=$(for architecture in "${architectures[@]}"; do image "$dir" "$architecture" "$2"; done |
-      jq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
+      in_jq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
       descriptor "$dir" index.v1+json)
   else
     root=$(image "$dir" amd64 "$2")

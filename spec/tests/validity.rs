@@ -5,6 +5,7 @@
 use consistent_pull_policy_spec::corpus::fill_in_defaults;
 use consistent_pull_policy_spec::validity::admission::{quota_faults, restricted_faults};
 use consistent_pull_policy_spec::validity::faults;
+use consistent_pull_policy_spec::validity::quantity::billionths;
 use consistent_pull_policy_spec::validity::service::{QualityOfService, quality_of_service};
 use consistent_pull_policy_spec::validity::windows::is_windows;
 use serde_json::{Value, json};
@@ -126,6 +127,29 @@ fn mounts_and_devices_are_judged() {
         twice,
         &["spec.containers[0].volumeDevices[1].devicePath"],
     );
+}
+
+#[test]
+fn quantities_with_different_suffixes_are_compared_by_value() {
+    let same = [
+        ["1", "1000m"],
+        ["0.5", "500m"],
+        ["1Gi", "1024Mi"],
+        ["1.5Gi", "1536Mi"],
+        ["2e3", "2k"],
+        ["1", "1000000000n"],
+        ["128Mi", "134217728"],
+        [".5", "5e-1"],
+    ];
+    for [a, b] in same {
+        assert!(billionths(a).is_some(), "{a}");
+        assert_eq!(billionths(a), billionths(b), "{a} and {b}");
+    }
+    assert!(billionths("1G") < billionths("1Gi"));
+    assert!(billionths("-1") < billionths("0"));
+    for text in ["", "m", "1 Gi", "1.2.3", "1Qi", "e3"] {
+        assert_eq!(billionths(text), None, "{text}");
+    }
 }
 
 #[test]
