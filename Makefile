@@ -153,7 +153,7 @@ mutants: ## Check that a test notices each small change of this policy's code (h
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 .PHONY: deep-tests
-deep-tests: lint soak load fuzz release-tests mutants ## The checks that CI runs each week
+deep-tests: lint soak load fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
@@ -187,6 +187,10 @@ pictures: setup-browser site-build ## Write docs/pictures again, from the playgr
 .PHONY: budgets
 budgets: annotated-policy.wasm ## Check the size, the instructions and the memory of the module
 	@"$(XTASK)" bench --check
+
+.PHONY: hostile-requests
+hostile-requests: annotated-policy.wasm ## `budgets`, and how the cost of hostile requests grows with their size
+	@"$(XTASK)" bench --check --both-sizes
 
 .PHONY: bench
 bench: policy.wasm ## Measure the module: time, instructions, memory (the first run compiles an optimised host)

@@ -38,25 +38,21 @@ pub(crate) struct HostileBudget {
     growth_percent: u64,
 }
 
-/// A hostile request with its cost in two sizes. The large size is four times the small one.
+/// A hostile request with its cost.
 pub(crate) struct HostileCost {
     pub(crate) name: &'static str,
     /// The number of comparisons of images with patterns in the large request.
     matches: u64,
-    pub(crate) small: RequestCost,
-    pub(crate) large: RequestCost,
+    small: RequestCost,
+    /// The cost of the request in four times the size, if it was sent in this size too.
+    pub(crate) large: Option<RequestCost>,
 }
 
-impl HostileCost {
-    /// Instructions and memory for each byte of the large request.
-    pub(crate) fn per_byte(&self) -> [f64; 2] {
-        #[allow(clippy::cast_precision_loss)]
-        let ratio = |part: u64| part as f64 / self.large.request_bytes as f64;
-        [
-            ratio(self.large.instructions),
-            ratio(self.large.memory_bytes),
-        ]
-    }
+/// Instructions and memory for each byte of the request.
+pub(crate) fn per_byte(cost: &RequestCost) -> [f64; 2] {
+    #[allow(clippy::cast_precision_loss)]
+    let ratio = |part: u64| part as f64 / cost.request_bytes as f64;
+    [ratio(cost.instructions), ratio(cost.memory_bytes)]
 }
 
 impl HostileBudget {
@@ -66,7 +62,12 @@ impl HostileBudget {
         for one in hostile {
             let name = one.name;
             let matching = self.instructions_per_match * one.matches;
-            for (cost, matching) in [(&one.small, matching / 4), (&one.large, matching)] {
+            let costs = [
+                (Some(&one.small), matching / 4),
+                (one.large.as_ref(), matching),
+            ];
+            for (cost, matching) in costs {
+                let Some(cost) = cost else { continue };
                 let bytes = cost.request_bytes;
                 let instructions = self.instructions_per_byte * (bytes + cost.added_bytes)
                     + self.instructions
@@ -85,13 +86,16 @@ impl HostileBudget {
                     }
                 }
             }
-            let grown = (one.large.instructions.saturating_sub(self.instructions))
-                * one.small.request_bytes;
-            let straight = one.small.instructions * one.large.request_bytes;
-            if one.matches == 0 && grown > straight + straight * self.growth_percent / 100 {
+            let Some(large) = one.large.as_ref().filter(|_| one.matches == 0) else {
+                continue;
+            };
+            let grown =
+                (large.instructions.saturating_sub(self.instructions)) * one.small.request_bytes;
+            let straight = one.small.instructions * large.request_bytes;
+            if grown > straight + straight * self.growth_percent / 100 {
                 excesses.push(format!(
                     "{name}: four times as large it costs {} instructions after {}",
-                    one.large.instructions, one.small.instructions
+                    large.instructions, one.small.instructions
                 ));
             }
         }
@@ -99,8 +103,8 @@ impl HostileBudget {
     }
 }
 
-/// The cost of each hostile request.
-pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
+/// The cost of each hostile request, in the small size or in both sizes.
+pub(crate) fn all_costs(policy: &MeteredPolicy, both_sizes: bool) -> Result<Vec<HostileCost>> {
     let mut counted = Vec::new();
     for &(name, size, request) in REQUESTS {
         let cost = |size: usize| -> Result<RequestCost> {
@@ -139,7 +143,7 @@ pub(crate) fn all_costs(policy: &MeteredPolicy) -> Result<Vec<HostileCost>> {
             name,
             matches: u64::try_from(request(size).matches)?,
             small: cost(size / 4)?,
-            large: cost(size)?,
+            large: both_sizes.then(|| cost(size)).transpose()?,
         });
     }
     Ok(counted)
@@ -422,7 +426,7 @@ mod tests {
             name: "x",
             matches: 0,
             small: exact(small),
-            large: exact(large),
+            large: Some(exact(large)),
         }
     }
 
@@ -460,6 +464,18 @@ mod tests {
                     .all(|one| one.starts_with(excess.unwrap_or_default()))
             );
         }
+    }
+
+    #[test]
+    fn a_request_in_the_small_size_is_checked_alone() {
+        let budget = HostileBudget::default();
+        let mut one = hostile([100, 1, 1], [400, 1, 1]);
+        assert_eq!(
+            budget.excesses(&[hostile([100, 1, 1], [400, 1, 1])]).len(),
+            4
+        );
+        one.large = None;
+        assert_eq!(budget.excesses(&[one]).len(), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets, growths};
-use crate::bench::hostile::{self, HostileCost};
+use crate::bench::hostile::{self, HostileCost, per_byte};
 use crate::bench::request_cost::{MeteredPolicy, RequestCost};
 use crate::bench::request_times::TimedPolicies;
 use crate::bench::scenarios::{self, Scenario};
@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Only checks the budgets, and fails when one is exceeded
     #[arg(long)]
     check: bool,
+    /// With --check: sends each hostile request also in four times the size, and checks how its cost grows
+    #[arg(long, requires = "check")]
+    both_sizes: bool,
     /// The module to measure, instead of annotated-policy.wasm
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let budgets = Budgets::read(&root)?;
     let policy = MeteredPolicy::new(&module)?;
     let (counted, hostile) = thread::scope(|scope| {
-        let hostile = scope.spawn(|| hostile::all_costs(&policy));
+        let hostile = scope.spawn(|| hostile::all_costs(&policy, !args.check || args.both_sizes));
         let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root);
         let hostile = hostile.join();
         (
@@ -60,15 +63,16 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// A table of the costs of hostile requests.
 fn hostile_table(hostile: &[HostileCost]) -> String {
-    let rows = hostile.iter().map(|one| {
-        let [instructions, memory] = one.per_byte();
-        [
+    let rows = hostile.iter().filter_map(|one| {
+        let large = one.large.as_ref()?;
+        let [instructions, memory] = per_byte(large);
+        Some([
             one.name.to_owned(),
-            one.large.request_bytes.to_string(),
-            one.large.instructions.to_string(),
+            large.request_bytes.to_string(),
+            large.instructions.to_string(),
             format!("{instructions:.1}"),
             format!("{memory:.1}"),
-        ]
+        ])
     });
     let header = [
         "hostile request",
