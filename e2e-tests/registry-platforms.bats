@@ -28,7 +28,7 @@ reject=$(with '"platform":"Reject"')
 # of values of kubernetes.io/arch.
 required() {
   local terms
-  terms=$(printf '%s\n' "$@" | in_jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | jq -sc .)
+  terms=$(printf '%s\n' "$@" | in_jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | in_jq -sc .)
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
 }
 

@@ -11,9 +11,9 @@
 # them some.
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost
 export DOCKER_CONFIG=$BATS_FILE_TMPDIR/no-credentials
-# With this variable the real kwctl adds a backtrace to its errors. This policy has to classify such errors
-# too. The embedded host removes the backtrace, so it needs none.
-if real_host; then export RUST_BACKTRACE=1; else export RUST_BACKTRACE=0; fi
+# With this variable the real kwctl adds a backtrace to its errors, and this policy has to classify such
+# errors too. The embedded host removes the backtrace.
+export RUST_BACKTRACE=1
 
 # ---- servers --------------------------------------------------------------------------------
 

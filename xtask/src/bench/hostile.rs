@@ -1,6 +1,7 @@
 //! Hostile requests: requests that are made to need much time or memory. A budget bounds the cost for
 //! each byte of a request, so that no request reaches policy-server's time limit.
 
+use std::iter;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -62,12 +63,8 @@ impl HostileBudget {
         for one in hostile {
             let name = one.name;
             let matching = self.instructions_per_match * one.matches;
-            let costs = [
-                (Some(&one.small), matching / 4),
-                (one.large.as_ref(), matching),
-            ];
-            for (cost, matching) in costs {
-                let Some(cost) = cost else { continue };
+            let large = one.large.as_ref().map(|large| (large, matching));
+            for (cost, matching) in iter::once((&one.small, matching / 4)).chain(large) {
                 let bytes = cost.request_bytes;
                 let instructions = self.instructions_per_byte * (bytes + cost.added_bytes)
                     + self.instructions

@@ -217,11 +217,14 @@ fn load(args: &Args, module: &PolicyModule, time: Duration) -> Result<()> {
     latencies.sort_unstable();
     let at = |percent: usize| latencies[(requests * percent / 100).min(requests - 1)];
     println!(
-        "{requests} requests, no error, {refused} refused by the server, seed {seed}; latency in µs: p50 {}, p99 {}, most {}",
+        "{requests} requests, no error, seed {seed}; latency in µs: p50 {}, p99 {}, most {}",
         at(50),
         at(99),
         at(100)
     );
+    if server.is_some() {
+        println!("{refused} more reviews were refused by policy-server itself");
+    }
     // This is the memory of this process. hack/load-test.sh prints the memory of a policy-server.
     if let (None, Some(before), Some(after)) = (&server, memory_before, memory()) {
         let own = std::mem::size_of_val(&latencies[..]) as u64 / BYTES_PER_KIB;
