@@ -404,18 +404,6 @@ test("checks that are image volumes are in the table and in the drawing", async 
   await expect(
     page.getByRole("img", { name: /^After: volume imagecheck-0 .* waits;.* never starts/ }),
   ).toBeVisible();
-
-  // The checks of a controller become volumes.
-  await playground.choose("object", "ci-job");
-  const pod = (await playground.text("object")).replace(
-    /^metadata:\n/m,
-    "metadata:\n  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
-  );
-  await playground.type("object", pod);
-  await playground.type("settings", "imageChecks:\n  as: ImageVolume\n  replaceExisting: true\n");
-  await expect(page.locator(".places tr.removed")).toContainText("init imagecheck-0");
-  await expect(page.locator(".places tr.new")).toContainText("volume imagecheck-0");
-  await expect(page.locator(".places")).toContainText("replace-check");
 });
 
 test("a Pod that waits for its image gives the same finding as in an audit", async ({
