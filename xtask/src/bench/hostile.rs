@@ -243,21 +243,6 @@ const REQUESTS: &[NamedRequest] = &[
             ..HostileRequest::create(pod(&list(size, container), ""), json!({}))
         }
     }),
-    ("checks that all become volumes", 20_000, |size| {
-        let checks = list(size, |number| {
-            format!(
-                r#"{{"name":"imagecheck-{number}","image":"a{number}:1","imagePullPolicy":"Always","volumeMounts":[{{"name":"v","mountPath":"/v"}}]}}"#
-            )
-        });
-        let rest = format!(r#","initContainers":[{{"name":"first","image":"a:1"}},{checks}]"#);
-        let object = pod(&container(0), &rest).replacen(
-            r#""name":"p""#,
-            r#""name":"p","ownerReferences":[{"controller":true}]"#,
-            1,
-        );
-        let checks = json!({"as": "ImageVolume", "replaceExisting": true});
-        HostileRequest::create(object, json!({"imageChecks": checks}))
-    }),
     // In the next two requests, the added checks would be larger than 1 MiB, so no check is added.
     // Without the limit of 1 MiB, the answer to the first request would have 268 MB, and the second
     // request would end in a trap.
