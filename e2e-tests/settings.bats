@@ -122,6 +122,14 @@ ROWS
       "${path}[5] \"registry.example.com\" names a registry, but no image in it: write registry.example.com/* for all its images" \
       "${path}[6] \"ghcr.io/Team/*\" has upper case in a repository, so no image can match it: write ghcr.io/team/*"
   done
+  # Problems of image patterns come after those of other values. Each path has the index that the user sees.
+  invalid '{"exempt":{"images":["",5,"NGINX"]},"mode":"fix","registry":{"overrides":[{"images":["a"]},{"images":[null,"","a//b"]}],"skipImages":["/a"]}}' \
+    'exempt.images[1] must be a string, not 5' \
+    'mode must be one of Fix, Reject, Warn, not "fix"' \
+    'registry.overrides[1].images[0] must be a string, not null' \
+    'exempt.images[2] "NGINX" has upper case in a repository, so no image can match it: write nginx' \
+    'registry.overrides[1].images[2] "a//b" has nothing between two slashes, so no image can match it: write a/b' \
+    'registry.skipImages[0] "/a" begins with a slash, so no image can match it: write */a'
   # A long pattern is cut in the message.
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   for path in imageChecks.after exempt.containers; do
