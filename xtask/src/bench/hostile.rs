@@ -354,7 +354,7 @@ const REQUESTS: &[NamedRequest] = &[
         let affinity = format!(
             r#","affinity":{{"nodeAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":[{terms}]}}}}}}"#
         );
-        let registry = json!({"lookup": "Verify", "platform": "Reject"});
+        let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
         HostileRequest::create(pod(&container(0), &affinity), json!({"registry": registry}))
     }),
     ("a registry's manifest of 10 MB", 10_000_000, |size| {
@@ -366,7 +366,7 @@ const REQUESTS: &[NamedRequest] = &[
             r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{}]}}"#,
             list(size / entry.len(), |_| entry.clone())
         );
-        let registry = json!({"lookup": "Verify", "platform": "Reject"});
+        let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
         let selector = r#","nodeSelector":{"kubernetes.io/arch":"arm64"}"#;
         HostileRequest {
             registry_answer: Some(manifest),
@@ -378,7 +378,7 @@ const REQUESTS: &[NamedRequest] = &[
             registry_answer: Some(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(size))),
             ..HostileRequest::create(
                 pod(&container(0), ""),
-                json!({"registry": {"lookup": "Pin"}}),
+                json!({"registry": {"images": ["*"], "lookup": "Pin"}}),
             )
         }
     }),
@@ -387,7 +387,7 @@ const REQUESTS: &[NamedRequest] = &[
             registry_answer: Some("code: not found ".repeat(size / 16)),
             ..HostileRequest::create(
                 pod(&container(0), ""),
-                json!({"registry": {"lookup": "Pin"}}),
+                json!({"registry": {"images": ["*"], "lookup": "Pin"}}),
             )
         }
     }),
