@@ -103,8 +103,7 @@ fn of_spec(before: &Value, after: &Value, settings: Settings<'_>) -> Option<Stri
         if let Some(one) = added.iter().find(|one| !may_add || !is_check(one)) {
             return Some(format!("{list}: {} was added", one["name"]));
         }
-        let may_remove = list == "initContainers" && settings.replace_existing();
-        if let Some(one) = removed.iter().find(|one| !may_remove || !is_check(one)) {
+        if let Some(one) = removed.first() {
             return Some(format!("{list}: {} was removed", one["name"]));
         }
         let kept = |all: &[Value], gone: &[&Value]| -> Vec<Value> {
