@@ -140,7 +140,7 @@ ROWS
   local digest
   digest=sha256:$(printf 'a%.0s' {1..64})
   pod "init setup app:latest@$digest Always, app a app:v2@$digest IfNotPresent"
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"images":["*"],"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
   untouched
 }
 
