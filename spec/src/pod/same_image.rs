@@ -75,7 +75,8 @@ impl Pod<'_> {
     /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
     /// registry's answer in the first run could have shown a check that is strong enough, or an init
     /// container that covers the image. In both cases, the copy demands no stronger and no new check.
-    /// **Decided**: in the second group, two references with different digests count as one image too.
+    /// **Decided**: in the second group, two references with different digests count as one image too. A
+    /// missing tag counts as `latest`, also beside a digest.
     fn may_be_joined(&self, place: usize) -> Vec<(Option<PullPolicy>, Option<PullPolicy>)> {
         let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<usize> {
             let mut places = self.examined();
@@ -87,7 +88,10 @@ impl Pod<'_> {
         if repository.iter().any(|&other| self.is_looked_up(other)) {
             groups.push(repository);
         }
-        let tag = |place: usize| self.reference(place).and_then(|image| image.tag);
+        let tag = |place: usize| {
+            let image = self.reference(place);
+            image.map(|image| image.tag.unwrap_or_else(|| "latest".to_owned()))
+        };
         if self.is_lenient && tag(place).is_some() {
             groups.push(of(&|other| {
                 self.is_written_alike(other, place) && tag(other) == tag(place)
@@ -115,9 +119,9 @@ impl Pod<'_> {
     /// Whether, in the copy, another webhook may have added the digest of a place after the first
     /// installation ran. Then `Always` and `IfNotPresent` are no finding of *default*.
     pub(crate) fn may_have_got_digest_later(&self, place: usize) -> bool {
-        let has_both = |image: Reference| image.digest.is_some() && image.tag.is_some();
+        let has_digest = |image: Reference| image.digest.is_some();
         self.is_lenient
-            && self.reference(place).is_some_and(has_both)
+            && self.reference(place).is_some_and(has_digest)
             && self.places[place].policy_before() != PullPolicy::Never
     }
 
