@@ -368,12 +368,9 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         return None;
     }
     if size <= room {
-        let new = record.new.len();
-        let agrees = if record.earlier.is_empty() {
-            set(&entries) == set(&whole)
-        } else {
-            entries.len() >= new && set(&entries[..new]) == set(&whole[..new])
-        };
+        // The new changes may have any order. The earlier entries keep their order.
+        let (new, earlier) = entries.split_at(record.new.len().min(entries.len()));
+        let agrees = set(new) == set(&whole[..record.new.len()]) && earlier == record.earlier;
         return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
     }
     // If an earlier record has an entry that this policy never writes (one with neither `rule` nor
