@@ -25,7 +25,7 @@ use crate::lookup::AskedOrSkipped;
 use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, RequestType};
 use crate::sentence::{Sentence, SentenceLength, line};
-use crate::settings::{MissingCheckAction, Mode};
+use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
@@ -291,7 +291,7 @@ fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
         && settings.mode == Mode::Fix
         && match rule {
             RuleId::Default => true,
-            RuleId::MissingCheck => checks.coverage == MissingCheckAction::Fix && checks.every_pod,
+            RuleId::MissingCheck => outcome.can_add_checks && checks.every_pod,
             _ => false,
         }
 }

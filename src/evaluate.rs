@@ -8,7 +8,7 @@ use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
 use crate::json::ReadError;
 use crate::lookup::RegistryLookups;
-use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
+use crate::request::{ExaminedObject, RequestHandling, RequestType, ValidatePayload};
 use crate::rules;
 use crate::settings::{
     AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, PodTemplateAction, Settings,
@@ -58,9 +58,8 @@ fn examine(
     if settings.mode == Mode::Fix {
         review.restore_stored_values();
     }
-    review.keep_new_images();
-    let Some(mode) = EffectiveMode::of(&review, settings).filter(|_| !review.pod.places.is_empty())
-    else {
+    let has_new_images = review.find_new_images();
+    let Some(mode) = EffectiveMode::of(&review, settings).filter(|_| has_new_images) else {
         return accept_restored(&review);
     };
     if let Err(error) = read_the_rest(&mut review, settings) {
@@ -80,18 +79,14 @@ fn read_the_rest(review: &mut ExaminedObject<'_>, settings: &Settings) -> Result
         let path = review.spec_path();
         review.pod.read_mounts(path)?;
     }
-    if checks.coverage == MissingCheckAction::Fix || checks.replace_existing {
+    if checks.coverage == MissingCheckAction::Fix {
         review.pod.read_node_os();
         review.read_checks(checks)?;
-    }
-    if checks.replace_existing {
-        review.pod.read_resources();
-        review.read_named_containers();
     }
     if settings.registry.platform != MissingPlatformAction::Off {
         review.pod.read_requested_platforms();
     }
-    if settings.mode != Mode::Fix {
+    if settings.mode != Mode::Fix || review.request_type == RequestType::PodUpdate {
         review.read_status();
     }
     Ok(())

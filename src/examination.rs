@@ -12,6 +12,7 @@ mod free_check_names;
 pub mod image_groups;
 pub mod known_digest;
 pub mod missing_checks;
+pub mod passed_checks;
 pub mod possible_lookup_answers;
 pub mod pull_policy_limits;
 pub mod roles;
@@ -30,7 +31,7 @@ use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_ca
 use self::roles::PodRoles;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
-use crate::pod::ContainerOrVolume;
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::request::{ExaminedObject, RequestType};
 use crate::settings::{LookupMode, MissingCheckAction, Settings};
 
@@ -54,19 +55,18 @@ pub struct Examination<'p> {
     pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub has_image_checks: bool,
-    /// The source of the checks that *missing-check* adds. None without `coverage: Fix`, and None
-    /// if the object is not a new Pod or is a Windows Pod.
-    ///
-    /// A pod template gets no checks, because nothing removes an added check whose image is no
-    /// longer used. If this image disappeared from the registry, the workload could not start. A
-    /// Windows Pod gets no checks, because the API server refuses some fields of Linux containers there.
-    pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource>>,
+    /// How many app containers are not exempt.
+    pub app_containers: usize,
+    /// Whether one app container is the only place that is neither exempt nor a native sidecar. No other
+    /// container runs while this container waits for its image, so it needs no check.
+    pub has_only_one_place: bool,
+    /// The source of the checks for this Pod, or for the Pods of this pod template. None without
+    /// `coverage: Fix`, and None in an existing Pod.
+    pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource<'p>>>,
     /// The findings that have no repair.
     pub findings: Vec<Finding<'p>>,
     /// The image checks to add.
     pub added_checks: Vec<Rc<AddedCheck<'p>>>,
-    /// The image checks that become image volumes.
-    pub replaced_checks: ReplacedChecks<'p>,
     /// The planned lookups, or their answers.
     pub lookups: PlannedOrAnsweredLookups,
     /// The lookups that failed or were not made, by the normalised image.
@@ -84,15 +84,6 @@ pub enum PlannedOrAnsweredLookups {
     Answered(Rc<[LookedUpImage]>),
 }
 
-/// The image checks that become image volumes.
-#[derive(Clone, Debug, Default)]
-pub struct ReplacedChecks<'p> {
-    /// The indexes of these checks among the examined places, in the order of the Pod.
-    pub places: Vec<usize>,
-    /// The check volumes that these checks mount, and that another container has to mount instead.
-    pub moved_volumes: Vec<&'p str>,
-}
-
 impl<'p> Examination<'p> {
     /// Begins the examination of an object.
     #[must_use]
@@ -103,11 +94,18 @@ impl<'p> Examination<'p> {
     ) -> Self {
         let mut places = Vec::with_capacity(review.pod.places.len());
         let mut invalid_images = Vec::new();
-        for place in &review.pod.places {
+        let mut app_containers: usize = 0;
+        let mut others: usize = 0;
+        for place in review.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
             if settings.exempt.covers(&place.name.value, || reference.ok()) {
                 continue;
             }
+            let count = match place.list {
+                PodSpecList::Containers => &mut app_containers,
+                _ => &mut others,
+            };
+            *count = count.saturating_add(usize::from(!place.is_native_sidecar));
             match reference {
                 Ok(reference) => {
                     places.push(ExaminedContainerOrVolume::new(place, reference, settings));
@@ -125,13 +123,10 @@ impl<'p> Examination<'p> {
         let mut has_image_checks = false;
         for examined in &mut places {
             examined.role = roles.role(examined.place);
-            examined.is_carried_by_init_container =
-                roles.is_carried_by_init_container(examined.place);
             has_image_checks |= examined.role == Role::ImageCheck;
         }
         let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
-            && review.request_type == RequestType::PodCreate
-            && !review.pod.is_windows;
+            && review.request_type.is_before_start();
         let added_check_source =
             adds_checks.then(|| AddedCheckSource::in_pod(review, settings, &places));
         Self {
@@ -141,9 +136,10 @@ impl<'p> Examination<'p> {
             places,
             invalid_images,
             has_image_checks,
+            app_containers,
+            has_only_one_place: app_containers == 1 && others == 0,
             findings: Vec::new(),
             added_checks: Vec::new(),
-            replaced_checks: ReplacedChecks::default(),
             lookups,
             failed_lookups: BTreeMap::new(),
             image_groups: OnceCell::new(),
@@ -166,11 +162,30 @@ impl<'p> Examination<'p> {
         self.review.request_type.is_before_start() && self.has_image_checks
     }
 
-    /// The lookup answers that the first installation may have received. Empty except in the copy.
+    /// Whether this is the copy, and the Pod has one app container. When the first installation saw the
+    /// Pod, this container may have been the only place. So a missing check is only a warning.
+    #[must_use]
+    pub fn may_have_had_one_place(&self) -> bool {
+        self.settings.registry.accepts_unknown_answers() && self.app_containers == 1
+    }
+
+    /// The source of the checks that *missing-check* adds. None if it adds none to this object.
+    ///
+    /// A pod template gets no checks, because nothing removes an added check whose image is no
+    /// longer used. If this image disappeared from the registry, the workload could not start.
+    #[must_use]
+    pub fn source_of_checks_to_add(&self) -> Option<AddedCheckSource<'p>> {
+        let source = self.added_check_source?.ok()?;
+        let adds_checks = self.review.request_type == RequestType::PodCreate;
+        (adds_checks && !self.may_have_had_one_place()).then_some(source)
+    }
+
+    /// What the copy can't know: the lookup answers that the first installation may have received, and
+    /// the digests that another webhook may have added later. Empty except in the copy.
     #[must_use]
     pub fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
         if self.settings.registry.accepts_unknown_answers() {
-            PossibleLookupAnswers::about(&self.places)
+            PossibleLookupAnswers::in_copy(&self.places)
         } else {
             PossibleLookupAnswers::default()
         }

@@ -7,19 +7,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::examination::Examination;
-use crate::examination::added_check::{AddedCheck, AddedCheckSource, CheckInsertPosition};
-use crate::examination::check_volume_mounts::CheckVolumeCarriers;
+use crate::examination::added_check::{AddedCheck, CheckInsertPosition};
+use crate::examination::check_volume_mounts::check_volume_carriers;
 use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::failed_lookup::FailedLookup;
 use crate::examination::finding::{
     Finding, FindingField, FindingReason, FoundAndExpectedPolicy, Repairability, RuleId,
 };
 use crate::examination::known_digest::PinnedTag;
-use crate::pod::copied_check_fields::CopiedCheckFields;
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::ContainerOrVolume;
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
-use crate::settings::{CheckTemplate, Settings};
+use crate::settings::Settings;
 
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
@@ -34,15 +33,12 @@ pub struct Outcome<'p> {
     pub changed_places: Vec<ChangedContainerOrVolume<'p>>,
     /// The init containers to add.
     pub new_init_containers: NewInitContainers<'p>,
-    /// The init containers to remove, in their order.
-    pub removed_init_containers: Vec<&'p ContainerOrVolume<'p>>,
+    /// Whether checks can be added to this Pod, or to the Pods of this pod template.
+    pub can_add_checks: bool,
     /// The image volumes to add. They come after all other volumes.
     pub new_volumes: Vec<NewVolume>,
-    /// The containers that get new mounts.
+    /// The containers that mount each new volume.
     pub carriers: Vec<&'p ContainerOrVolume<'p>>,
-    /// The names of the volumes that each carrier mounts in addition: the new volumes, and check volumes
-    /// that removed init containers mounted.
-    pub new_mounts: Vec<String>,
     /// The lookups that failed or were skipped. The key is the normalised image.
     pub failed_lookups: BTreeMap<String, FailedLookup>,
 }
@@ -63,19 +59,11 @@ pub struct ChangedContainerOrVolume<'p> {
 pub struct NewInitContainers<'p> {
     /// The position at which all of them are inserted.
     pub position: CheckInsertPosition<'p>,
-    /// The source of the fields that all of them have in common. None if there is no init container to add.
-    pub fields: Option<NewContainerFields<'p>>,
+    /// Their fields apart from name, image and pull policy, as members of a JSON object, each with a
+    /// comma before it.
+    pub fields: String,
     /// The added checks, in their order.
     pub checks: Vec<Rc<AddedCheck<'p>>>,
-}
-
-/// The fields of the init containers to add, apart from name, image and pull policy.
-#[derive(Clone, Copy, Debug)]
-pub enum NewContainerFields<'p> {
-    /// The fields of an image check in the Pod.
-    CopyOf(&'p CopiedCheckFields<'p>),
-    /// The fields of `imageChecks.template`.
-    Template(&'p CheckTemplate),
 }
 
 /// An image volume to add.
@@ -87,8 +75,6 @@ pub struct NewVolume {
     pub image: String,
     /// The pull policy of the volume.
     pub policy: PullPolicy,
-    /// The rule that adds the volume.
-    pub rule: RuleId,
 }
 
 impl<'p> Outcome<'p> {
@@ -96,23 +82,15 @@ impl<'p> Outcome<'p> {
     #[must_use]
     pub fn of(examination: &Examination<'p>) -> Self {
         let (review, settings) = (examination.review, examination.settings);
-        let is_replaced = |index: &usize| {
-            examination
-                .replaced_checks
-                .places
-                .binary_search(index)
-                .is_ok()
-        };
         let mut outcome = Self {
             review,
             settings,
             findings: findings(examination),
-            changed_places: Vec::new(),
+            changed_places: examination.places.iter().filter_map(changed).collect(),
             new_init_containers: NewInitContainers::default(),
-            removed_init_containers: Vec::new(),
+            can_add_checks: matches!(examination.added_check_source, Some(Ok(_))),
             new_volumes: Vec::new(),
             carriers: Vec::new(),
-            new_mounts: Vec::new(),
             failed_lookups: examination.failed_lookups.clone(),
         };
         for check in &examination.added_checks {
@@ -123,61 +101,26 @@ impl<'p> Outcome<'p> {
             outcome.new_init_containers.position =
                 CheckInsertPosition::in_pod(review, settings, places);
         }
-        for (index, examined) in examination.places.iter().enumerate() {
-            if is_replaced(&index) {
-                outcome.replace(examined);
-            } else if let Some(changed) = changed(examined) {
-                outcome.changed_places.push(changed);
-            }
+        if !outcome.new_volumes.is_empty() {
+            outcome.carriers = check_volume_carriers(&review.pod, settings);
         }
-        outcome.mount_new_volumes(&examination.replaced_checks.moved_volumes);
         outcome
     }
 
     fn add(&mut self, check: &Rc<AddedCheck<'p>>) {
-        let fields = match check.source {
-            AddedCheckSource::ImageVolume => {
-                self.new_volumes.push(NewVolume {
-                    name: check.name.clone(),
-                    image: check.image.clone(),
-                    policy: check.policy,
-                    rule: RuleId::MissingCheck,
-                });
-                return;
+        if check.source.is_image_volume() {
+            self.new_volumes.push(NewVolume {
+                name: check.name.clone(),
+                image: check.image.clone(),
+                policy: check.policy,
+            });
+        } else {
+            let new = &mut self.new_init_containers;
+            if new.checks.is_empty() {
+                new.fields = check.source.fields_text();
             }
-            AddedCheckSource::CopyOf(copied) => NewContainerFields::CopyOf(copied),
-            AddedCheckSource::Template(template) => NewContainerFields::Template(template),
-        };
-        self.new_init_containers.fields = Some(fields);
-        self.new_init_containers.checks.push(Rc::clone(check));
-    }
-
-    fn replace(&mut self, examined: &ExaminedContainerOrVolume<'p>) {
-        self.removed_init_containers.push(examined.place);
-        self.new_volumes.push(NewVolume {
-            name: examined.place.name.value.to_string(),
-            image: examined.image_after(),
-            policy: examined.policy,
-            rule: RuleId::ReplaceCheck,
-        });
-    }
-
-    fn mount_new_volumes(&mut self, moved_volumes: &[&str]) {
-        if self.new_volumes.is_empty() {
-            return;
+            new.checks.push(Rc::clone(check));
         }
-        let pod = &self.review.pod;
-        let staying = pod.list(PodSpecList::InitContainers).filter(|place| {
-            let removed = &self.removed_init_containers;
-            removed
-                .binary_search_by_key(&place.index, |one| one.index)
-                .is_err()
-        });
-        let carriers = CheckVolumeCarriers::among(staying, self.settings);
-        self.carriers = carriers.containers(pod).collect();
-        let new = self.new_volumes.iter().map(|volume| volume.name.clone());
-        let moved = moved_volumes.iter().map(|volume| (*volume).to_owned());
-        self.new_mounts = new.chain(moved).collect();
     }
 
     /// Whether the outcome has no finding, no change, no failed lookup and no restored field.
@@ -206,7 +149,7 @@ impl<'p> Outcome<'p> {
     }
 }
 
-/// The changes of a place that stays in the Pod. None if the place doesn't change.
+/// The changes of a place. None if the place doesn't change.
 fn changed<'p>(examined: &ExaminedContainerOrVolume<'p>) -> Option<ChangedContainerOrVolume<'p>> {
     let image = examined.tag.pinned_digest().map(|_| examined.image_after());
     let policy = match &examined.policy_reason {

@@ -5,7 +5,7 @@ pub mod field_path;
 mod node_os;
 mod pod_spec_list;
 pub mod requested_platforms;
-pub mod resources;
+mod resources;
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use self::copied_check_fields::CopiedCheckFields;
 use self::field_path::FieldPath;
 pub use self::pod_spec_list::PodSpecList;
 use self::requested_platforms::RequestedPlatforms;
-use self::resources::ResourceFlags;
+use self::resources::sets_pod_resources;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
@@ -47,15 +47,13 @@ pub struct ContainerOrVolume<'a> {
     pub device_paths: Vec<Cow<'a, str>>,
     /// The value of `volumeDevices` in the payload.
     devices_text: Option<&'a str>,
-    /// The requests and limits of the container. [`Pod::read_resources`] reads them.
-    pub resources: ResourceFlags,
-    /// The value of `resources` in the payload.
-    resources_text: Option<&'a str>,
     /// For an init container with the name of a check: the fields that an added check may copy.
     /// [`Pod::read_checks`] reads them.
     pub as_check: Option<Box<CopiedCheckFields<'a>>>,
     /// At UPDATE of a Pod, the image of the stored container with the same list and name.
     pub stored_image: Option<String>,
+    /// Whether the rules examine the place. At UPDATE, they examine only new places and new images.
+    pub is_in_scope: bool,
 }
 
 impl<'a> ContainerOrVolume<'a> {
@@ -72,10 +70,9 @@ impl<'a> ContainerOrVolume<'a> {
             mounts_text: None,
             device_paths: Vec::new(),
             devices_text: None,
-            resources: ResourceFlags::default(),
-            resources_text: None,
             as_check: None,
             stored_image: None,
+            is_in_scope: true,
         }
     }
 
@@ -131,7 +128,6 @@ impl<'a> Members<'a> for ContainerOrVolume<'a> {
             }
             "volumeMounts" => self.mounts_text = Some(member.read::<&RawValue>()?.get()),
             "volumeDevices" => self.devices_text = Some(member.read::<&RawValue>()?.get()),
-            "resources" => self.resources_text = Some(member.read::<&RawValue>()?.get()),
             _ => member.skip()?,
         }
         Ok(())
@@ -225,12 +221,20 @@ pub struct Pod<'a> {
     pub places: Vec<ContainerOrVolume<'a>>,
     /// The names of all volumes.
     pub volume_names: Vec<Cow<'a, str>>,
+    /// The value of `volumeClaimTemplates` in the payload, if the Pod spec is that of a `StatefulSet`.
+    /// The controller makes a volume of each claim template.
+    pub claim_templates: Option<&'a str>,
     /// The key `initContainers`, as a slice of the payload. It shows where the list begins.
     pub init_containers_key: Option<&'a str>,
     /// The key `volumes`, as a slice of the payload. It shows where the list begins.
     pub volumes_key: Option<&'a str>,
-    /// The requests and limits in `spec.resources`, which are for the whole Pod.
-    pub resources: ResourceFlags,
+    /// Whether `spec.resources` has a request or a limit for the whole Pod, of cpu, memory or huge
+    /// pages.
+    pub has_resources: bool,
+    /// Whether `spec.hostUsers` is `false`: the Pod has a user namespace of its own.
+    pub has_user_namespace: bool,
+    /// `spec.runtimeClassName`
+    pub runtime_class: Option<Cow<'a, str>>,
     /// Whether the Pod is for Windows nodes. [`Pod::read_node_os`] sets this field.
     pub is_windows: bool,
     /// `os.name`
@@ -263,18 +267,21 @@ impl<'a> Pod<'a> {
         self.places.get(found.ok()?)
     }
 
+    /// Whether the Pod's nodes can mount image volumes. Many nodes can't if the Pod has a user
+    /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
+    /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
+    #[must_use]
+    pub fn can_mount_image_volumes(&self) -> bool {
+        let runtime_class = self.runtime_class.as_deref().unwrap_or_default();
+        !self.has_user_namespace && runtime_class.is_empty()
+    }
+
     /// Whether the Pod has image volumes.
     #[must_use]
     pub fn has_image_volumes(&self) -> bool {
         // Image volumes are the last places.
         let last = self.places.last();
         last.is_some_and(|place| place.list == PodSpecList::Volumes)
-    }
-
-    /// Whether the Pod has init containers.
-    #[must_use]
-    pub fn has_init_containers(&self) -> bool {
-        self.list(PodSpecList::InitContainers).next().is_some()
     }
 
     /// Reads the mounts and the devices of the containers. They are only needed if the Pod has image
@@ -330,16 +337,6 @@ impl<'a> Pod<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Reads the requests and limits of the containers, for `imageChecks.replaceExisting`.
-    pub fn read_resources(&mut self) {
-        for place in &mut self.places {
-            place.resources = place
-                .resources_text
-                .map(ResourceFlags::read)
-                .unwrap_or_default();
-        }
     }
 
     /// Reads whether the Pod is for Windows nodes. Only a few settings make this necessary.
@@ -417,7 +414,14 @@ impl<'a> Members<'a> for PodSpecReader<'a> {
             "nodeSelector" => self.pod.node_selector = Some(member.read::<&RawValue>()?.get()),
             "resources" => {
                 let resources = member.read::<&RawValue>()?.get();
-                self.pod.resources = ResourceFlags::read(resources);
+                self.pod.has_resources = sets_pod_resources(resources);
+            }
+            "hostUsers" => {
+                self.pod.has_user_namespace = member.read::<Option<bool>>()? == Some(false);
+            }
+            "runtimeClassName" => {
+                let name: Option<JsonString<'_>> = member.read()?;
+                self.pod.runtime_class = name.map(|name| name.value);
             }
             "affinity" => self.pod.affinity = Some(member.read::<&RawValue>()?.get()),
             _ => member.skip()?,

@@ -7,9 +7,9 @@ pub mod default;
 pub mod disallowed_policy;
 pub mod invalid_image;
 pub mod missing_check;
+pub mod outdated_check;
 pub mod pull_once;
 pub mod registry;
-pub mod replace_check;
 pub mod stuck_pull;
 pub mod weak_check;
 
@@ -30,8 +30,8 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
     pull_once::spare_second_pulls,
     missing_check::add_missing_checks,
     pull_once::spare_pulls_after_added_checks,
+    outdated_check::report,
     stuck_pull::report,
-    replace_check::replace_init_containers,
 ];
 
 /// Runs the rules, and returns the outcome for the object.

@@ -114,11 +114,6 @@ pub struct ImageCheckSettings {
     /// The kind of the checks that are added.
     #[serde(rename = "as")]
     pub made_of: AddedCheckKind,
-    /// Whether image checks that are init containers become image volumes. This saves about a
-    /// second of start-up for each check. This needs `as: ImageVolume` and mode `Fix`, and acts
-    /// when a controller creates a Pod. Leave it off if an init container with the name of an image
-    /// check does more than check an image.
-    pub replace_existing: bool,
     /// The container that an added check is made from if the Pod has no check to copy. It has no
     /// `name`, `image` or `imagePullPolicy`. Its command has to exist in every image. So the
     /// command is usually in a volume that an earlier init container has filled.
@@ -137,7 +132,6 @@ impl Default for ImageCheckSettings {
             coverage: MissingCheckAction::default(),
             every_pod: false,
             made_of: AddedCheckKind::default(),
-            replace_existing: false,
             template: None,
             after: Vec::new(),
         }
@@ -259,10 +253,36 @@ impl CheckTemplate {
     pub const fn fields(&self) -> &Map<String, Value> {
         &self.0
     }
+
+    /// The fields of an added check. It has no requests and no limits if `with_resources` is false.
+    #[must_use]
+    pub fn fields_beside(&self, with_resources: bool) -> Map<String, Value> {
+        let mut fields = self.0.clone();
+        if !with_resources && let Some(Value::Object(resources)) = fields.get_mut("resources") {
+            resources.remove("requests");
+            resources.remove("limits");
+            if resources.is_empty() {
+                fields.remove("resources");
+            }
+        }
+        fields
+    }
+
+    /// The names of the volumes that the container mounts or uses as devices.
+    pub fn volumes(&self) -> impl Iterator<Item = &str> {
+        let lists = ["volumeMounts", "volumeDevices"].into_iter();
+        let entries = lists.filter_map(|list| self.0.get(list)?.as_array());
+        entries
+            .flatten()
+            .filter_map(|entry| entry.get("name")?.as_str())
+    }
 }
 
 /// The pull policy of containers whose author chose none.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+///
+/// A pull policy that equals the server default counts as not chosen, because the API server sets its
+/// default before this policy sees the object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PullPolicyDefaults {
@@ -272,20 +292,6 @@ pub struct PullPolicyDefaults {
     /// The pull policy of an image check whose author chose none. If this is not set,
     /// `imagePullPolicy` applies to image checks too.
     pub image_check_pull_policy: Option<DefaultPullPolicy>,
-    /// Whether a pull policy that equals the server default counts as not chosen. The API server
-    /// sets its default before this policy sees the object. So if this is `false`, the two defaults
-    /// replace only forbidden pull policies on a cluster.
-    pub replace_server_defaults: bool,
-}
-
-impl Default for PullPolicyDefaults {
-    fn default() -> Self {
-        Self {
-            image_pull_policy: None,
-            image_check_pull_policy: None,
-            replace_server_defaults: true,
-        }
-    }
 }
 
 /// A pull policy for containers whose author chose none. It can depend on the image.

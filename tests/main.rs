@@ -21,7 +21,6 @@ mod rancher_form;
 mod record;
 mod registry;
 mod registry_failures;
-mod replace_check;
 mod settings;
 mod stuck_pull;
 mod validating_copy;

@@ -105,11 +105,7 @@ function placeRow(row: Row): HTMLElement {
     h(
       "td",
       { class: changed ? "policy" : "policy same" },
-      row.state === "removed"
-        ? h("strong", {}, "removed")
-        : changed
-          ? h("strong", {}, row.after ?? "–")
-          : (row.after ?? "–"),
+      changed ? h("strong", {}, row.after ?? "–") : (row.after ?? "–"),
     ),
     h("td", {}, row.why),
   );

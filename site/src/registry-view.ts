@@ -1,6 +1,7 @@
 /** The table in which a person sets the answers of registries. The page asks no registry. */
 
 import { h } from "./dom.ts";
+import { parseReference } from "./image.ts";
 import {
   ANSWERS,
   type Answer,
@@ -38,11 +39,17 @@ export class RegistryView {
 
   #row(image: string): HTMLElement {
     const entry = (): Entry => this.table[image] ?? DEFAULT_ENTRY;
+    // A registry answers for a digest with the same digest, so no other digest can be entered.
+    const ownDigest = parseReference(image)?.digest;
+    const enable = ({ answer }: Entry) => {
+      digest.disabled = answer !== "digest" || ownDigest !== undefined;
+      platforms.disabled = answer !== "digest";
+    };
     const change = (change: Partial<Entry>) => {
       const next = { ...entry(), ...change };
       if (JSON.stringify(next) === JSON.stringify(DEFAULT_ENTRY)) delete this.table[image];
       else this.table[image] = next;
-      digest.disabled = platforms.disabled = next.answer !== "digest";
+      enable(next);
       this.#changed();
     };
     const answer = h(
@@ -56,7 +63,7 @@ export class RegistryView {
     const digest = h("input", {
       type: "text",
       value: entry().digest,
-      placeholder: madeUpDigest(image),
+      placeholder: ownDigest ?? madeUpDigest(image),
       spellcheck: "false",
       autocomplete: "off",
     });
@@ -75,7 +82,7 @@ export class RegistryView {
       autocomplete: "off",
     });
     platforms.addEventListener("input", () => change({ platforms: platforms.value.trim() }));
-    digest.disabled = platforms.disabled = entry().answer !== "digest";
+    enable(entry());
     return h(
       "fieldset",
       {},

@@ -88,8 +88,8 @@ export function errorText(image: string, answer: Exclude<Answer, "digest">): str
 export type Exchange = { operation: string; image: string; answer?: string; error?: string };
 
 /**
- * A host that answers from the table and records the calls. A reference with a digest gets its own
- * digest. A reference without a digest that is not in the table gets an invented digest.
+ * A host that answers from the table and records the calls. An image that is not in the table is
+ * found. A reference with a digest gets its own digest, and any other reference an invented digest.
  */
 export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const entryOf = (image: string): Entry =>
@@ -99,10 +99,10 @@ export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
     if (entry.answer !== "digest") {
       throw new Error(`Callback evaluation failure: ${errorText(image, entry.answer)}`);
     }
-    return entry.digest || madeUpDigest(image);
+    return parseReference(image)?.digest ?? (entry.digest || madeUpDigest(image));
   };
   const lookup: Record<string, (image: string) => unknown> = {
-    "v1/manifest_digest": (image) => ({ digest: parseReference(image)?.digest ?? digestOf(image) }),
+    "v1/manifest_digest": (image) => ({ digest: digestOf(image) }),
     "v1/oci_manifest": (image) => {
       // If the digest comes from an earlier answer, the table's row is that of the earlier call's
       // image. Otherwise it is the row of the reference itself.

@@ -76,7 +76,6 @@ export const RULES: Record<string, string> = {
   default: "the author chose no pull policy, so the settings' default applies",
   "pull-once":
     "an image check pulls the image with Always just before, so its containers need not pull it again",
-  "replace-check": "an image volume takes the place of a check that a controller made",
 };
 
 /** The rules with a finding or a change, in alphabetical order. */
@@ -107,7 +106,7 @@ export type Row = {
   after: string | undefined;
   /** Whether the page filled in the pull policy, as the API server fills in the server default. */
   defaulted: boolean;
-  state: "same" | "changed" | "new" | "removed";
+  state: "same" | "changed" | "new";
   why: string;
 };
 
@@ -121,7 +120,7 @@ const PREFIX = {
 /** The list in a path such as `spec.initContainers[2].image`. */
 const listOf = (path: string) => LISTS.find((list) => path.includes(`.${list}[`));
 
-/** The rows, in the order of `LISTS`. Removed checks come last. */
+/** The rows, in the order of `LISTS`. */
 export function rows(item: Item, answer: Answer): Row[] {
   const object = item.request["object"];
   const before = places(object);
@@ -133,9 +132,8 @@ export function rows(item: Item, answer: Answer): Row[] {
   const concerns = (entry: Change | Finding, place: Place) => {
     const list = listOf(entry.path);
     if (list !== undefined && list !== place.list) return false;
-    const inside =
-      "from" in entry ? (textAt(entry.from, "name") ?? textAt(entry.to, "name")) : undefined;
-    const name = entry.container ?? inside;
+    const added = "to" in entry ? textAt(entry.to, "name") : undefined;
+    const name = entry.container ?? added;
     if (name !== undefined) return name === place.name;
     // If the entry has no name, the index in its path names the place in the changed list.
     const index = Number(/\[(\d+)\]/.exec(entry.path)?.[1] ?? Number.NaN);
@@ -169,7 +167,7 @@ export function rows(item: Item, answer: Answer): Row[] {
   // value was put back, so the reason in the table is *re-apply*.
   const silent = item.operation === "UPDATE" ? "re-apply" : "";
 
-  const table: Row[] = after.map((place) => {
+  return after.map((place) => {
     const old = before.find((other) => same(other, place));
     const imageBefore = old && old.image !== place.image ? old.image : undefined;
     const state = !old
@@ -190,20 +188,6 @@ export function rows(item: Item, answer: Answer): Row[] {
       why: reasons(place, imageBefore !== undefined) || (state === "changed" ? silent : ""),
     };
   });
-  for (const place of before) {
-    if (after.some((other) => same(other, place))) continue;
-    table.push({
-      label: PREFIX[place.list] + place.name,
-      image: place.image,
-      imageBefore: undefined,
-      before: place.policy,
-      after: undefined,
-      defaulted: false,
-      state: "removed",
-      why: reasons(place, false),
-    });
-  }
-  return table;
 }
 
 /** The title of a request, such as `Pod web, CREATE`. */

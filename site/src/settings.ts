@@ -1,6 +1,6 @@
 /** The settings editor: completions from the schema, and problems at their lines. */
 
-import { type Document, isMap, isPair, isScalar, isSeq, type Node, type Pair } from "yaml";
+import { type Document, isMap, isPair, isScalar, isSeq, Lexer, type Node, type Pair } from "yaml";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type Problem, parseDocuments } from "./yaml.ts";
 
@@ -218,12 +218,12 @@ function values(schema: Schema | undefined, root: Schema): Suggestion[] {
 /**
  * The position of the cursor, computed from the text to the left of the cursor on its line, and
  * from the keys and the indentation of the other lines. So the text need not be valid YAML yet.
- * `undefined`, for example, in a comment, in a quoted text, or after a `{` on the cursor's line.
+ * `undefined`, for example, in a comment, in a quoted text, or between the brackets of a flow list.
  */
 export function placeAt(text: string, offset: number): Place | undefined {
   const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
   const line = text.slice(start, offset);
-  if (/#|["'{]/.test(line)) return undefined;
+  if (/#|["']/.test(line) || isInFlow(text.slice(0, offset))) return undefined;
   const path: (string | number)[] = [];
   let indent = line.search(/\S|$/);
   const lines = text.slice(0, start).split("\n");
@@ -268,6 +268,21 @@ export function placeAt(text: string, offset: number): Place | undefined {
   if (dash && body !== "") return { what: "key", path, taken: [] };
   return { what: "key", path, taken: siblings(text, start, indent) };
 }
+
+/** Whether a text ends inside a flow list or a flow map: after `[` or `{`, and before its end. */
+function isInFlow(text: string): boolean {
+  let depth = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token === "[" || token === "{") depth += 1;
+    else if (token === "]" || token === "}") depth -= 1;
+    // The lexer ends all flow lists and maps at a line with too little indentation.
+    else if (token === FLOW_ERROR_END) depth = 0;
+  }
+  return depth > 0;
+}
+
+/** The token of the lexer for a flow list or map without a closing bracket. */
+const FLOW_ERROR_END = "\x18";
 
 /** The other keys of the map that the line at `start` belongs to. */
 function siblings(text: string, start: number, indent: number): string[] {

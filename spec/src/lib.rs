@@ -37,6 +37,7 @@ use serde_json::{Value, json};
 
 use crate::pod::{Event, List, Pod, field};
 use crate::request::Row;
+use crate::rules::{Statuses, missing_check};
 
 pub use crate::policy::{PullPolicy, server_default};
 pub use crate::settings::Settings;
@@ -96,17 +97,16 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
         Ok(pod) => pod,
         Err(path) => return broken(request, path),
     };
-    pod.has_controller = request::has_controller(&object);
-    pod.annotations = object["metadata"]["annotations"].clone();
+    pod.object = object.clone();
     pod.is_audit = request::names_no_user(request);
     // If an object is rejected for another reason, its images are not looked up (docs/registry.md). So
     // the rules first run without lookups. Findings that a lookup could remove are then left out.
+    let statuses = Statuses {
+        sent: object["status"].clone(),
+        stored: request["oldObject"]["status"].clone(),
+    };
     let mut unasked = pod.clone();
-    // *replace-check* would remove checks that `is_undecided` needs, so `has_controller = false`
-    // switches that rule off here. This can't change whether the object is accepted, because
-    // *replace-check* never rejects an object.
-    unasked.has_controller = false;
-    rules::apply(&mut unasked, &object["status"], None);
+    rules::apply(&mut unasked, &statuses, None);
     let undecided: Vec<bool> = unasked
         .findings
         .iter()
@@ -129,11 +129,11 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
             platforms: BTreeMap::new(),
         };
         let mut first = pod.clone();
-        rules::apply(&mut first, &object["status"], Some(&mut registry));
+        rules::apply(&mut first, &statuses, Some(&mut registry));
         pod.lookups.digests = first.lookups.digests;
-        rules::apply(&mut pod, &object["status"], Some(&mut registry));
+        rules::apply(&mut pod, &statuses, Some(&mut registry));
     } else {
-        rules::apply(&mut pod, &object["status"], None);
+        rules::apply(&mut pod, &statuses, None);
     }
     answer(request, object, &pod)
 }
@@ -250,11 +250,16 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
     // The operator's settings ask for two kinds of changes in all Pods: the changes of *default*, and
-    // the checks that are added with `coverage: Fix` and `everyPod`. In mode `Fix`, these changes
-    // lead to no warning line.
+    // the checks that are added with `coverage: Fix` and `everyPod`. In mode `Fix`, a pod template gets
+    // no warning line for these changes. If no check can be added to the template's Pods, a missing
+    // check is no such change.
     let is_asked_for_everywhere = |finding: &Finding| match finding.rule {
         "default" => true,
-        "missing-check" => pod.settings.coverage() == "Fix" && pod.settings.every_pod(),
+        "missing-check" => {
+            pod.settings.coverage() == "Fix"
+                && pod.settings.every_pod()
+                && missing_check::can_add(pod)
+        }
         _ => false,
     };
     let is_fix = pod.settings.mode() == "Fix";
@@ -264,19 +269,15 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
                 let is_worth_a_line = is_told_only
                     || finding.weight == Weight::Warns
                     || ["weak-check", "missing-check", "disallowed-policy"].contains(&finding.rule);
-                let is_left_out = is_fix
-                    && is_asked_for_everywhere(finding)
-                    && (is_template || finding.repair == Repair::Addition);
+                let is_left_out = is_fix && is_template && is_asked_for_everywhere(finding);
                 is_worth_a_line && !is_left_out
             }));
     // In mode `Fix`, a pod template gets no warning line if the operator's settings ask for the
-    // repair of each finding in all Pods. **Decided**: the pod template of a Windows Pod may get a
-    // warning line.
+    // repair of each finding in all Pods.
     verdict.is_silent = is_fix
         && is_template
         && verdict.failed.is_empty()
         && !findings.is_empty()
-        && !pod.is_windows()
         && findings.iter().all(is_asked_for_everywhere);
     // **Decided**: a pod template is not changed if none of its findings has a repair, even if
     // *pull-once* would change it. The reason: `templates` is a setting about findings, and
@@ -345,10 +346,6 @@ fn changes(pod: &Pod) -> Vec<Change> {
                     place.policy_rule,
                 );
             }
-            Some(came_in) if place.is_gone => {
-                let from = check(&came_in.image, set(&came_in.policy));
-                change(pod.path_in(index), from, Value::Null, "replace-check");
-            }
             Some(came_in) => {
                 if came_in.image.as_str().unwrap_or_default() != place.image {
                     let path = format!("{path}.{}", field(place.list, true));
@@ -372,16 +369,6 @@ fn changes(pod: &Pod) -> Vec<Change> {
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes
-}
-
-/// Returns a pull policy as the request has it. But `""` becomes `null`, because both count as not
-/// set.
-fn set(policy: &Value) -> Value {
-    if policy == "" {
-        Value::Null
-    } else {
-        policy.clone()
-    }
 }
 
 fn accepted(request: &Value, object: Value) -> Verdict {

@@ -15,8 +15,6 @@ use crate::policy::PullPolicy;
 use crate::settings::Settings;
 use crate::verdict::{FailedLookup, Finding};
 
-pub(crate) use change::paths;
-
 /// The node labels that name a node's operating system.
 pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
@@ -61,7 +59,7 @@ impl List {
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Place {
     pub(crate) list: List,
-    /// The index in the list, after additions and removals.
+    /// The index in the list, after additions.
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) image: String,
@@ -82,8 +80,6 @@ pub(crate) struct Place {
     /// The rule that wrote the image last, or that added the place.
     pub(crate) image_rule: &'static str,
     pub(crate) policy_rule: &'static str,
-    /// Whether *replace-check* removed the place.
-    pub(crate) is_gone: bool,
 }
 
 /// The values of a place in the request.
@@ -135,10 +131,8 @@ pub(crate) struct Pod<'a> {
     /// The path of the spec in the object: `spec`, `spec.template.spec`, …
     pub(crate) root: &'static str,
     pub(crate) spec: Value,
-    /// Whether the object has a controller in `ownerReferences`.
-    pub(crate) has_controller: bool,
-    /// The object's annotations. Some of them name containers.
-    pub(crate) annotations: Value,
+    /// The object that holds the spec.
+    pub(crate) object: Value,
     /// Whether the request is an audit. A request is an audit if its `userInfo.username` is absent or empty.
     pub(crate) is_audit: bool,
     /// Whether the size of the additions is near the limit of 1 MiB. In this case, this specification
@@ -156,14 +150,14 @@ impl Pod<'_> {
     /// Returns the places that the rules examine.
     pub(crate) fn examined(&self) -> Vec<usize> {
         (0..self.places.len())
-            .filter(|&place| self.places[place].is_examined && !self.places[place].is_gone)
+            .filter(|&place| self.places[place].is_examined)
             .collect()
     }
 
     /// Returns the places of a list in their order, including exempt places.
     pub(crate) fn list(&self, list: List) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.places.len())
-            .filter(|&place| self.places[place].list == list && !self.places[place].is_gone)
+            .filter(|&place| self.places[place].list == list)
             .collect();
         places.sort_by_key(|&place| self.places[place].index);
         places
@@ -211,20 +205,36 @@ impl Pod<'_> {
         )
     }
 
-    /// Returns the path of the place in the request's object.
-    pub(crate) fn path_in(&self, place: usize) -> String {
-        self.came_in_at(place)
-    }
-
     /// Returns the path of the place in the returned object.
     pub(crate) fn path_out(&self, place: usize) -> String {
         self.at(self.places[place].list, self.places[place].index)
     }
 
-    /// Whether the rules may add or replace checks. They may do this only at CREATE of a Pod, and
-    /// never in a Windows Pod.
-    pub(crate) fn can_get_checks(&self) -> bool {
-        self.event == Event::PodCreate && !self.is_windows()
+    /// Whether the Pod's nodes can mount image volumes. A Pod with `hostUsers: false` or with a
+    /// `runtimeClassName` gets no image volume.
+    ///
+    /// **Decided**: an empty `runtimeClassName` counts as not set, as in the API server.
+    pub(crate) fn can_mount_image_volumes(&self) -> bool {
+        let class = self.spec["runtimeClassName"].as_str();
+        self.spec["hostUsers"] != false && class.unwrap_or_default().is_empty()
+    }
+
+    /// Whether an app container is the only place. Exempt places and native sidecars don't count. No
+    /// other container runs while this container waits for its image, so the image counts as covered.
+    pub(crate) fn has_only_one_place(&self) -> bool {
+        let mut places = self
+            .places
+            .iter()
+            .filter(|place| place.is_examined && !place.is_sidecar && place.came_in.is_some());
+        let first = places.next();
+        first.is_some_and(|place| place.list == List::Containers) && places.next().is_none()
+    }
+
+    /// Whether this is the copy, and the Pod has one app container. Exempt containers don't count. Another
+    /// webhook may have added the other places after the first installation ran.
+    pub(crate) fn may_have_had_one_place(&self) -> bool {
+        let app = self.list(List::Containers).into_iter();
+        self.is_lenient && app.filter(|&place| self.places[place].is_examined).count() == 1
     }
 
     /// Whether the Pod is a Windows Pod. Three fields are read in this order, and the first that
@@ -260,23 +270,44 @@ impl Pod<'_> {
             .is_some_and(|terms| !terms.is_empty() && terms.iter().all(asks_for_windows))
     }
 
-    /// Whether the Pod spec sets resources for the whole Pod, in `spec.resources`.
+    /// Whether the Pod spec has a request or limit for the whole Pod, in `spec.resources`. Only cpu,
+    /// memory and huge pages count.
     pub(crate) fn has_resources(&self) -> bool {
-        let resources = self.spec["resources"].as_object();
-        resources.is_some_and(|resources| !resources.is_empty())
+        ["requests", "limits"].iter().any(|kind| {
+            let amounts = self.spec["resources"][*kind].as_object();
+            amounts.into_iter().flatten().any(|(name, _)| {
+                ["cpu", "memory"].contains(&name.as_str()) || name.starts_with("hugepages-")
+            })
+        })
+    }
+
+    /// Whether the Pod has a volume with this name. In a `StatefulSet`, the names of
+    /// `volumeClaimTemplates` count too.
+    pub(crate) fn has_volume(&self, name: &str) -> bool {
+        let entries = |pointer: &str, value: &Value| -> Vec<Value> {
+            let list = value.pointer(pointer).and_then(Value::as_array);
+            list.cloned().unwrap_or_default()
+        };
+        entries("/volumes", &self.spec)
+            .iter()
+            .any(|volume| volume["name"] == name)
+            || self.root == "spec.template.spec"
+                && entries("/spec/volumeClaimTemplates", &self.object)
+                    .iter()
+                    .any(|claim| claim.pointer("/metadata/name") == Some(&name.into()))
     }
 
     /// Whether an annotation holds the `AppArmor` profile of a container.
     pub(crate) fn has_apparmor_annotation(&self, container: &str) -> bool {
         let key = format!("container.apparmor.security.beta.kubernetes.io/{container}");
-        self.annotations.get(key).is_some()
+        self.object["metadata"]["annotations"].get(key).is_some()
     }
 
     /// Whether a place is an image check. The place must be examined and have a valid image, and its
     /// name must start with one of `imageChecks.namePrefixes`. An init container must not be a native
-    /// sidecar. An image volume must be mounted by an init container or by an app container. If only
-    /// app containers mount the volume, each app container that may have the volume's image must
-    /// mount it. The Pod may still have init containers, because a service mesh may inject them after
+    /// sidecar. An image volume must be mounted by an init container that is no native sidecar, or by an
+    /// app container. If only app containers mount the volume, each app container that may have the
+    /// volume's image must mount it. The Pod may still have init containers, because a service mesh may inject them after
     /// the volume was added.
     ///
     /// **Decided**: an exempt app container need not mount the volume. A volume that neither an init
@@ -288,7 +319,7 @@ impl Pod<'_> {
             .name_prefixes()
             .iter()
             .any(|prefix| place.name.starts_with(prefix));
-        if !has_prefix || !place.is_examined || place.is_gone || self.reference(index).is_none() {
+        if !has_prefix || !place.is_examined || self.reference(index).is_none() {
             return false;
         }
         let mounts_it = |other: usize| self.places[other].mounts.contains(&place.name);
@@ -308,11 +339,14 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether an init container mounts a volume.
+    /// Whether an init container that is no native sidecar mounts a volume.
     pub(crate) fn is_on_init_container(&self, volume: usize) -> bool {
         let name = &self.places[volume].name;
         let mut init = self.list(List::InitContainers).into_iter();
-        init.any(|place| self.places[place].mounts.contains(name))
+        init.any(|place| {
+            let place = &self.places[place];
+            !place.is_sidecar && place.mounts.contains(name)
+        })
     }
 
     /// Returns the image checks: first the init containers, then the volumes, both in their order.
@@ -332,10 +366,7 @@ impl Pod<'_> {
     /// that is not a native sidecar ends before the app containers start.
     pub(crate) fn is_plain_init(&self, place: usize) -> bool {
         let place = &self.places[place];
-        place.list == List::InitContainers
-            && !place.is_sidecar
-            && place.is_examined
-            && !place.is_gone
+        place.list == List::InitContainers && !place.is_sidecar && place.is_examined
     }
 
     /// Returns the places that checks guard. These are the app containers. With

@@ -83,12 +83,6 @@ impl<'a> Settings<'a> {
         self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
     }
 
-    /// Whether image checks that are init containers are replaced with image volumes.
-    #[must_use]
-    pub fn replace_existing(self) -> bool {
-        self.flag("imageChecks.replaceExisting", false)
-    }
-
     /// The container that an added init container is made from, if no check of the Pod can be copied.
     #[must_use]
     pub fn template(self) -> Option<&'a Value> {
@@ -119,12 +113,6 @@ impl<'a> Settings<'a> {
             .get("defaults.imageCheckPullPolicy")
             .and_then(Value::as_str);
         if is_check { check.or(any) } else { any }
-    }
-
-    /// Whether a pull policy that equals the server default counts as not chosen.
-    #[must_use]
-    pub fn replace_server_defaults(self) -> bool {
-        self.flag("defaults.replaceServerDefaults", true)
     }
 
     /// Whether the image matches a pattern in the list that this key sets.
@@ -179,13 +167,11 @@ impl<'a> Settings<'a> {
             )
     }
 
-    /// Returns the effective `lookup` for an image. It is `Off` if the image doesn't match a non-empty
+    /// Returns the effective `lookup` for an image. It is `Off` if the image doesn't match
     /// `registry.images`, or if the image matches `registry.skipImages`.
     #[must_use]
     pub fn lookup(self, image: &Reference) -> &'a str {
-        let chosen =
-            self.list("registry.images").is_empty() || self.names("registry.images", image);
-        if chosen && !self.names("registry.skipImages", image) {
+        if self.names("registry.images", image) && !self.names("registry.skipImages", image) {
             self.registry(image, "lookup", "Off")
         } else {
             "Off"
@@ -235,10 +221,6 @@ impl<'a> Settings<'a> {
         );
         when(self.max_lookups() > 100, "maxLookups: 0 to 100");
         when(
-            self.replace_existing() && !self.as_image_volume(),
-            "replaceExisting needs as: ImageVolume",
-        );
-        when(
             self.coverage() == "Fix"
                 && self.every_pod()
                 && !self.as_image_volume()
@@ -250,6 +232,10 @@ impl<'a> Settings<'a> {
                 .overrides()
                 .into_iter()
                 .any(|over| Settings(over).choice("lookup", "Off") != "Off");
+        when(
+            (looks_up || self.platform() != "Off") && self.list("registry.images").is_empty(),
+            "registry.images is required where images are looked up",
+        );
         when(
             self.platform() != "Off" && !looks_up,
             "platform is an error where nothing can be looked up",

@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::field_changes::VolumeValue;
 use crate::examination::check_volume_mounts::mount_path;
 use crate::json::{elements, from_value_of, quoted};
-use crate::outcome::{NewContainerFields, NewInitContainers, Outcome};
+use crate::outcome::{NewInitContainers, Outcome};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
-use crate::text_edit::{TextEdit, apply_edits, between};
+use crate::text_edit::{TextEdit, apply_edits};
 
 /// Writes the object with all changes, and with the record of changes if there is one. None if the
 /// object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
@@ -26,7 +26,6 @@ pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Optio
         }
     }
     edits.extend(add_init_containers(outcome, object)?);
-    edits.extend(remove_init_containers(outcome)?);
     edits.extend(add_volumes(outcome, object)?);
     if let Some(record) = record {
         edits.push(annotate(review, object, &quoted(record))?);
@@ -84,7 +83,6 @@ fn add_init_containers<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec
 
 /// The texts of the init containers to add, with commas between them.
 fn new_containers(new: &NewInitContainers<'_>) -> String {
-    let fields = new.fields.map(other_fields).unwrap_or_default();
     let mut texts = String::new();
     for check in &new.checks {
         if !texts.is_empty() {
@@ -98,61 +96,10 @@ fn new_containers(new: &NewInitContainers<'_>) -> String {
             texts.push_str(key);
             texts.push_str(&quoted(value));
         }
-        texts.push_str(&fields);
+        texts.push_str(&new.fields);
         texts.push('}');
     }
     texts
-}
-
-/// The fields apart from name, image and pull policy, each with a comma before it.
-fn other_fields(fields: NewContainerFields<'_>) -> String {
-    let fields: Vec<String> = match fields {
-        NewContainerFields::CopyOf(copied) => {
-            let fields = copied.copied_fields().into_iter();
-            fields
-                .map(|(key, value)| format!(",\"{key}\":{value}"))
-                .collect()
-        }
-        NewContainerFields::Template(template) => {
-            let fields = template.fields().iter();
-            fields
-                .map(|(key, value)| format!(",{}:{value}", quoted(key)))
-                .collect()
-        }
-    };
-    fields.concat()
-}
-
-fn remove_init_containers<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {
-    let removed = &outcome.removed_init_containers;
-    let mut edits = Vec::new();
-    if removed.is_empty() {
-        return Some(edits);
-    }
-    let review = outcome.review;
-    let list = list_text(review, review.pod.init_containers_key)?;
-    let present = elements(list);
-    let stays = |index: &usize| {
-        let found = removed.binary_search_by_key(index, |place| place.index);
-        found.is_err()
-    };
-    let last_staying = (0..present.len()).rev().find(stays)?;
-    for place in removed.iter().filter(|place| place.index < last_staying) {
-        let next = present.get(place.index.checked_add(1)?)?;
-        let with_comma = between(list, present.get(place.index)?, next)?;
-        edits.push(TextEdit::replace(with_comma, String::new()));
-    }
-    // The containers after the last one that stays, if there are any, are removed together, with the
-    // comma before them.
-    let (_, end_of_last) = end_of(present.get(last_staying)?);
-    let (_, end) = end_of(present.last()?);
-    let rest = between(list, end_of_last, end)?;
-    edits.push(TextEdit::replace(rest, String::new()));
-    Some(edits)
-}
-
-fn end_of(text: &str) -> (&str, &str) {
-    text.split_at(text.len())
 }
 
 /// An element of `volumeMounts`.
@@ -165,17 +112,16 @@ struct NewMount<'v> {
     is_read_only: bool,
 }
 
-/// Adds the new check volumes, and mounts these volumes in the carriers. If a removed check mounted
-/// check volumes, the carriers mount those too.
+/// Adds the new check volumes, and mounts these volumes in the carriers.
 fn add_volumes<'p>(outcome: &Outcome<'p>, object: &'p str) -> Option<Vec<TextEdit<'p>>> {
     let mut edits = Vec::new();
     if outcome.new_volumes.is_empty() {
         return Some(edits);
     }
     let review = outcome.review;
-    let mounts = join(outcome.new_mounts.iter().map(|name| NewMount {
-        name,
-        path: mount_path(name),
+    let mounts = join(outcome.new_volumes.iter().map(|volume| NewMount {
+        name: &volume.name,
+        path: mount_path(&volume.name),
         is_read_only: true,
     }));
     for place in &outcome.carriers {

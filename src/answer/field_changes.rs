@@ -9,7 +9,7 @@ use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
-/// A changed field, or an element that is added or removed.
+/// A changed field, or an element that is added.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FieldChange<'o> {
     path: String,
@@ -31,7 +31,7 @@ enum FieldValue<'o> {
     Container {
         name: &'o str,
         image: &'o str,
-        image_pull_policy: Option<&'static str>,
+        image_pull_policy: &'static str,
     },
     Volume(VolumeValue<'o>),
 }
@@ -88,7 +88,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         let value = FieldValue::Container {
             name: &check.name,
             image: &check.image,
-            image_pull_policy: Some(check.policy.as_str()),
+            image_pull_policy: check.policy.as_str(),
         };
         let at = ChangePosition(
             PodSpecList::InitContainers,
@@ -97,24 +97,6 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         );
         let rule = RuleId::MissingCheck;
         changes.push(change(outcome, at, &check.name, None, Some(value), rule));
-    }
-    for place in &outcome.removed_init_containers {
-        let value = FieldValue::Container {
-            name: &place.name.value,
-            image: place.image_text(),
-            image_pull_policy: place.policy.map(PullPolicy::as_str),
-        };
-        // A removed container has no index in the returned object, so its old index is used.
-        let at = ChangePosition(place.list, place.index, "");
-        let rule = RuleId::ReplaceCheck;
-        changes.push(change(
-            outcome,
-            at,
-            &place.name.value,
-            Some(value),
-            None,
-            rule,
-        ));
     }
     let first = outcome.review.pod.volume_names.len();
     for (offset, volume) in outcome.new_volumes.iter().enumerate() {
@@ -126,14 +108,13 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
             &volume.name,
             None,
             Some(value),
-            volume.rule,
+            RuleId::MissingCheck,
         ));
     }
     sort_by_field(changes, |change| change.order)
 }
 
-/// The list, the index and the field of a change. The field is empty if an element is added or
-/// removed.
+/// The list, the index and the field of a change. The field is empty if an element is added.
 struct ChangePosition(PodSpecList, usize, &'static str);
 
 fn change<'o>(
@@ -160,19 +141,11 @@ fn change<'o>(
     }
 }
 
-/// The index of a place in the returned object. Init containers that are added or removed before
-/// the place change its index.
+/// The index of a place in the returned object. Init containers that are added before the place change
+/// its index.
 fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
-    if place.list != PodSpecList::InitContainers {
-        return place.index;
-    }
     let new = &outcome.new_init_containers;
-    let added = if place.index >= new.position.index() {
-        new.checks.len()
-    } else {
-        0
-    };
-    let removed = &outcome.removed_init_containers;
-    let removed = removed.partition_point(|one| one.index < place.index);
-    place.index.saturating_add(added).saturating_sub(removed)
+    let is_moved = place.list == PodSpecList::InitContainers && place.index >= new.position.index();
+    let added = if is_moved { new.checks.len() } else { 0 };
+    place.index.saturating_add(added)
 }

@@ -1,10 +1,12 @@
 //! The source of an added image check, and its position among the init containers.
 
-use super::check_volume_mounts::{CheckVolumeCarriers, mount_path};
+use serde_json::Value;
+
+use super::check_volume_mounts::{check_volume_carriers, mount_path};
 use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use crate::json::quoted;
 use crate::pod::copied_check_fields::CopiedCheckFields;
-use crate::pod::resources::ResourceFlags;
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
@@ -12,22 +14,40 @@ use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
 pub enum AddedCheckSource<'p> {
-    /// The fields that are copied from an image check of the Pod: not its name, image or pull policy.
-    CopyOf(&'p CopiedCheckFields<'p>),
-    /// The setting `imageChecks.template`.
-    Template(&'p CheckTemplate),
+    /// An init container with the fields of an image check of the Pod, or of the setting
+    /// `imageChecks.template`.
+    InitContainer {
+        /// The fields, without name, image and pull policy.
+        fields: CheckFields<'p>,
+        /// Whether the added check has requests and limits. Beside `spec.resources` it has none: its
+        /// requests could exceed those of the Pod, and the API server would refuse the Pod.
+        with_resources: bool,
+    },
     /// An image volume.
     ImageVolume,
 }
 
+/// The fields of an added init container, without name, image and pull policy.
+#[derive(Clone, Copy, Debug)]
+pub enum CheckFields<'p> {
+    /// The fields of an image check of the Pod.
+    CopyOf(&'p CopiedCheckFields<'p>),
+    /// The setting `imageChecks.template`.
+    Template(&'p CheckTemplate),
+}
+
 /// The reason why a Pod gets no image check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoCheckSource {
+pub enum NoCheckSource<'p> {
+    /// The API server refuses some fields of Linux containers in a Windows Pod.
+    Windows,
+    /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.
+    NoImageVolumes,
     /// The Pod has no check that can be copied and no check volume, and there is no template.
     NothingToCopy,
-    /// The check to copy, or the template, has resources, and the Pod spec sets pod-level resources.
-    /// With an added check, the containers could request more than the Pod, which Kubernetes forbids.
-    PodHasResources,
+    /// The template mounts this volume, and the Pod doesn't have it. The API server would refuse the
+    /// Pod. The Pod has no check that can be copied and no check volume.
+    TemplateNeedsVolume(&'p str),
 }
 
 impl<'p> AddedCheckSource<'p> {
@@ -39,24 +59,38 @@ impl<'p> AddedCheckSource<'p> {
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         places: &[ExaminedContainerOrVolume<'p>],
-    ) -> Result<Self, NoCheckSource> {
+    ) -> Result<Self, NoCheckSource<'p>> {
+        let pod = &review.pod;
         let checks = &settings.image_checks;
+        if pod.is_windows {
+            return Err(NoCheckSource::Windows);
+        }
+        let image_volume = if pod.can_mount_image_volumes() {
+            Ok(Self::ImageVolume)
+        } else {
+            Err(NoCheckSource::NoImageVolumes)
+        };
         if checks.made_of == AddedCheckKind::ImageVolume {
-            return Ok(Self::ImageVolume);
+            return image_volume;
         }
         let is_check_volume = |one: &ExaminedContainerOrVolume<'_>| {
             one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
         };
-        let (source, resources) = match (last_copyable_check(review, places), &checks.template) {
-            (Some(check), _) => (Self::CopyOf(check), check.resources),
-            (None, Some(template)) => (Self::Template(template), template_resources(template)),
-            (None, None) if places.iter().any(is_check_volume) => return Ok(Self::ImageVolume),
-            (None, None) => return Err(NoCheckSource::NothingToCopy),
-        };
-        if review.pod.resources.has_any && resources.has_any {
-            return Err(NoCheckSource::PodHasResources);
+        let template = checks.template.as_ref();
+        let missing_volume = template.and_then(|template| missing_volume(template, pod));
+        let copied = last_copyable_check(review, places).map(CheckFields::CopyOf);
+        let template = template.filter(|_| missing_volume.is_none());
+        match copied.or(template.map(CheckFields::Template)) {
+            Some(fields) => Ok(Self::InitContainer {
+                fields,
+                with_resources: !pod.has_resources,
+            }),
+            None if places.iter().any(is_check_volume) => image_volume,
+            None => Err(missing_volume.map_or(
+                NoCheckSource::NothingToCopy,
+                NoCheckSource::TemplateNeedsVolume,
+            )),
         }
-        Ok(source)
     }
 
     /// Whether an added check is an image volume, and not an init container.
@@ -69,48 +103,64 @@ impl<'p> AddedCheckSource<'p> {
     #[must_use]
     pub fn carrier_count(&self, review: &'p ExaminedObject<'p>, settings: &Settings) -> usize {
         if self.is_image_volume() {
-            let carriers = CheckVolumeCarriers::in_pod(&review.pod, settings);
-            carriers.containers(&review.pod).count()
+            check_volume_carriers(&review.pod, settings).len()
         } else {
             0
         }
-    }
-
-    /// Whether every app container of the Pod mounts an added check volume.
-    #[must_use]
-    pub fn is_mounted_by_app_containers(
-        &self,
-        review: &'p ExaminedObject<'p>,
-        settings: &Settings,
-    ) -> bool {
-        self.is_image_volume()
-            && matches!(
-                CheckVolumeCarriers::in_pod(&review.pod, settings),
-                CheckVolumeCarriers::AppContainers
-            )
     }
 
     /// The size of an added init container's fields in bytes of JSON, without name, image and pull
     /// policy. An image volume has no such fields.
     #[must_use]
     pub fn fields_size(&self) -> usize {
-        match self {
-            Self::CopyOf(check) => check
-                .copied_fields()
-                .iter()
-                .map(|(key, value)| key.len().saturating_add(value.len()).saturating_add(4))
-                .fold(0, usize::saturating_add),
-            Self::Template(template) => serde_json::to_string(template.fields())
-                .map_or(0, |fields| fields.len().saturating_sub(1)),
-            Self::ImageVolume => 0,
-        }
+        self.fields_text().len()
+    }
+
+    /// The fields of an added init container as members of a JSON object, each with a comma before it.
+    /// Empty for an image volume.
+    #[must_use]
+    pub fn fields_text(&self) -> String {
+        let Self::InitContainer {
+            fields,
+            with_resources,
+        } = self
+        else {
+            return String::new();
+        };
+        let fields: Vec<String> = match fields {
+            CheckFields::CopyOf(copied) => {
+                let fields = copied.copied_fields(*with_resources).into_iter();
+                fields
+                    .map(|(key, value)| format!(",\"{key}\":{value}"))
+                    .collect()
+            }
+            CheckFields::Template(template) => {
+                let fields = template.fields_beside(*with_resources);
+                fields
+                    .into_iter()
+                    .map(|(key, value)| format!(",{}:{value}", quoted(&key)))
+                    .collect()
+            }
+        };
+        fields.concat()
     }
 }
 
-fn template_resources(template: &CheckTemplate) -> ResourceFlags {
-    let resources = template.fields().get("resources");
-    let resources = resources.and_then(serde_json::Value::as_object);
-    resources.map(ResourceFlags::of).unwrap_or_default()
+/// The first volume that the check template mounts and that the Pod doesn't have. The claim templates
+/// of a `StatefulSet` count as volumes.
+fn missing_volume<'p>(template: &'p CheckTemplate, pod: &Pod<'_>) -> Option<&'p str> {
+    let claims: Value = pod
+        .claim_templates
+        .and_then(|claims| serde_json::from_str(claims).ok())
+        .unwrap_or_default();
+    let is_claim = |name: &str| {
+        let mut claims = claims.as_array().into_iter().flatten();
+        claims.any(|claim| claim.pointer("/metadata/name").and_then(Value::as_str) == Some(name))
+    };
+    let is_there = |name: &str| pod.volume_names.iter().any(|volume| volume == name);
+    template
+        .volumes()
+        .find(|name| !is_there(name) && !is_claim(name))
 }
 
 fn init_container_checks<'c, 'p>(
@@ -122,8 +172,8 @@ fn init_container_checks<'c, 'p>(
         .map(|one| one.place)
 }
 
-/// The last image check that can be copied: it has a command, and no annotation gives it an
-/// `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
+/// The last image check that can be copied: its program comes from a mount, and no annotation gives it
+/// an `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
 fn last_copyable_check<'p>(
     review: &ExaminedObject<'p>,
     places: &[ExaminedContainerOrVolume<'p>],
@@ -136,7 +186,7 @@ fn last_copyable_check<'p>(
         .rev()
         .filter(|place| !has_app_armor_annotation(place))
         .filter_map(|place| place.as_check.as_deref())
-        .find(|check| check.has_command())
+        .find(|check| check.runs_program_of_a_mount())
 }
 
 /// The position of added init containers: directly after the Pod's last check that is an init

@@ -13,49 +13,21 @@ pub fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
-/// The carriers of the check volumes that this policy adds or moves. An init container carries the
-/// volumes, so that no app container starts before the volumes are pulled. In a Pod without init
-/// containers, each app container carries the volumes.
-#[derive(Clone, Copy, Debug)]
-pub enum CheckVolumeCarriers<'p> {
-    /// This init container.
-    InitContainer(&'p ContainerOrVolume<'p>),
-    /// Every app container.
-    AppContainers,
-}
-
-impl<'p> CheckVolumeCarriers<'p> {
-    /// The carriers in a Pod from which no init container is removed.
-    #[must_use]
-    pub fn in_pod(pod: &'p Pod<'p>, settings: &Settings) -> Self {
-        Self::among(pod.list(PodSpecList::InitContainers), settings)
-    }
-
-    /// The carrier is the first init container that is neither a native sidecar nor exempt. If there
-    /// is no such init container, the carrier is the first of all init containers: a mount harms neither
-    /// a native sidecar nor an exempt container. With no init container, the carriers are the app containers.
-    #[must_use]
-    pub fn among(
-        init_containers: impl Iterator<Item = &'p ContainerOrVolume<'p>>,
-        settings: &Settings,
-    ) -> Self {
-        let mut first = None;
-        for place in init_containers {
-            let reference = || Reference::parse(place.image_text()).ok();
-            if !place.is_native_sidecar && !settings.exempt.covers(&place.name.value, reference) {
-                return Self::InitContainer(place);
-            }
-            first = first.or(Some(place));
-        }
-        first.map_or(Self::AppContainers, Self::InitContainer)
-    }
-
-    /// The carriers as a list of containers.
-    pub fn containers(self, pod: &'p Pod<'p>) -> impl Iterator<Item = &'p ContainerOrVolume<'p>> {
-        let (one, all) = match self {
-            Self::InitContainer(place) => (Some(place), None),
-            Self::AppContainers => (None, Some(pod.list(PodSpecList::Containers))),
-        };
-        one.into_iter().chain(all.into_iter().flatten())
+/// The containers that mount the check volumes that this policy adds. The first init container that is
+/// neither a native sidecar nor exempt mounts them, so that no app container starts before the volumes
+/// are pulled. If there is no such init container, all app containers mount them. A native sidecar restarts
+/// for the Pod's whole life, and each restart would need the images of the volumes.
+#[must_use]
+pub fn check_volume_carriers<'p>(
+    pod: &'p Pod<'p>,
+    settings: &Settings,
+) -> Vec<&'p ContainerOrVolume<'p>> {
+    let can_carry = |place: &&ContainerOrVolume<'_>| {
+        let reference = || Reference::parse(place.image_text()).ok();
+        !place.is_native_sidecar && !settings.exempt.covers(&place.name.value, reference)
+    };
+    match pod.list(PodSpecList::InitContainers).find(can_carry) {
+        Some(place) => vec![place],
+        None => pod.list(PodSpecList::Containers).collect(),
     }
 }

@@ -21,15 +21,14 @@ pub enum DefaultSettingKey {
 }
 
 /// Whether the author chose the pull policy. A pull policy that equals the server default counts
-/// as not chosen, unless `defaults.replaceServerDefaults` is off. A forbidden pull policy also counts
-/// as not chosen, so that *default* can replace it before *disallowed-policy* does. Otherwise the next
-/// run could write the default over the pull policy that *disallowed-policy* has set.
+/// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
+/// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
+/// that *disallowed-policy* has set.
 #[must_use]
-pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
+pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
     examined.place.policy.is_some_and(|policy| {
-        let is_server_default = settings.defaults.replace_server_defaults
-            && policy == server_default(&examined.reference);
-        !is_server_default && examined.limits.forbidding(policy).is_none()
+        policy != server_default(&examined.reference)
+            && examined.limits.forbidding(policy).is_none()
     })
 }
 
@@ -76,8 +75,8 @@ pub fn stable_check_policy(
     settings: &Settings,
 ) -> PullPolicy {
     let image = examined.image_after();
-    let counts_as_not_chosen = settings.defaults.replace_server_defaults
-        && Reference::parse(&image).is_ok_and(|image| server_default(&image) == needed);
+    let counts_as_not_chosen =
+        Reference::parse(&image).is_ok_and(|image| server_default(&image) == needed);
     let default = configured_default(examined, true, settings).filter(|_| counts_as_not_chosen);
     let mut policy = default.map_or(needed, |(policy, _)| policy.max(needed));
     if examined.uses_cached() {

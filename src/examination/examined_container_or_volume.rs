@@ -32,8 +32,6 @@ pub struct ExaminedContainerOrVolume<'p> {
     pub place: &'p ContainerOrVolume<'p>,
     /// Its role in the Pod.
     pub role: Role,
-    /// Whether it is an image volume that an init container mounts.
-    pub is_carried_by_init_container: bool,
     /// Its image as it came in.
     pub reference: Reference<'p>,
     /// The pull policies that the settings forbid or require for its image.
@@ -61,7 +59,6 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         Self {
             place,
             role: Role::Unguarded,
-            is_carried_by_init_container: false,
             reference,
             limits: PullPolicyLimits::of(&settings.images, &reference),
             lookup: settings.registry.for_image(&reference),
@@ -101,12 +98,12 @@ impl<'p> ExaminedContainerOrVolume<'p> {
         (self.has_new_policy() && reason.is_finding()).then_some(reason)
     }
 
-    /// Whether its role is `ImageCheck` or `InitContainer`, and its image is pulled before any app
-    /// container starts.
+    /// Whether it is an init container that ends before the app containers start. A check volume is none:
+    /// another webhook may drop the volume's `image`, and then nothing is pulled.
     #[must_use]
-    pub fn is_pulled_first(&self) -> bool {
+    pub fn is_init_container(&self) -> bool {
         matches!(self.role, Role::ImageCheck | Role::InitContainer)
-            && (self.place.list != PodSpecList::Volumes || self.is_carried_by_init_container)
+            && self.place.list == PodSpecList::InitContainers
     }
 
     /// The image as it came in.

@@ -27,10 +27,10 @@ pub enum RuleId {
     MissingCheck,
     /// `src/rules/default.rs`
     Default,
+    /// `src/rules/outdated_check.rs`
+    OutdatedCheck,
     /// `src/rules/pull_once.rs`
     PullOnce,
-    /// `src/rules/replace_check.rs`
-    ReplaceCheck,
 }
 
 impl RuleId {
@@ -43,8 +43,8 @@ impl RuleId {
         Self::WeakCheck,
         Self::MissingCheck,
         Self::Default,
+        Self::OutdatedCheck,
         Self::PullOnce,
-        Self::ReplaceCheck,
     ];
 
     /// The id in annotations and in the documentation.
@@ -58,8 +58,8 @@ impl RuleId {
             Self::WeakCheck => "weak-check",
             Self::MissingCheck => "missing-check",
             Self::Default => "default",
+            Self::OutdatedCheck => "outdated-check",
             Self::PullOnce => "pull-once",
-            Self::ReplaceCheck => "replace-check",
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct UncoveredImage<'p> {
 /// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
 #[must_use]
 pub fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
+    if examination.has_only_one_place {
+        return Vec::new();
+    }
     let images = examination.image_groups();
     let by_spelling = images.pulls(&examination.places);
     let by_image = images.checks(&by_spelling);
@@ -57,12 +60,9 @@ pub fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage
 /// Whether a check can be added for each image that is not covered.
 #[must_use]
 pub fn can_be_added(examination: &Examination<'_>) -> bool {
-    match examination.added_check_source {
-        Some(Ok(source)) => {
-            checks_to_add(examination, &uncovered_images(examination), source).is_some()
-        }
-        Some(Err(_)) | None => false,
-    }
+    examination.source_of_checks_to_add().is_some_and(|source| {
+        checks_to_add(examination, &uncovered_images(examination), source).is_some()
+    })
 }
 
 /// The checks to add for these images. None if the checks and their mounts would be larger than

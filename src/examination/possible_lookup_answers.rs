@@ -1,5 +1,6 @@
-//! The answers that registries may give in this request, or may have given to the first
-//! installation. The copy makes no lookups, so it doesn't know the answers to the first installation.
+//! What a run of the rules can't know about the images of a Pod. Before the lookups, these are the
+//! answers of registries. In the copy, which makes no lookups, these are the answers that the first
+//! installation received, and the digests that another webhook has added since then.
 
 use std::collections::BTreeMap;
 
@@ -9,85 +10,130 @@ use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::settings::Settings;
 
-/// The repositories of a Pod's images. All spellings of a repository are one entry. The lookup of a tag
-/// can show that several references of its repository are one image, because they have one digest. It
-/// can also pin the tag, or make `UseCached` apply.
+/// The references of a Pod that may be one image, although this run sees several images.
 #[derive(Debug, Default)]
-pub struct PossibleLookupAnswers<'e>(BTreeMap<ImageIdentity<'e>, RepositoryPulls<'e>>);
+pub struct PossibleLookupAnswers<'e> {
+    /// All spellings of a repository are one entry. The lookup of a tag can show that several references
+    /// of its repository have one digest. It can also pin the tag, or make `UseCached` apply.
+    repositories: BTreeMap<ImageIdentity<'e>, JoinablePulls<'e>>,
+    /// The references with the same written repository and the same tag. In the copy, some of them may
+    /// have a digest that another webhook has added.
+    tags: BTreeMap<(&'e str, &'e str), JoinablePulls<'e>>,
+}
 
-/// The pulls of one repository.
+/// The pulls of the references in one group.
 #[derive(Debug, Default)]
-struct RepositoryPulls<'e> {
-    /// The first of the Pod's images in this repository.
+struct JoinablePulls<'e> {
+    /// The first of the images in this group.
     image: Option<ImageIdentity<'e>>,
     has_other_images: bool,
     is_looked_up: bool,
-    /// The strongest pull policy of the repository's checks in the request.
+    /// The strongest pull policy of the group's checks in the request.
     by_checks: Option<PullPolicy>,
     /// The strongest pull policy of its init containers that are neither checks nor native sidecars.
     by_init_containers: Option<PullPolicy>,
 }
 
+impl<'e> JoinablePulls<'e> {
+    fn add(&mut self, examined: &ExaminedContainerOrVolume<'e>) {
+        let image = examined.reference.identity();
+        self.has_other_images |= *self.image.get_or_insert(image) != image;
+        self.is_looked_up |= examined.is_selected_for_lookup();
+        let policy = Some(examined.policy_before());
+        match examined.role {
+            Role::ImageCheck => self.by_checks = self.by_checks.max(policy),
+            Role::InitContainer => {
+                self.by_init_containers = self.by_init_containers.max(policy);
+            }
+            Role::Guarded | Role::Unguarded => {}
+        }
+    }
+}
+
 impl<'e> PossibleLookupAnswers<'e> {
-    /// The repositories of these places.
+    /// The answers that registries may give about the images of these places.
     #[must_use]
     pub fn about(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
-        let mut repositories: BTreeMap<ImageIdentity<'_>, RepositoryPulls<'_>> = BTreeMap::new();
+        let mut possible = Self::default();
         for examined in places {
-            let image = examined.reference.identity();
-            let repository = repositories
-                .entry(examined.reference.repository_identity())
-                .or_default();
-            repository.has_other_images |= *repository.image.get_or_insert(image) != image;
-            repository.is_looked_up |= examined.is_selected_for_lookup();
-            let policy = Some(examined.policy_before());
-            match examined.role {
-                Role::ImageCheck => repository.by_checks = repository.by_checks.max(policy),
-                Role::InitContainer => {
-                    repository.by_init_containers = repository.by_init_containers.max(policy);
-                }
-                Role::Guarded | Role::Unguarded => {}
-            }
+            let repository = examined.reference.repository_identity();
+            possible
+                .repositories
+                .entry(repository)
+                .or_default()
+                .add(examined);
         }
-        Self(repositories)
+        possible
     }
 
-    /// The repository of an image. None if no answer can show that the image is the same as another
-    /// image of the Pod.
-    fn joinable<'s>(&'s self, reference: &'s Reference<'_>) -> Option<&'s RepositoryPulls<'s>> {
-        let repository = self.0.get(&reference.repository_identity())?;
-        (repository.is_looked_up && repository.has_other_images).then_some(repository)
+    /// The answers that the first installation may have received about these places, and the digests
+    /// that another webhook may have added to them.
+    #[must_use]
+    pub fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
+        let mut possible = Self::about(places);
+        for examined in places {
+            if let Some(tag) = examined.reference.tag_or_latest() {
+                let key = (examined.reference.written(), tag);
+                possible.tags.entry(key).or_default().add(examined);
+            }
+        }
+        possible
+    }
+
+    /// The groups in which an image may be the same as another image of the Pod.
+    fn joinable<'s>(
+        &'s self,
+        reference: &Reference<'s>,
+    ) -> impl Iterator<Item = &'s JoinablePulls<'e>> {
+        let repository = self.repositories.get(&reference.repository_identity());
+        let repository = repository.filter(|repository| repository.is_looked_up);
+        let tag = reference.tag_or_latest();
+        let tag = tag.and_then(|tag| self.tags.get(&(reference.written(), tag)));
+        let groups = repository.into_iter().chain(tag);
+        groups.filter(|group| group.has_other_images)
     }
 
     /// Whether the settings select a tag of the image's repository for a lookup.
     #[must_use]
     pub fn concern(&self, reference: &Reference<'_>) -> bool {
-        let repository = self.0.get(&reference.repository_identity());
+        let repository = self.repositories.get(&reference.repository_identity());
         repository.is_some_and(|repository| repository.is_looked_up)
     }
 
-    /// Whether an answer can show that an image check or an init container pulls the same image.
+    /// Whether an image check or an init container may pull the same image.
     #[must_use]
     pub fn may_join(&self, reference: &Reference<'_>) -> bool {
-        self.joinable(reference).is_some_and(|repository| {
-            repository.by_checks.is_some() || repository.by_init_containers.is_some()
-        })
+        self.joinable(reference)
+            .any(|group| group.by_checks.is_some() || group.by_init_containers.is_some())
     }
 
-    /// Whether an answer can show that a check of the image is strong enough.
+    /// Whether a check of the image may be strong enough.
     #[must_use]
     pub fn may_check(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
         self.joinable(reference)
-            .is_some_and(|repository| repository.by_checks >= Some(needed))
+            .any(|group| group.by_checks >= Some(needed))
     }
 
-    /// Whether an answer can show that the image is covered.
+    /// Whether the image may be covered.
     #[must_use]
     pub fn may_cover(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
-        self.joinable(reference).is_some_and(|repository| {
-            repository.by_checks.is_some() || repository.by_init_containers >= Some(needed)
-        })
+        self.joinable(reference)
+            .any(|group| group.by_checks.is_some() || group.by_init_containers >= Some(needed))
     }
+}
+
+/// Whether this is the copy, and the image has a tag and a digest that another webhook may have added.
+/// When the digest was added, the pull policy was already there. So it is no finding of *default*,
+/// unless it is `Never`.
+#[must_use]
+pub fn may_have_got_digest_later(
+    examined: &ExaminedContainerOrVolume<'_>,
+    settings: &Settings,
+) -> bool {
+    settings.registry.accepts_unknown_answers()
+        && examined.reference.tag().is_some()
+        && examined.reference.digest().is_some()
+        && examined.policy_before() != PullPolicy::Never
 }
 
 /// Whether this is the copy, and `UseCached` of the first installation may have written the

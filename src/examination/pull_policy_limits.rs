@@ -58,15 +58,15 @@ impl<'p> PullPolicyLimits<'p> {
         }
     }
 
-    /// The allowed pull policy that is nearest to `policy` in strength. `requireAlways` has priority.
+    /// The allowed pull policy that is nearest to `policy` in strength. If `requireAlways` and
+    /// `forbidAlways` contradict each other, neither of them counts.
     #[must_use]
     pub fn clamp(&self, policy: PullPolicy) -> PullPolicy {
-        let mut policy = policy;
-        if self.require_always.is_some() {
-            policy = PullPolicy::Always;
-        } else if self.forbid_always.is_some() {
-            policy = policy.min(PullPolicy::IfNotPresent);
-        }
+        let mut policy = match (self.require_always, self.forbid_always) {
+            (Some(_), None) => PullPolicy::Always,
+            (None, Some(_)) => policy.min(PullPolicy::IfNotPresent),
+            (None, None) | (Some(_), Some(_)) => policy,
+        };
         if self.forbid_never.is_some() {
             policy = policy.max(PullPolicy::IfNotPresent);
         }

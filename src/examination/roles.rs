@@ -18,7 +18,9 @@ pub struct PodRoles<'p> {
 #[derive(Clone, Copy, Default)]
 struct VolumeMounters<'p> {
     image: Option<ImageIdentity<'p>>,
+    /// Whether an init container that is no native sidecar mounts the volume.
     has_init_container: bool,
+    has_native_sidecar: bool,
     has_app_container: bool,
     /// How many app containers pull the volume's image.
     pulling_its_image: usize,
@@ -42,14 +44,6 @@ impl<'p> PodRoles<'p> {
         Self { settings, volumes }
     }
 
-    /// Whether the place is an image volume that an init container mounts. Such a volume is pulled
-    /// before any app container starts.
-    #[must_use]
-    pub fn is_carried_by_init_container(&self, place: &ContainerOrVolume<'_>) -> bool {
-        let mounters = self.volumes.get(&*place.name.value);
-        place.list == PodSpecList::Volumes && mounters.is_some_and(|one| one.has_init_container)
-    }
-
     /// The role of a place.
     #[must_use]
     pub fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
@@ -68,6 +62,7 @@ impl<'p> PodRoles<'p> {
                 } else if checks.made_of == AddedCheckKind::ImageVolume
                     && mounters.has_app_container
                     && !mounters.has_init_container
+                    && !mounters.has_native_sidecar
                 {
                     Role::Guarded
                 } else {
@@ -80,8 +75,8 @@ impl<'p> PodRoles<'p> {
 
 impl VolumeMounters<'_> {
     /// Whether every app container of the volume's image has to wait until the volume is pulled.
-    /// This is so if an init container mounts the volume. It is also so if an app container mounts
-    /// the volume, and every app container with its image mounts it too. In the second case the Pod may
+    /// This is so if an init container that ends mounts the volume. It is also so if an app container
+    /// mounts the volume, and every app container with its image mounts it too. In the second case the Pod may
     /// still have init containers, because a mesh may have added them after the volume.
     const fn are_held_up(&self) -> bool {
         self.has_init_container
@@ -142,6 +137,9 @@ fn volume_mounters<'p>(
                 continue;
             };
             match place.list {
+                PodSpecList::InitContainers if place.is_native_sidecar => {
+                    mounters.has_native_sidecar = true;
+                }
                 PodSpecList::InitContainers => mounters.has_init_container = true,
                 PodSpecList::Containers => {
                     mounters.has_app_container = true;

@@ -4,8 +4,8 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::resources::ResourceFlags;
-use crate::json::{Member, Members};
+use super::Mount;
+use crate::json::{self, Member, Members};
 
 /// The fields that an added check copies from an image check. Ports, probes, resource claims and
 /// devices are not copied. The environment is copied only if the command, the arguments or a mount
@@ -23,27 +23,40 @@ pub struct CopiedCheckFields<'a> {
     security_context: Option<&'a str>,
     termination_message_path: Option<&'a str>,
     termination_message_policy: Option<&'a str>,
-    /// The requests and limits that are copied.
-    pub resources: ResourceFlags,
 }
 
 impl CopiedCheckFields<'_> {
-    /// Whether the check has a command. A check without a command can't be copied: the added check would
-    /// run the default program of its own image, and this program may never end.
+    /// Whether the check's program comes from a mount of the check: the first word of `command` is an
+    /// absolute path at or below a mount path. Any other program comes from the check's own image, and
+    /// the image of an added check may not have this program.
     #[must_use]
-    pub fn has_command(&self) -> bool {
-        let command: Option<Vec<Value>> = self
-            .command
-            .and_then(|command| serde_json::from_str(command).ok());
-        command.is_some_and(|command| !command.is_empty())
+    pub fn runs_program_of_a_mount(&self) -> bool {
+        let command = read(self.command);
+        let Some(program) = command.get(0).and_then(Value::as_str) else {
+            return false;
+        };
+        let path = "volumeMounts";
+        let mounts = json::read_object_list(self.volume_mounts.unwrap_or("null"), path, |_| {
+            Mount::default()
+        });
+        let is_below = |mount: &Mount<'_>| {
+            let mut parts = path_parts(program);
+            let mut of_mount = path_parts(&mount.path).peekable();
+            of_mount.peek().is_some() && of_mount.all(|part| parts.next() == Some(part))
+        };
+        program.starts_with('/')
+            && !program.contains("..")
+            && !program.contains('$')
+            && mounts.is_ok_and(|mounts| mounts.iter().any(is_below))
     }
 
     /// The fields that are copied, each with its value as JSON text. Of `resources`, only the requests and
-    /// the limits are copied.
+    /// the limits are copied, and only if `with_resources` is true.
     #[must_use]
-    pub fn copied_fields(&self) -> Vec<(&'static str, String)> {
+    pub fn copied_fields(&self, with_resources: bool) -> Vec<(&'static str, String)> {
         let resources: Vec<String> = [("requests", self.requests), ("limits", self.limits)]
             .into_iter()
+            .filter(|_| with_resources)
             .filter_map(|(key, value)| Some(format!("\"{key}\":{}", value?)))
             .collect();
         let resources = (!resources.is_empty()).then(|| format!("{{{}}}", resources.join(",")));
@@ -69,10 +82,6 @@ impl CopiedCheckFields<'_> {
     /// Whether a variable of the environment may be in the command, in the arguments or in the
     /// `subPathExpr` of a mount.
     fn uses_environment(&self) -> bool {
-        let read = |text: Option<&str>| -> Value {
-            text.and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or_default()
-        };
         let has_variable = |value: &Value| value.as_str().is_some_and(|text| text.contains('$'));
         let mounts = read(self.volume_mounts);
         let mut sub_paths = list(&mounts).filter_map(|mount| mount.get("subPathExpr"));
@@ -81,6 +90,17 @@ impl CopiedCheckFields<'_> {
                 .iter()
                 .any(|words| list(words).any(has_variable))
     }
+}
+
+/// The value of a text, or `null` if there is no text.
+fn read(text: Option<&str>) -> Value {
+    text.and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+/// The parts of a path, without empty parts and `.`.
+fn path_parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -102,9 +122,8 @@ impl<'a> Members<'a> for CopiedCheckFields<'a> {
             "resources" => {
                 let mut resources = ResourcesReader::default();
                 if let Some(text) = member.read::<Option<&RawValue>>()? {
-                    self.resources = ResourceFlags::read(text.get());
                     // If the value is not an object, there are no requests and no limits to copy.
-                    let _ = crate::json::read(text.get(), "resources", &mut resources);
+                    let _ = json::read(text.get(), "resources", &mut resources);
                 }
                 (self.requests, self.limits) = (resources.requests, resources.limits);
                 return Ok(());

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::object_reader::Metadata;
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
@@ -11,9 +9,6 @@ use super::status::PodStatus;
 use crate::json::{ReadError, elements, value_before, value_of};
 use crate::pod::{Pod, PodSpecList};
 use crate::settings::ImageCheckSettings;
-
-/// The field by which an environment variable or a volume asks for the resources of a container.
-const RESOURCE_FIELD_REF: &str = "resourceFieldRef";
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
@@ -36,13 +31,10 @@ pub struct ExaminedObject<'a> {
     pub metadata: Metadata<'a>,
     /// The key of the Pod spec in the payload.
     pub spec_key: Option<&'a str>,
-    /// The Pod spec. After [`keep_new_images`](ExaminedObject::keep_new_images), it holds only the
-    /// places that the rules examine.
+    /// The Pod spec.
     pub pod: Pod<'a>,
-    /// The names of the containers that a `resourceFieldRef` of the Pod names.
-    /// [`read_named_containers`](ExaminedObject::read_named_containers) reads them.
-    pub named_containers: Vec<String>,
-    /// The status of an existing Pod in an audit. [`read_status`](ExaminedObject::read_status) reads it.
+    /// The status of an existing Pod, in an audit or at UPDATE.
+    /// [`read_status`](ExaminedObject::read_status) reads it.
     pub status: PodStatus,
     /// The text of the status in the payload.
     pub(super) status_text: Option<&'a str>,
@@ -57,15 +49,11 @@ pub struct ExaminedObject<'a> {
 pub(super) struct StoredObject<'a> {
     pub(super) metadata: Metadata<'a>,
     pub(super) pod: Pod<'a>,
+    /// The text of the status in the payload.
+    pub(super) status_text: Option<&'a str>,
 }
 
 impl<'a> ExaminedObject<'a> {
-    /// Whether one of the object's owners is its controller.
-    #[must_use]
-    pub const fn has_controller(&self) -> bool {
-        self.metadata.has_controller()
-    }
-
     /// The keys that lead from the object to its Pod spec.
     #[must_use]
     pub const fn spec_path(&self) -> &'static [&'static str] {
@@ -115,46 +103,37 @@ impl<'a> ExaminedObject<'a> {
         self.pod.read_checks(&elements, |name| checks.names(name))
     }
 
-    /// Reads the names of the containers that a `resourceFieldRef` of the Pod names. If a container with
-    /// one of these names were removed, the API server or the kubelet would refuse the Pod.
-    pub fn read_named_containers(&mut self) {
-        let spec = self.spec_key.and_then(|key| self.value_of(key));
-        if let Some(spec) = spec.filter(|spec| spec.contains(RESOURCE_FIELD_REF)) {
-            let spec: Value = serde_json::from_str(spec).unwrap_or_default();
-            find_named_containers(&spec, &mut self.named_containers);
-        }
-    }
-
-    /// Reads the status of an existing Pod, which an audit sends as a CREATE without a user. The status
-    /// in a request with a user is ignored, because a person may have written it.
+    /// Reads the status of an existing Pod. An audit sends this status in a CREATE without a user. At
+    /// UPDATE, the stored object has it. The status in any other request is ignored, because a person may
+    /// have written it.
     pub fn read_status(&mut self) {
-        if let Some(text) = self.status_text
-            && self.request_type == RequestType::PodCreate
-            && self.names_no_user
-        {
-            self.status = PodStatus::read(text);
-        }
+        let text = match self.request_type {
+            RequestType::PodCreate if self.names_no_user => self.status_text,
+            RequestType::PodUpdate => self.stored.as_ref().and_then(|stored| stored.status_text),
+            _ => None,
+        };
+        self.status = text.map(PodStatus::read).unwrap_or_default();
     }
 
-    /// Keeps only the places that the rules examine. At UPDATE of a Pod, these are init and app
-    /// containers that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new
-    /// ephemeral containers. At UPDATE of a Job no place is kept, because its pod template is immutable.
-    /// In any other request, all places are kept.
-    pub fn keep_new_images(&mut self) {
+    /// Finds the places that the rules examine. At UPDATE of a Pod, these are init and app containers
+    /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
+    /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
+    /// request, the rules examine all places. Returns whether there are any.
+    pub fn find_new_images(&mut self) -> bool {
         let request_type = self.request_type;
         let lists: &[PodSpecList] = match request_type {
             RequestType::PodUpdate => &[PodSpecList::InitContainers, PodSpecList::Containers],
             RequestType::EphemeralContainersUpdate => &[PodSpecList::EphemeralContainers],
             RequestType::JobUpdate => &[],
             RequestType::PodCreate | RequestType::TemplateCreate | RequestType::TemplateUpdate => {
-                return;
+                return !self.pod.places.is_empty();
             }
         };
         let mut stored = BTreeMap::new();
         for place in self.stored.iter().flat_map(|stored| &stored.pod.places) {
             stored.insert((place.list, &*place.name.value), place);
         }
-        self.pod.places.retain_mut(|place| {
+        for place in &mut self.pod.places {
             let before = stored.get(&(place.list, &*place.name.value));
             place.stored_image = before.map(|before| before.image_text().to_owned());
             let is_new = match before {
@@ -162,27 +141,8 @@ impl<'a> ExaminedObject<'a> {
                 Some(_) if request_type == RequestType::EphemeralContainersUpdate => false,
                 Some(before) => before.image_text() != place.image_text(),
             };
-            is_new && lists.contains(&place.list)
-        });
-    }
-}
-
-fn find_named_containers(value: &Value, names: &mut Vec<String>) {
-    match value {
-        Value::Array(items) => {
-            for item in items {
-                find_named_containers(item, names);
-            }
+            place.is_in_scope = is_new && lists.contains(&place.list);
         }
-        Value::Object(members) => {
-            for (key, member) in members {
-                let name = member.get("containerName").and_then(Value::as_str);
-                if let Some(name) = name.filter(|_| key == RESOURCE_FIELD_REF) {
-                    names.push(name.to_owned());
-                }
-                find_named_containers(member, names);
-            }
-        }
-        _ => {}
+        self.pod.places.iter().any(|place| place.is_in_scope)
     }
 }

@@ -128,6 +128,8 @@ pub(super) struct KubernetesObjectReader<'a> {
     pub(super) template_key: Option<&'a str>,
     pub(super) spec_key: Option<&'a str>,
     pub(super) spec: PodSpecReader<'a>,
+    /// The value of `spec.volumeClaimTemplates` in the payload. Only a `StatefulSet` has this field.
+    pub(super) claim_templates: Option<&'a str>,
     /// The value of `status` in the payload. Only the status of a Pod is parsed later.
     pub(super) status: Option<&'a str>,
     has_first_step: bool,
@@ -143,6 +145,7 @@ impl KubernetesObjectReader<'_> {
             template_key: None,
             spec_key: None,
             spec: PodSpecReader::default(),
+            claim_templates: None,
             status: None,
             has_first_step: false,
         }
@@ -224,6 +227,10 @@ impl<'a> Members<'a> for SpecPathStep<'_, 'a> {
         if self.path.first() == Some(&member.name()) {
             self.has_next = true;
             return self.read(member);
+        }
+        if member.name() == "volumeClaimTemplates" {
+            self.object.claim_templates = Some(member.read::<&RawValue>()?.get());
+            return Ok(());
         }
         member.skip()
     }

@@ -285,6 +285,8 @@ impl<'a> RequestReader<'a> {
         {
             return RequestHandling::Untouched;
         }
+        let mut pod = object.spec.into_pod();
+        pod.claim_templates = object.claim_templates;
         RequestHandling::Examined(Box::new(ExaminedObject {
             request_type,
             kind,
@@ -295,13 +297,13 @@ impl<'a> RequestReader<'a> {
             metadata_key: object.metadata_key,
             metadata: object.metadata,
             spec_key: object.spec_key,
-            pod: object.spec.into_pod(),
-            named_containers: Vec::new(),
+            pod,
             status: PodStatus::default(),
             status_text: object.status,
             stored: stored.map(|stored| StoredObject {
                 metadata: stored.metadata,
                 pod: stored.spec.into_pod(),
+                status_text: stored.status,
             }),
             restored: Vec::new(),
         }))

@@ -9,6 +9,9 @@ use crate::pod::PodSpecList;
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodStatus {
+    /// Whether all containers have ended, so that none of them waits for an image. The kubelet leaves an
+    /// init container that never started in the state `waiting`, even after the Pod has failed.
+    is_finished: bool,
     /// The statuses of init containers, then those of app containers.
     pub containers: Vec<ContainerStatus>,
     /// The time of each condition's last transition, as the status has it. The key of this map is the
@@ -82,7 +85,9 @@ impl PodStatus {
                 last_transitions.entry(name.to_owned()).or_insert(time);
             }
         }
+        let phase = status.get("phase").and_then(Value::as_str);
         Self {
+            is_finished: matches!(phase, Some("Succeeded" | "Failed")),
             containers,
             last_transitions: last_transitions
                 .into_iter()
@@ -91,11 +96,11 @@ impl PodStatus {
         }
     }
 
-    /// Whether any container waits, with a reason.
+    /// Whether the Pod is not finished and any container waits, with a reason.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         let mut states = self.containers.iter().map(|container| &container.state);
-        states.any(|state| state.waiting_reason.is_some())
+        !self.is_finished && states.any(|state| state.waiting_reason.is_some())
     }
 
     /// The time of a condition's last transition, as the status has it.

@@ -2,8 +2,8 @@
 //! default.
 //!
 //! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull
-//! policy that equals the server default counts as not chosen, unless
-//! `defaults.replaceServerDefaults` is off. A forbidden pull policy never counts as chosen.
+//! policy that equals the server default counts as not chosen. A forbidden pull policy never counts as
+//! chosen.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use crate::examination::configured_default::{DefaultSettingKey, configured_defau
 use crate::examination::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::examination::known_digest::KnownDigest;
+use crate::examination::possible_lookup_answers::may_have_got_digest_later;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::sentence;
@@ -36,7 +37,10 @@ pub fn set_defaults(examination: &mut Examination<'_>) {
     let mut left_by_pull_once = left_by_pull_once.into_iter();
     for examined in &mut examination.places {
         let is_left_by_pull_once = left_by_pull_once.next().unwrap_or_default();
-        if examined.uses_cached() || is_chosen(examined, settings) {
+        if examined.uses_cached()
+            || is_chosen(examined)
+            || may_have_got_digest_later(examined, settings)
+        {
             continue;
         }
         let is_check = examined.role == Role::ImageCheck;
@@ -73,7 +77,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let pair_of = |examined: &ExaminedContainerOrVolume<'_>| {
         let policy = examined.policy_before();
         PullOncePair {
-            pulls_always: examined.is_pulled_first()
+            pulls_always: examined.is_init_container()
                 && policy == PullPolicy::Always
                 && examined.limits.forbid_always.is_none()
                 && !will_be_pinned(examined, request_type),
@@ -113,7 +117,7 @@ fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: Reques
 /// image. In a Pod with image checks, this function is not called, because *pull-once* may lower the place
 /// again.
 fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
-    !is_chosen(examined, settings)
+    !is_chosen(examined)
         && examined.limits.forbid_always.is_none()
         && configured_default(examined, false, settings)
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)

@@ -30,23 +30,22 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
     if uncovered.is_empty() {
         return;
     }
-    let way_out = match examination.added_check_source {
-        Some(Ok(source)) => {
+    let way_out = match (
+        examination.source_of_checks_to_add(),
+        examination.added_check_source,
+    ) {
+        (Some(source), _) => {
             if let Some(checks) = checks_to_add(examination, &uncovered, source) {
                 examination.added_checks = checks;
                 return;
             }
             WayOut::AdditionsAreTooLarge
         }
-        Some(Err(NoCheckSource::NothingToCopy)) => WayOut::SetTemplate,
-        Some(Err(NoCheckSource::PodHasResources)) => WayOut::NoneBesidePodResources,
-        None if coverage == MissingCheckAction::Fix && examination.review.pod.is_windows => {
-            WayOut::NoneOnWindows
-        }
-        None => WayOut::AddOne,
+        (None, Some(Err(reason))) => WayOut::NoneIsAdded(reason),
+        (None, Some(Ok(_)) | None) => WayOut::AddOne,
     };
-    let is_advice =
-        coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge;
+    let is_advice = examination.may_have_had_one_place()
+        || (coverage != MissingCheckAction::Reject && way_out != WayOut::AdditionsAreTooLarge);
     for image in uncovered {
         let field = FindingField::MissingCheck {
             expected: "an image check".into(),
@@ -56,6 +55,7 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
             image,
             is_advice,
             way_out,
+            has_user_namespace: examination.review.pod.has_user_namespace,
         };
         let mut finding = Finding::unrepairable(place, field, reason);
         if is_advice {
@@ -67,15 +67,11 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
 
 /// The end of the sentence about an image that gets no check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WayOut {
+enum WayOut<'p> {
     /// The author can add a check.
     AddOne,
-    /// Windows Pods get no checks.
-    NoneOnWindows,
-    /// No check can be copied, and there is neither a template nor a check volume.
-    SetTemplate,
-    /// The Pod sets `spec.resources`, and the check would ask for more resources.
-    NoneBesidePodResources,
+    /// This Pod gets no checks.
+    NoneIsAdded(NoCheckSource<'p>),
     /// The added checks together would be too large.
     AdditionsAreTooLarge,
 }
@@ -85,7 +81,9 @@ enum WayOut {
 struct NoCheckAdded<'p> {
     image: UncoveredImage<'p>,
     is_advice: bool,
-    way_out: WayOut,
+    way_out: WayOut<'p>,
+    /// Whether the Pod's nodes can't mount image volumes because of `hostUsers: false`.
+    has_user_namespace: bool,
 }
 
 impl FindingReason for NoCheckAdded<'_> {
@@ -95,28 +93,40 @@ impl FindingReason for NoCheckAdded<'_> {
 
     fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
         let policy = self.image.policy;
-        match (self.image.written_differently, self.way_out) {
-            (Some(other), WayOut::AddOne | WayOut::NoneOnWindows) if self.is_advice => {
-                another_spelling(subject, other)
+        let reason = match self.way_out {
+            WayOut::AdditionsAreTooLarge => {
+                "all missing checks together would be larger than 1 MiB".into()
             }
-            (Some(other), WayOut::AddOne | WayOut::NoneOnWindows) => {
-                let way_out = sentence!("write both alike or add a check with ", policy);
-                checked_in_another_spelling(subject, other, way_out)
+            WayOut::NoneIsAdded(NoCheckSource::NothingToCopy) => {
+                "no check can be copied, set imageChecks.template".into()
             }
-            (_, WayOut::AddOne) => unchecked(subject, sentence!("add one with ", policy)),
-            (_, WayOut::NoneOnWindows) => unchecked(subject, "none is added on Windows".into()),
-            (_, WayOut::SetTemplate) => unchecked(
-                subject,
-                "no check can be copied, set imageChecks.template".into(),
-            ),
-            (_, WayOut::NoneBesidePodResources) => {
-                unchecked(subject, "none is added beside spec.resources".into())
+            WayOut::NoneIsAdded(NoCheckSource::TemplateNeedsVolume(volume)) => {
+                let volume = UntrustedText(volume);
+                sentence!(
+                    "the Pod lacks the volume ",
+                    volume,
+                    " of imageChecks.template"
+                )
             }
-            (_, WayOut::AdditionsAreTooLarge) => unchecked(
-                subject,
-                "all missing checks together would be larger than 1 MiB".into(),
-            ),
-        }
+            WayOut::NoneIsAdded(NoCheckSource::NoImageVolumes) if self.has_user_namespace => {
+                "no image volume is added beside hostUsers: false".into()
+            }
+            WayOut::NoneIsAdded(NoCheckSource::NoImageVolumes) => {
+                "no image volume is added beside runtimeClassName".into()
+            }
+            WayOut::AddOne | WayOut::NoneIsAdded(NoCheckSource::Windows) => {
+                match self.image.written_differently {
+                    Some(other) if self.is_advice => return another_spelling(subject, other),
+                    Some(other) => {
+                        let way_out = sentence!("write both alike or add a check with ", policy);
+                        return checked_in_another_spelling(subject, other, way_out);
+                    }
+                    None if self.way_out == WayOut::AddOne => sentence!("add one with ", policy),
+                    None => "none is added on Windows".into(),
+                }
+            }
+        };
+        unchecked(subject, reason)
     }
 }
 

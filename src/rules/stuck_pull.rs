@@ -10,10 +10,12 @@ use crate::examination::Examination;
 use crate::examination::examined_container_or_volume::Role;
 use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::ImageGroups;
+use crate::examination::passed_checks::PassedChecks;
 use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
+use crate::request::RequestType;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
@@ -40,7 +42,7 @@ const REASONS: [(&str, &str); 7] = [
 /// change nothing.
 pub fn report(examination: &mut Examination<'_>) {
     let status = &examination.review.status;
-    if !status.is_waiting() {
+    if examination.review.request_type != RequestType::PodCreate || !status.is_waiting() {
         return;
     }
     let images = examination.image_groups();
@@ -92,8 +94,9 @@ pub fn report(examination: &mut Examination<'_>) {
         let others = if named.is_some() {
             Vec::new()
         } else {
-            let others = candidates.iter().skip(1);
-            others.map(|(other, _)| other.image()).collect()
+            let mut named = BTreeSet::from([missing.image()]);
+            let others = candidates.iter().map(|(other, _)| other.image());
+            others.filter(|other| named.insert(other)).collect()
         };
         if !reported.insert((missing.place.list, missing.place.index)) {
             continue;
@@ -189,45 +192,21 @@ fn indexes<'n>(named: impl Iterator<Item = (PodSpecList, &'n str)>) -> Indexes<'
     indexes
 }
 
-/// For each image, the first of its checks that passed. An init container has passed if it
-/// succeeded. A check volume has passed once its first carrier started.
+/// For each image, the first of its checks that passed.
 fn passed_checks<'p>(
     examination: &Examination<'p>,
     images: &ImageGroups,
 ) -> Vec<Option<PassedCheck<'p>>> {
-    let statuses = &examination.review.status.containers;
-    let by_name = indexes(statuses.iter().map(|one| (one.pod_spec_list, &*one.name)));
-    let state = |place: &ContainerOrVolume<'_>| {
-        let index = by_name.get(&list_and_name(place))?;
-        statuses.get(*index).map(|status| &status.state)
-    };
-    let places = &examination.review.pod.places;
-    let mut first_carriers = Indexes::new();
-    // The loop runs in reverse, so that the first carrier of a volume is inserted last and replaces
-    // the others.
-    for (index, place) in places.iter().enumerate().rev() {
-        for mount in &place.mounts {
-            first_carriers.insert((PodSpecList::Volumes, &mount.name), index);
-        }
-    }
+    let review = examination.review;
+    let states = PassedChecks::of(&review.pod, &review.status);
     let mut passed = vec![None; images.image_count()];
     for (check, image) in examination.places.iter().zip(images.images()) {
-        if check.role != Role::ImageCheck {
-            continue;
-        }
-        let place = check.place;
-        let has_passed = if place.list == PodSpecList::Volumes {
-            let carrier = first_carriers.get(&list_and_name(place));
-            let carrier = carrier.and_then(|index| places.get(*index));
-            carrier
-                .and_then(state)
-                .is_some_and(|state| state.has_started)
-        } else {
-            state(place).is_some_and(|state| state.has_succeeded)
-        };
-        if let Some(passed) = passed.get_mut(image).filter(|_| has_passed) {
+        if check.role == Role::ImageCheck
+            && states.has_passed(check.place)
+            && let Some(passed) = passed.get_mut(image)
+        {
             passed.get_or_insert(PassedCheck {
-                name: &place.name.value,
+                name: &check.place.name.value,
                 policy: check.policy_before(),
             });
         }

@@ -62,14 +62,6 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
                 .to_owned(),
         );
     }
-    if checks.replace_existing && checks.made_of != AddedCheckKind::ImageVolume {
-        add(
-            &["imageChecks.replaceExisting", "imageChecks.as"],
-            "imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes \
-             of the checks that are init containers"
-                .to_owned(),
-        );
-    }
     if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first())
     {
         let prefix = prefix.as_str();
@@ -90,6 +82,21 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
             &["registry.maxLookups", "mode"],
             "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups \
              left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
+                .to_owned(),
+        );
+    }
+    let has_lookups = registry.looks_up() || registry.platform != MissingPlatformAction::Off;
+    if registry.images.is_empty() && has_lookups {
+        add(
+            &[
+                "registry.images",
+                "registry.lookup",
+                "registry.overrides",
+                "registry.platform",
+            ],
+            "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its \
+             images, and policy-server connects to them; name your registries, e.g. \
+             registry.example.com/*, or write * for all images"
                 .to_owned(),
         );
     }

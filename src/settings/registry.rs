@@ -16,7 +16,9 @@ pub struct RegistrySettings {
     /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
     /// policy needs a longer evaluation timeout.
     pub lookup: LookupMode,
-    /// The images that are looked up. If this is not set, all images are looked up.
+    /// The images that are looked up. This is required with `lookup` other than `Off` and with
+    /// `platform`: whoever creates a Pod chooses the hosts of its images, and policy-server connects
+    /// to these hosts. So name the registries. `["*"]` stands for all images.
     pub images: Vec<ImagePattern>,
     /// The images that are not looked up, even if `images` matches them.
     pub skip_images: Vec<ImagePattern>,
@@ -200,13 +202,12 @@ impl RegistrySettings {
             on_unreachable: self.on_unreachable,
             on_unknown: self.on_unknown,
         };
-        let all = self.images.is_empty() && self.skip_images.is_empty();
-        if !self.looks_up() || (all && self.overrides.is_empty()) {
+        if !self.looks_up() {
             return general;
         }
         let name = ImageName::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
-        if (!self.images.is_empty() && !names(&self.images)) || names(&self.skip_images) {
+        if !names(&self.images) || names(&self.skip_images) {
             return EffectiveLookupSettings {
                 mode: LookupMode::Off,
                 ..general

@@ -337,7 +337,10 @@ test("the table of answers shows the effect of an outage", async ({ playground }
   const { page } = playground;
   await playground.chooseSmallExample();
   await expect(page.locator("#registry")).toBeHidden();
-  await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: Reject\n");
+  await playground.type(
+    "settings",
+    'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onUnreachable: Reject\n',
+  );
   const image = page.getByRole("group", { name: "docker.io/library/my-app:v1.2.3" });
   await expect(image).toBeVisible();
   await expect(playground.verdict).toHaveText("allowed, repaired");
@@ -372,7 +375,10 @@ test("the platforms of an image are compared with those that the Pod asks for", 
     "object",
     "apiVersion: v1\nkind: Pod\nmetadata: {name: arm}\nspec:\n  nodeSelector: {kubernetes.io/arch: arm64}\n  containers: [{name: a, image: 'a:1'}]\n",
   );
-  await playground.type("settings", "registry:\n  lookup: Verify\n  platform: Reject\n");
+  await playground.type(
+    "settings",
+    'registry:\n  lookup: Verify\n  images: ["*"]\n  platform: Reject\n',
+  );
   const image = page.getByRole("group", { name: "docker.io/library/a:1" });
   await image.getByLabel("platforms").fill("linux/amd64");
   await expect(playground.verdict).toHaveText("rejected (422)");
@@ -384,9 +390,24 @@ test("the platforms of an image are compared with those that the Pod asks for", 
   await expect(playground.verdict).toHaveText("rejected (422)");
   await playground.type(
     "settings",
-    'registry:\n  lookup: Verify\n  platform: Reject\n  overrides:\n    - images: ["a"]\n      lookup: "Off"\n',
+    'registry:\n  lookup: Verify\n  images: ["*"]\n  platform: Reject\n  overrides:\n    - images: ["a"]\n      lookup: "Off"\n',
   );
   await expect(playground.verdict).toHaveText("allowed, unchanged");
+});
+
+test("the answer for a digest is chosen in its own row", async ({ playground }) => {
+  const { page } = playground;
+  const image = `docker.io/library/a@sha256:${"ab".repeat(32)}`;
+  await playground.type(
+    "object",
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: pinned}\nspec:\n  containers: [{name: a, image: '${image}'}]\n`,
+  );
+  await playground.type("settings", 'registry:\n  lookup: Verify\n  images: ["*"]\n');
+  const row = page.getByRole("group", { name: image });
+  await expect(playground.verdict).toHaveText("allowed, unchanged");
+  await expect(row.getByLabel("digest", { exact: true })).toBeDisabled();
+  await row.getByRole("combobox", { name: "answer" }).selectOption({ label: "not found" });
+  await expect(playground.verdict).toHaveText("rejected (422)");
 });
 
 test("checks that are image volumes are in the table and in the drawing", async ({
@@ -404,18 +425,6 @@ test("checks that are image volumes are in the table and in the drawing", async 
   await expect(
     page.getByRole("img", { name: /^After: volume imagecheck-0 .* waits;.* never starts/ }),
   ).toBeVisible();
-
-  // The checks of a controller become volumes.
-  await playground.choose("object", "ci-job");
-  const pod = (await playground.text("object")).replace(
-    /^metadata:\n/m,
-    "metadata:\n  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u, controller: true}]\n",
-  );
-  await playground.type("object", pod);
-  await playground.type("settings", "imageChecks:\n  as: ImageVolume\n  replaceExisting: true\n");
-  await expect(page.locator(".places tr.removed")).toContainText("init imagecheck-0");
-  await expect(page.locator(".places tr.new")).toContainText("volume imagecheck-0");
-  await expect(page.locator(".places")).toContainText("replace-check");
 });
 
 test("a Pod that waits for its image gives the same finding as in an audit", async ({
@@ -601,7 +610,7 @@ test("a link restores all texts", async ({ playground }) => {
     "object",
     "apiVersion: v1\nkind: Pod\nmetadata: {name: ünï}\nspec: {containers: [{name: a, image: 'a:1'}]}\n",
   );
-  await playground.type("settings", "registry:\n  lookup: Verify\n");
+  await playground.type("settings", 'registry:\n  lookup: Verify\n  images: ["*"]\n');
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("notFound");
   await expect(playground.verdict).toHaveText("rejected (422)");
   await playground.image("a:1").click();
@@ -641,7 +650,7 @@ test("the copied and saved texts are those of the page", async ({ playground }) 
 
   await playground.type(
     "settings",
-    `mode: Reject\ntemplates: "Off"\nregistry: {lookup: Verify}\nimageChecks: {template: {command: ["it's"]}}\n`,
+    `mode: Reject\ntemplates: "Off"\nregistry: {lookup: Verify, images: ["*"]}\nimageChecks: {template: {command: ["it's"]}}\n`,
   );
   await expect(page.locator("#policy")).toContainText("mode: Reject");
   expect(await resources()).toEqual(["pods", "pods/ephemeralcontainers"]);

@@ -69,7 +69,10 @@ test("the outage", async ({ playground }) => {
   await page.setViewportSize({ width: 1280, height: 1010 });
   await playground.chooseSmallExample();
   await playground.type("object", JOB);
-  await playground.type("settings", "registry:\n  lookup: Pin\n  onUnreachable: UseCached\n");
+  await playground.type(
+    "settings",
+    'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onUnreachable: UseCached\n',
+  );
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
   await expect(page.locator("#told")).toContainText("gives no answer");
   await page.locator("#scenario").selectOption("away");

@@ -65,6 +65,20 @@ test("a typed digest is the answer, and its manifest has the typed platforms", (
   expect(single.config.digest).toMatch(/^sha256:/);
 });
 
+test("a reference with a digest has a row of its own", () => {
+  const digest = `sha256:${"ab".repeat(32)}`;
+  const pinned = `registry.example.com/team/app@${digest}`;
+  expect(ask({}, "v1/manifest_digest", pinned)).toEqual({ digest });
+  const other = `sha256:${"cd".repeat(32)}`;
+  expect(ask({ [pinned]: { ...entry, digest: other } }, "v1/manifest_digest", pinned)).toEqual({
+    digest,
+  });
+  for (const answer of ["notFound", "denied"] as const) {
+    const table: Table = { [pinned]: { ...entry, answer } };
+    expect(() => ask(table, "v1/manifest_digest", pinned)).toThrow(errorText(pinned, answer));
+  }
+});
+
 test("other host calls are refused", () => {
   const call =
     (...target: [string, string, string]) =>

@@ -64,6 +64,16 @@ impl Source<'_> {
         if !self.chance(1, 5)? {
             container["command"] = json!(["/tools/true"]);
         }
+        // A check can be copied if its program comes from one of its mounts.
+        if !self.chance(1, 3)? {
+            let path = self.pick(&["/tools", "/tools", "/tools/", "/", "/too", "/tools/true"])?;
+            container["volumeMounts"] = json!([{"name": "tools", "mountPath": path}]);
+        }
+        if self.chance(1, 12)? {
+            let program =
+                self.pick(&["true", "/tools/../bin/true", "/$(DIR)/true", "/bin/true"])?;
+            container["command"] = json!([program]);
+        }
         if self.chance(1, 4)? {
             container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
             container["args"] = json!([format!("--password={SECRET}")]);
@@ -81,7 +91,7 @@ impl Source<'_> {
         Ok(container)
     }
 
-    /// Adds fields that Kubernetes checks. *missing-check* and *replace-check* read some of them.
+    /// Adds fields that Kubernetes checks. *missing-check* reads some of them.
     fn unread_fields(&mut self, container: &mut Value) -> Result<()> {
         if self.chance(1, 3)? {
             container["resources"] = self.resources()?;

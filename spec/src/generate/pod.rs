@@ -37,6 +37,10 @@ impl Source<'_> {
         if self.chance(1, 20)? {
             volumes.push(self.device(&mut inits, &mut containers)?);
         }
+        // Nearly all Pods have the volume `tools`, which the containers and a check template mount.
+        if !self.chance(1, 6)? {
+            volumes.push(json!({"name": "tools", "emptyDir": {}}));
+        }
         spec["containers"] = containers.into();
         for (key, list) in [("initContainers", inits), ("volumes", volumes)] {
             if !list.is_empty() {
@@ -53,6 +57,16 @@ impl Source<'_> {
                 json!({"requests": {"memory": "1Gi"}}),
             ];
             spec["resources"] = self.0.choose(&amounts)?.clone();
+        }
+        if self.chance(1, 16)? {
+            spec["hostUsers"] = self
+                .0
+                .choose(&[json!(false), json!(true), json!(null)])?
+                .clone();
+        }
+        if self.chance(1, 16)? {
+            let class = [json!("kata"), json!(""), json!(null)];
+            spec["runtimeClassName"] = self.0.choose(&class)?.clone();
         }
         if self.chance(1, 6)? {
             spec["futureSpecField"] = json!({"containers": [{"image": "NGINX"}]});

@@ -55,6 +55,9 @@ impl Source<'_> {
                 at = &mut at[key];
             }
             *at = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
+            if kind.1 == "StatefulSet" && self.chance(1, 2)? {
+                object["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "disk"}}]);
+            }
         }
         if self.chance(1, 6)? {
             object["futureTopLevel"] = json!([1, 2.5, {"a": null}]);

@@ -21,7 +21,7 @@ const ON: [&str; 5] = [
 
 /// Boolean settings that are valid only with certain other settings. The function `image_checks`
 /// writes them only together with those other settings.
-const BOOLEANS_WITH_CONDITIONS: [&str; 2] = ["imageChecks.everyPod", "imageChecks.replaceExisting"];
+const BOOLEANS_WITH_CONDITIONS: [&str; 1] = ["imageChecks.everyPod"];
 
 /// The other boolean settings. They are read from Rancher's form `questions-ui.yml`, which lists every
 /// boolean setting. So this file needs no change for a new boolean setting that is always valid.
@@ -157,9 +157,6 @@ impl Source<'_> {
         let as_volume = self.chance(1, 3)?;
         if as_volume {
             put("as", "ImageVolume".into());
-            if self.chance(1, 2)? {
-                put("replaceExisting", true.into());
-            }
         }
         let has_template = self.chance(1, 3)?;
         if has_template {
@@ -169,6 +166,11 @@ impl Source<'_> {
                     "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
                 }),
                 json!({"command": ["/check"], "resources": {"limits": {"cpu": "100m"}}}),
+                json!({
+                    "command": ["/check"],
+                    "resources": {"requests": {"memory": "64Mi"}, "claims": [{"name": "gpu"}]},
+                    "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}],
+                }),
             ];
             put("template", self.0.choose(&templates)?.clone());
         }
@@ -184,10 +186,13 @@ impl Source<'_> {
     fn registry(&mut self, asks_nothing: bool) -> Result<Value> {
         let mut registry = self.actions()?;
         registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
-        for key in ["images", "skipImages"] {
-            if self.chance(1, 6)? {
-                registry[key] = json!(self.some(&IMAGE_PATTERNS, 2)?);
-            }
+        registry["images"] = if self.chance(1, 5)? {
+            json!(self.some(&IMAGE_PATTERNS, 2)?)
+        } else {
+            json!(["*"])
+        };
+        if self.chance(1, 6)? {
+            registry["skipImages"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
         }
         if asks_nothing {
             registry["maxLookups"] = 0.into();

@@ -8,7 +8,8 @@ use super::vocabulary::SECRET;
 
 impl Source<'_> {
     pub(super) fn status(&mut self, spec: &Value) -> Result<Value> {
-        let mut status = json!({"phase": "Pending", "conditions": [
+        let phase = self.pick(&["Pending", "Pending", "Running", "Succeeded", "Failed"])?;
+        let mut status = json!({"phase": phase, "conditions": [
             {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-21T09:06:20Z"},
             {"type": "ContainersReady", "status": "False", "lastTransitionTime": "2026-11-21T09:06:17Z"},
         ]});

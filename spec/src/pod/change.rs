@@ -137,23 +137,13 @@ impl Pod<'_> {
         list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
     }
 
-    /// Returns the carriers of new check volumes. In a Pod with init containers, the carrier is the
-    /// first init container that is neither a native sidecar nor exempt (setting `exempt`). If each init
-    /// container is a sidecar or exempt, the carrier is the first init container. In a Pod without init
-    /// containers, every app container is a carrier.
+    /// Returns the carriers of new check volumes: the first init container that is neither a native
+    /// sidecar nor exempt (setting `exempt`). If there is none, every app container is a carrier.
     pub(crate) fn carriers(&self) -> Vec<usize> {
-        match self.first_carrier(&self.list(List::InitContainers)) {
-            Some(carrier) => vec![carrier],
-            None => self.list(List::Containers),
-        }
-    }
-
-    /// Returns the carrier among the init containers `init`, or `None` if `init` is empty.
-    pub(crate) fn first_carrier(&self, init: &[usize]) -> Option<usize> {
-        let plain = init
-            .iter()
-            .find(|&&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
-        plain.or(init.first()).copied()
+        let mut init = self.list(List::InitContainers).into_iter();
+        let carrier =
+            init.find(|&place| !self.places[place].is_sidecar && !self.places[place].is_exempt);
+        carrier.map_or_else(|| self.list(List::Containers), |carrier| vec![carrier])
     }
 
     /// Returns the names of all containers and, if `with_volumes` is true, of all volumes.
@@ -187,7 +177,7 @@ impl Pod<'_> {
     /// Returns the Pod spec with the changes of all rules.
     pub(crate) fn spec_out(&self) -> Value {
         let mut spec = self.spec.clone();
-        for place in self.places.iter().filter(|place| !place.is_gone) {
+        for place in &self.places {
             let Some(came_in) = &place.came_in else {
                 continue;
             };

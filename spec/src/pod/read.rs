@@ -25,8 +25,7 @@ impl<'a> Pod<'a> {
             event,
             root,
             spec: spec.clone(),
-            has_controller: false,
-            annotations: Value::Null,
+            object: Value::Null,
             is_audit: false,
             is_near_limit: false,
             places: Vec::new(),
@@ -51,6 +50,11 @@ impl<'a> Pod<'a> {
             return Err(format!("{root}.os"));
         }
         text(os, "name", &format!("{root}.os"))?;
+        text(spec, "runtimeClassName", root)?;
+        let host_users = &spec["hostUsers"];
+        if !(host_users.is_null() || host_users.is_boolean()) {
+            return Err(format!("{root}.hostUsers"));
+        }
         Ok(pod)
     }
 }
@@ -149,7 +153,6 @@ pub(super) fn read_place(
         stored: None,
         image_rule: "",
         policy_rule: "",
-        is_gone: false,
     }))
 }
 

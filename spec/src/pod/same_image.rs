@@ -1,7 +1,7 @@
 //! Which places have the same image, and which of them is pulled first. In the copy, this also depends
 //! on answers that the first installation may have received from registries.
 
-use super::{Event, List, Pod};
+use super::{Event, Pod};
 use crate::image::Reference;
 use crate::policy::PullPolicy;
 
@@ -63,55 +63,82 @@ impl Pod<'_> {
         proof != place && self.is_written_alike(proof, place) && self.is_same_image(proof, place)
     }
 
-    /// Looks at all examined places of the request with the repository of `place`, in any spelling.
-    /// Returns two values: the strongest pull policy of the checks among these places, and that of the
-    /// other init containers among them. Returns `None` if a registry's answer can't show that two
-    /// images of these places are the same. An answer can show this only if the places have several
-    /// images, and at least one image has no digest and is looked up.
+    /// Looks for places of the request that may have the same image as `place`, although this run sees
+    /// several images. Returns two values for each such group of places: the strongest pull policy of the
+    /// checks in the group, and that of the other init containers. There are at most two groups:
+    ///
+    /// - All places with the repository of `place`, in any spelling. A registry's answer can show that two
+    ///   of them are the same image if at least one of them has no digest and is looked up.
+    /// - In the copy, all places with the written repository and the tag of `place`. Another webhook may
+    ///   have added a digest to some of them after the first installation ran.
     ///
     /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
     /// registry's answer in the first run could have shown a check that is strong enough, or an init
     /// container that covers the image. In both cases, the copy demands no stronger and no new check.
-    fn may_be_joined(&self, place: usize) -> Option<(Option<PullPolicy>, Option<PullPolicy>)> {
-        let alike: Vec<usize> = self
-            .examined()
-            .into_iter()
-            .filter(|&other| self.places[other].came_in.is_some())
-            .filter(|&other| self.is_same_repository(other, place))
-            .collect();
-        let has_others = alike
-            .iter()
-            .any(|&other| !self.is_same_image(other, alike[0]));
-        if !has_others || !alike.iter().any(|&other| self.is_looked_up(other)) {
-            return None;
+    /// **Decided**: in the second group, two references with different digests count as one image too.
+    fn may_be_joined(&self, place: usize) -> Vec<(Option<PullPolicy>, Option<PullPolicy>)> {
+        let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            let mut places = self.examined();
+            places.retain(|&other| self.places[other].came_in.is_some() && is_in(other));
+            places
+        };
+        let mut groups = Vec::new();
+        let repository = of(&|other| self.is_same_repository(other, place));
+        if repository.iter().any(|&other| self.is_looked_up(other)) {
+            groups.push(repository);
         }
-        let strongest = |is_one: &dyn Fn(usize) -> bool| {
-            let them = alike.iter().filter(|&&other| is_one(other));
+        let tag = |place: usize| self.reference(place).and_then(|image| image.tag);
+        if self.is_lenient && tag(place).is_some() {
+            groups.push(of(&|other| {
+                self.is_written_alike(other, place) && tag(other) == tag(place)
+            }));
+        }
+        groups.retain(|group| {
+            group
+                .iter()
+                .any(|&other| !self.is_same_image(other, group[0]))
+        });
+        let strongest = |group: &[usize], is_one: &dyn Fn(usize) -> bool| {
+            let them = group.iter().filter(|&&other| is_one(other));
             them.map(|&other| self.places[other].policy_before()).max()
         };
-        let by_checks = strongest(&|other| self.is_check(other));
-        let by_inits = strongest(&|other| self.is_plain_init(other) && !self.is_check(other));
-        Some((by_checks, by_inits))
+        let pulls = |group: &Vec<usize>| {
+            let by_checks = strongest(group, &|other| self.is_check(other));
+            let by_inits = strongest(group, &|other| {
+                self.is_plain_init(other) && !self.is_check(other)
+            });
+            (by_checks, by_inits)
+        };
+        groups.iter().map(pulls).collect()
+    }
+
+    /// Whether, in the copy, another webhook may have added the digest of a place after the first
+    /// installation ran. Then `Always` and `IfNotPresent` are no finding of *default*.
+    pub(crate) fn may_have_got_digest_later(&self, place: usize) -> bool {
+        let has_both = |image: Reference| image.digest.is_some() && image.tag.is_some();
+        self.is_lenient
+            && self.reference(place).is_some_and(has_both)
+            && self.places[place].policy_before() != PullPolicy::Never
     }
 
     /// Whether a registry's answer could show that the image of a place is the same as the image of
     /// a check or of an init container. Then the image is pulled before the app containers start.
     pub(crate) fn may_be_pulled_first(&self, place: usize) -> bool {
-        self.may_be_joined(place)
-            .is_some_and(|(checks, inits)| checks.or(inits).is_some())
+        let mut groups = self.may_be_joined(place).into_iter();
+        groups.any(|(checks, inits)| checks.or(inits).is_some())
     }
 
     /// Whether, in the copy, a registry's answer in the first run could have shown that the image has
     /// a check with at least the pull policy `need`. The copy must accept the output of the first run.
     pub(crate) fn may_be_checked(&self, place: usize, need: PullPolicy) -> bool {
-        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
-        joined.is_some_and(|(checks, _)| checks >= Some(need))
+        let mut groups = self.may_be_joined(place).into_iter();
+        self.is_lenient && groups.any(|(checks, _)| checks >= Some(need))
     }
 
     /// Whether, in the copy, a registry's answer in the first run could have shown a covered image.
     pub(crate) fn may_be_covered(&self, place: usize, need: PullPolicy) -> bool {
-        let joined = self.may_be_joined(place).filter(|_| self.is_lenient);
-        joined.is_some_and(|(checks, inits)| checks.is_some() || inits >= Some(need))
+        let mut groups = self.may_be_joined(place).into_iter();
+        self.is_lenient && groups.any(|(checks, inits)| checks.is_some() || inits >= Some(need))
     }
 
     /// Whether the images of two places have the same repository, after normalisation.
@@ -126,28 +153,6 @@ impl Pod<'_> {
     pub(crate) fn is_looked_up(&self, place: usize) -> bool {
         self.reference(place)
             .is_some_and(|image| image.digest.is_none() && self.settings.lookup(&image) != "Off")
-    }
-
-    /// Whether a pull by the place `proof` makes a pull by the container unnecessary. `proof` must
-    /// be an init container that isn't a native sidecar, or a check volume that an init
-    /// container mounts. A volume that the container itself mounts doesn't count, because the
-    /// kubelet would pull the volume's image again for the container.
-    pub(crate) fn proves(&self, proof: usize, container: usize) -> bool {
-        self.is_pulled_before(proof, container) && self.serves(proof, container)
-    }
-
-    fn is_pulled_before(&self, proof: usize, container: usize) -> bool {
-        match self.places[proof].list {
-            List::InitContainers => self.is_plain_init(proof),
-            List::Volumes => {
-                self.is_check(proof)
-                    && self.is_on_init_container(proof)
-                    && !self.places[container]
-                        .mounts
-                        .contains(&self.places[proof].name)
-            }
-            List::Containers | List::EphemeralContainers => false,
-        }
     }
 
     /// Whether `Pin` or `UseCached` could change the pull policy of a place after a lookup. Any

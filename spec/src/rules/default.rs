@@ -71,9 +71,8 @@ fn has_no_repair(pod: &Pod, place: usize) -> bool {
 /// Whether the pull policy of a place counts as chosen by the author.
 fn is_chosen(pod: &Pod, place: usize) -> bool {
     let policy = pod.places[place].policy;
-    // With `replaceServerDefaults`, a pull policy that equals the server default counts as not chosen.
-    let is_server_default = pod.settings.replace_server_defaults()
-        && policy == server_default(&pod.places[place].image);
+    // A pull policy that equals the server default counts as not chosen.
+    let is_server_default = policy == server_default(&pod.places[place].image);
     pod.places[place].is_policy_written() && !is_server_default
 }
 
@@ -124,6 +123,8 @@ pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
         // In the copy, *default* and *weak-check* don't report an `IfNotPresent` that `UseCached`
         // may have written.
         || pod.may_be_cached(place)
+        // In the copy, another webhook may have added the image's digest after the default was written.
+        || pod.may_have_got_digest_later(place)
         // A registry's answer to the first installation may have shown that two references are the
         // same image. So another rule may have written this pull policy, and the copy accepts it.
         || pod.is_lenient && pod.may_be_pulled_first(place)
@@ -149,12 +150,8 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && pod.places[proof].policy == PullPolicy::Always
             && !pod.settings.forbids_always(&proved)
             && !will_be_pinned(pod, proof)
-            // If `proof` is a check volume, an init container must mount it. A volume that only app
-            // containers mount doesn't make their pulls unnecessary. It doesn't matter whether
-            // `container` mounts the volume too.
             && pod.serves(proof, container)
-            && (pod.is_plain_init(proof)
-                || pod.is_check(proof) && pod.is_on_init_container(proof))
+            && pod.is_plain_init(proof)
     };
     pod.settings.pull_once()
         && pod

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::pod::{List, Pod};
+use crate::pod::{Event, List, Pod};
 use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
@@ -23,8 +23,10 @@ pub(crate) fn apply(pod: &mut Pod) {
     for (container, need) in missing {
         let (repair, weight) = match (pod.settings.coverage(), &additions) {
             ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
-            // With `coverage: Reject`, the finding always has the weight `Rejects`. **Decided**:
-            // this also applies to a Windows Pod. If the additions are larger than 1 MiB, nothing
+            // In the copy, a missing check in a Pod with one app container is only a warning.
+            _ if pod.may_have_had_one_place() => (Repair::None, Weight::Warns),
+            // With `coverage: Reject`, the finding has the weight `Rejects`. **Decided**: this also
+            // applies to a Windows Pod. If the additions are larger than 1 MiB, nothing
             // is added, and each image that is not covered is a finding without a repair.
             ("Reject", _) | ("Fix", Additions::TooLarge | Additions::NearLimit) => {
                 (Repair::None, Weight::Rejects)
@@ -60,15 +62,18 @@ enum Additions {
     /// the request, so it doesn't know the exact size of a copied value. So the results of the
     /// specification and the module are not compared if the size is within these 2 %.
     NearLimit,
-    /// No check is added. `coverage` is not `Fix`, the object is a pod template or a Windows Pod, or
-    /// there is no way to add a check to the Pod.
+    /// No check is added. `coverage` is not `Fix`, the object is a pod template, or there is no way to
+    /// add a check to the Pod.
     Impossible,
 }
 
 /// Whether the checks of these images can be added. The size of the additions is computed before any
 /// check is written into the Pod.
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
-    let form = form(pod).filter(|_| pod.settings.coverage() == "Fix" && pod.can_get_checks());
+    let is_added = pod.settings.coverage() == "Fix"
+        && pod.event == Event::PodCreate
+        && !pod.may_have_had_one_place();
+    let form = form(pod).filter(|_| is_added);
     let Some(form) = form else {
         return Additions::Impossible;
     };
@@ -95,14 +100,20 @@ enum Form {
     InitContainer(Value),
 }
 
-/// The form of added checks. `None` if there is no way to add a check.
+/// The form of added checks. `None` if there is no way to add a check to the Pod, or to the Pods of this
+/// pod template.
 fn form(pod: &Pod) -> Option<Form> {
-    if pod.settings.as_image_volume() {
-        return Some(Form::Volume);
+    // A Windows Pod gets no checks.
+    if pod.is_windows() {
+        return None;
     }
-    // The fields of an added init container are copied from a check of the Pod: from the last one
-    // that is an init container, has a `command`, and has no AppArmor profile in an annotation. If
-    // there is no such check, the fields are copied from the check template.
+    let volume = pod.can_mount_image_volumes().then_some(Form::Volume);
+    if pod.settings.as_image_volume() {
+        return volume;
+    }
+    // The fields of an added init container are copied from a check of the Pod: from the last one that
+    // is an init container and can be copied. If there is no such check, the fields are those of the
+    // check template. A template that mounts a volume which the Pod doesn't have counts as not set.
     let came_in = |list: List| -> Vec<usize> {
         let mut checks = pod.checks();
         checks.retain(|&check| {
@@ -115,19 +126,67 @@ fn form(pod: &Pod) -> Option<Form> {
     let copied = came_in(List::InitContainers)
         .into_iter()
         .rfind(|&check| {
-            let command = entry(check)["command"].as_array();
-            command.is_some_and(|command| !command.is_empty())
+            is_program_mounted(entry(check))
                 && !pod.has_apparmor_annotation(&pod.places[check].name)
         })
         .map(|check| copied_fields(entry(check)));
-    match copied.or_else(|| pod.settings.template().cloned()) {
-        // If the Pod has `spec.resources`, a container that asks for resources can't be added.
-        Some(container) if pod.has_resources() && asks_for_resources(&container) => None,
-        Some(container) => Some(Form::InitContainer(container)),
+    let template = pod.settings.template().filter(|template| {
+        let mut names = volumes_of(template).into_iter();
+        names.all(|name| pod.has_volume(name))
+    });
+    match copied.or_else(|| template.cloned()) {
+        Some(mut container) => {
+            // Beside `spec.resources`, an added init container has no requests and no limits.
+            if let Some(resources) = container["resources"].as_object_mut()
+                && pod.has_resources()
+            {
+                resources.remove("requests");
+                resources.remove("limits");
+            }
+            // **Decided**: if nothing else is in `resources`, the field is left out.
+            if container["resources"] == json!({}) || container["resources"].is_null() {
+                container
+                    .as_object_mut()
+                    .map(|fields| fields.remove("resources"));
+            }
+            Some(Form::InitContainer(container))
+        }
         // Under `as: InitContainer` without a check template, a Pod gets a check volume if it
         // already has one and if no check can be copied.
-        None => came_in(List::Volumes).first().map(|_| Form::Volume),
+        None => came_in(List::Volumes).first().and(volume),
     }
+}
+
+/// Whether the program of a check comes from one of its mounts: the first word of `command` is an absolute
+/// path, without `..` and `$`, at or below a mount path other than `/`. The paths are compared part by part.
+///
+/// **Decided**: empty parts and `.` don't count as parts.
+fn is_program_mounted(check: &Value) -> bool {
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split('/').filter(|part| !["", "."].contains(part));
+        parts.map(str::to_owned).collect()
+    };
+    let program = check["command"][0].as_str().unwrap_or_default();
+    let mounts = check["volumeMounts"].as_array().into_iter().flatten();
+    let mut paths = mounts.filter_map(|mount| Some(parts(mount["mountPath"].as_str()?)));
+    program.starts_with('/')
+        && !program.contains("..")
+        && !program.contains('$')
+        && paths.any(|path| !path.is_empty() && parts(program).starts_with(&path))
+}
+
+/// The names of the volumes that a container mounts or uses as devices.
+fn volumes_of(container: &Value) -> Vec<&str> {
+    let lists = ["volumeMounts", "volumeDevices"].into_iter();
+    let entries = lists
+        .filter_map(|list| container[list].as_array())
+        .flatten();
+    entries.filter_map(|entry| entry["name"].as_str()).collect()
+}
+
+/// Whether a check can be added to the Pod, or to the Pods of this pod template.
+pub(crate) fn can_add(pod: &Pod) -> bool {
+    form(pod).is_some()
 }
 
 /// The fields that are copied from a check. These are `command`, `args`, `workingDir`,
@@ -167,16 +226,6 @@ fn copied_fields(check: &Value) -> Value {
     copy
 }
 
-/// Whether a container asks for resources, in its requests or its limits.
-fn asks_for_resources(container: &Value) -> bool {
-    let resources = &container["resources"];
-    ["requests", "limits"].iter().any(|key| {
-        resources[*key]
-            .as_object()
-            .is_some_and(|amounts| !amounts.is_empty())
-    })
-}
-
 fn is_asked_for(pod: &Pod) -> bool {
     pod.settings.coverage() != "Off" && (pod.has_checks() || pod.settings.every_pod())
 }
@@ -186,6 +235,9 @@ fn is_asked_for(pod: &Pod) -> bool {
 /// image needs, and the place is the image's first guarded place with this pull policy.
 fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     let mut found: Vec<(usize, PullPolicy)> = Vec::new();
+    if pod.has_only_one_place() {
+        return found;
+    }
     for container in pod.guarded() {
         let of_its_image = |other: &usize| {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)

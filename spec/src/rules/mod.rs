@@ -4,11 +4,11 @@
 mod default;
 mod disallowed_policy;
 mod invalid_image;
-mod missing_check;
+pub(crate) mod missing_check;
+mod outdated_check;
 mod platform;
 mod pull_once;
 mod registry;
-mod replace_check;
 mod stuck_pull;
 mod weak_check;
 
@@ -17,8 +17,17 @@ use serde_json::Value;
 use crate::Registry;
 use crate::pod::{Event, Pod};
 
+/// The statuses of a Pod.
+#[derive(Clone, Debug)]
+pub(crate) struct Statuses {
+    /// The status in the request's object.
+    pub(crate) sent: Value,
+    /// At UPDATE, the status of the stored object.
+    pub(crate) stored: Value,
+}
+
 /// Runs the rules that apply to the Pod's event. `registry` is `None` if no lookup may be made.
-pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Registry>) {
+pub(crate) fn apply(pod: &mut Pod, statuses: &Statuses, registry: Option<&mut dyn Registry>) {
     invalid_image::apply(pod);
     if pod.event != Event::PodUpdate {
         default::apply(pod);
@@ -29,6 +38,7 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
         registry::apply(pod, registry);
     }
     if matches!(pod.event, Event::PodUpdate | Event::EphemeralContainers) {
+        outdated_check::apply(pod, &statuses.stored);
         return;
     }
     weak_check::apply(pod);
@@ -37,6 +47,5 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value, registry: Option<&mut dyn Reg
     // *missing-check* may have added a check. *pull-once* runs again, because the added check may
     // pull the image of a container before the container does.
     pull_once::apply(pod);
-    replace_check::apply(pod);
-    stuck_pull::apply(pod, status);
+    stuck_pull::apply(pod, &statuses.sent);
 }

@@ -1,6 +1,6 @@
-//! **pull-once**: if an init container, or a check volume that it mounts, has pulled an image with
-//! `Always`, the app containers of this image don't have to pull the image again. So their `Always`
-//! becomes `IfNotPresent`. This rule adds no finding.
+//! **pull-once**: if an init container has pulled an image with `Always`, the app containers of this
+//! image don't have to pull the image again. So their `Always` becomes `IfNotPresent`. A check volume
+//! proves nothing here. This rule adds no finding.
 
 use crate::pod::{List, Pod};
 use crate::policy::PullPolicy;
@@ -25,7 +25,9 @@ pub(crate) fn apply(pod: &mut Pod) {
             continue;
         }
         let is_proved = pod.examined().into_iter().any(|proof| {
-            pod.places[proof].policy == PullPolicy::Always && pod.proves(proof, container)
+            pod.places[proof].policy == PullPolicy::Always
+                && pod.is_plain_init(proof)
+                && pod.serves(proof, container)
         });
         if is_proved {
             // All modes compute *pull-once*, and only `Fix` writes its result. **Decided**: another

@@ -27,6 +27,13 @@ pub(crate) fn apply(pod: &mut Pod, status: &Value) {
     if pod.settings.mode() == "Fix" || pod.event != Event::PodCreate || !pod.is_audit {
         return;
     }
+    // A finished Pod waits for nothing, whatever the states of its containers say.
+    if ["Succeeded", "Failed"]
+        .iter()
+        .any(|phase| status["phase"] == *phase)
+    {
+        return;
+    }
     let lists = [
         (List::InitContainers, "initContainerStatuses"),
         (List::Containers, "containerStatuses"),

@@ -124,18 +124,19 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
 /// stronger pull policy at once.
 pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
     // In the next run, a default replaces an allowed pull policy only if that pull policy equals the
-    // server default and `replaceServerDefaults` is `true`.
-    let is_reached = pod.settings.replace_server_defaults() && need == server_default(image);
+    // server default.
+    let is_reached = need == server_default(image);
     let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
     let mut policy = need.max(default.unwrap_or(need));
     if let Some(image) = Reference::parse(image) {
         // In the next run, *disallowed-policy* would make these changes. If the lookup of the image
         // failed with the action `UseCached`, the checks of the image are lowered to `IfNotPresent` too.
-        if pod.settings.requires_always(&image) {
+        // If `requireAlways` and `forbidAlways` both name the image, neither of them changes the check.
+        let required = pod.settings.requires_always(&image);
+        let forbidden = pod.settings.forbids_always(&image);
+        if required && !forbidden {
             policy = PullPolicy::Always;
-        } else if pod.settings.forbids_always(&image)
-            || pod.lookups.cached.contains(&image.normalised())
-        {
+        } else if forbidden && !required || pod.lookups.cached.contains(&image.normalised()) {
             policy = policy.min(PullPolicy::IfNotPresent);
         }
         if pod.settings.forbids_never(&image) {

@@ -188,7 +188,7 @@ fn package(root: &Path, earlier: &str) -> Result<String> {
             "recommendations",
             vec![mapping([(
                 "url",
-                "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller".into(),
+                "https://artifacthub.io/packages/helm/kubewarden/admission-controller".into(),
             )])]
             .into(),
         ),

@@ -4,6 +4,7 @@
 //! library, rustup installs it. If rustup fails, Debian's compiler compiles the library from source.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -173,9 +174,21 @@ fn linker() -> Result<PathBuf> {
 
 /// Compiles a package for the target, and returns the directory of the output.
 fn compile(root: &Path, library: &StandardLibrary, package: &[&str]) -> Result<PathBuf> {
-    let mut command = cargo();
+    let new_command = || match library {
+        StandardLibrary::Installed => cargo(),
+        StandardLibrary::Compiled { .. } => Command::new(DEBIAN_CARGO),
+    };
+    let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
+    let paths = same_paths_everywhere(&cargo_home, || {
+        step("downloading the packages");
+        output(
+            new_command()
+                .current_dir(root)
+                .args(["fetch", "--locked", "--target", TARGET]),
+        )
+    })?;
+    let mut command = new_command();
     if let StandardLibrary::Compiled { linker } = library {
-        command = Command::new(DEBIAN_CARGO);
         command
             .env("RUSTC", DEBIAN_RUSTC)
             // A stable compiler needs this variable to compile the standard library.
@@ -185,7 +198,7 @@ fn compile(root: &Path, library: &StandardLibrary, package: &[&str]) -> Result<P
     command
         .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
-        .args(["--config", &same_paths_everywhere()?])
+        .args(["--config", &paths])
         .args(package);
     if let StandardLibrary::Compiled { .. } = library {
         command.arg("-Zbuild-std=std,panic_abort");
@@ -204,20 +217,34 @@ fn cargo() -> Command {
 /// A setting that makes Cargo write the same source paths into the module for every user. The messages
 /// of panics contain source paths, and the paths of dependencies begin with the user's Cargo directory.
 /// Cargo adds the setting to the flags in `.cargo/config.toml`.
-fn same_paths_everywhere() -> Result<String> {
-    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let sources = cargo_home
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))
-        .context("there is neither a home directory nor CARGO_HOME")?
-        .join("registry/src");
-    // Cargo creates a directory for each registry when it first fetches packages from it. If there is
-    // no directory, no path is remapped.
-    let registries = fs::read_dir(&sources).into_iter().flatten().flatten();
+///
+/// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it first
+/// downloads packages from it, so without any directory the packages are downloaded before the build.
+fn same_paths_everywhere(
+    cargo_home: &Path,
+    fetch: impl FnOnce() -> Result<String>,
+) -> Result<String> {
+    let sources = cargo_home.join("registry/src");
+    let registries = || fs::read_dir(&sources).into_iter().flatten().flatten();
+    if registries().next().is_none() {
+        fetch()?;
+    }
     let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
-    let flags: Vec<String> = registries.map(|registry| remap(registry.path())).collect();
+    let flags: Vec<String> = registries()
+        .map(|registry| remap(registry.path()))
+        .collect();
     // TOML and JSON write a list of strings in the same way.
     let flags = serde_json::to_string(&flags)?;
     Ok(format!("target.{TARGET}.rustflags={flags}"))
+}
+
+/// The user's Cargo directory. Cargo too ignores an empty variable `CARGO_HOME`.
+fn cargo_home(variable: Option<OsString>, home: Option<PathBuf>) -> Result<PathBuf> {
+    variable
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(home?.join(".cargo")))
+        .context("there is neither a home directory nor CARGO_HOME")
 }
 
 fn target_directory(root: &Path) -> Result<PathBuf> {
@@ -273,6 +300,36 @@ mod tests {
             let text = error.to_string();
             assert!(text.ends_with(expected), "{script}: {text}");
         }
+    }
+
+    #[test]
+    fn an_empty_variable_names_no_cargo_directory() {
+        let home = || Some(PathBuf::from("/home/user"));
+        for (variable, home, expected) in [
+            (Some("/cargo"), home(), Some("/cargo")),
+            (Some(""), home(), Some("/home/user/.cargo")),
+            (None, home(), Some("/home/user/.cargo")),
+            (Some(""), None, None),
+        ] {
+            let found = cargo_home(variable.map(OsString::from), home).ok();
+            assert_eq!(found, expected.map(PathBuf::from), "{variable:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_cargo_directory_is_filled_before_the_paths_are_read() {
+        let home = env::temp_dir().join(format!("cargo-home-{}", std::process::id()));
+        let registry = home.join("registry/src/example-1");
+        let create = || Ok(fs::create_dir_all(&registry).map(|()| String::new())?);
+        let expected = format!(
+            "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]",
+            registry.display()
+        );
+        let never = || bail!("the packages are there already");
+        let first = same_paths_everywhere(&home, create).expect("a setting");
+        let second = same_paths_everywhere(&home, never).expect("a setting");
+        fs::remove_dir_all(&home).expect("the directory");
+        assert_eq!([first, second], [expected.clone(), expected]);
     }
 
     #[test]

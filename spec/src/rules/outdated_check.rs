@@ -1,0 +1,132 @@
+//! **outdated-check**: at UPDATE of a Pod, a container's image may have changed. If an image check still
+//! has the image that the container had before, written alike, and no app container has this image any
+//! more, there is a warning in every mode. There is no warning if the stored status says that the check
+//! has passed.
+//!
+//! **Decided**: here an image volume is a check if an app container, or an init container that is no
+//! native sidecar, mounts it. A check volume has passed once its first carrier started. An exempt check
+//! is no check. The images are compared as they came in, without the answers of registries.
+
+use serde_json::Value;
+
+use crate::image::{Reference, is_image_id};
+use crate::pod::{Event, List, Place, Pod};
+use crate::verdict::{Repair, Weight};
+
+pub(crate) fn apply(pod: &mut Pod, stored_status: &Value) {
+    if pod.event != Event::PodUpdate {
+        return;
+    }
+    let app: Vec<&Place> = of_list(pod, List::Containers);
+    let before: Vec<Reference> = app
+        .iter()
+        .filter(|place| {
+            place
+                .stored
+                .as_deref()
+                .is_some_and(|stored| stored != written(place))
+        })
+        .filter_map(|place| parsed(place.stored.as_deref()?))
+        .collect();
+    let now: Vec<Reference> = app
+        .iter()
+        .filter_map(|place| parsed(written(place)))
+        .collect();
+    let is_outdated = |check: &usize| {
+        let image = parsed(written(&pod.places[*check]));
+        image.is_some_and(|image| {
+            before
+                .iter()
+                .any(|one| is_same(one, &image) && one.spelling == image.spelling)
+                && !now.iter().any(|one| is_same(one, &image))
+        })
+    };
+    let outdated: Vec<usize> = [List::InitContainers, List::Volumes]
+        .into_iter()
+        .flat_map(|list| pod.list(list))
+        .filter(|&place| is_check(pod, &pod.places[place]))
+        .filter(is_outdated)
+        .filter(|&check| !has_passed(pod, &pod.places[check], stored_status))
+        .collect();
+    for check in outdated {
+        let path = pod.image_path(check);
+        let found = Value::from(written(&pod.places[check]));
+        let (expected, repair) = (Value::Null, Repair::None);
+        let weight = Weight::Warns;
+        pod.find(
+            "outdated-check",
+            check,
+            path,
+            found,
+            expected,
+            repair,
+            weight,
+        );
+    }
+}
+
+fn of_list<'p>(pod: &'p Pod, list: List) -> Vec<&'p Place> {
+    let places = pod.list(list).into_iter();
+    places.map(|place| &pod.places[place]).collect()
+}
+
+/// The image in the request.
+fn written(place: &Place) -> &str {
+    let came_in = place
+        .came_in
+        .as_ref()
+        .and_then(|came_in| came_in.image.as_str());
+    came_in.unwrap_or_default()
+}
+
+fn parsed(image: &str) -> Option<Reference> {
+    Reference::parse(image).filter(|_| !is_image_id(image))
+}
+
+fn is_same(a: &Reference, b: &Reference) -> bool {
+    let is_same_version = match (&a.digest, &b.digest) {
+        (None, None) => a.tag == b.tag,
+        (a, b) => a == b,
+    };
+    a.name() == b.name() && is_same_version
+}
+
+fn is_check(pod: &Pod, place: &Place) -> bool {
+    let mut prefixes = pod.settings.name_prefixes().into_iter();
+    let is_form_of_check = match place.list {
+        List::InitContainers => !place.is_sidecar,
+        List::Volumes => pod
+            .places
+            .iter()
+            .any(|one| !one.is_sidecar && one.mounts.contains(&place.name)),
+        List::Containers | List::EphemeralContainers => false,
+    };
+    is_form_of_check && !place.is_exempt && prefixes.any(|prefix| place.name.starts_with(prefix))
+}
+
+/// Whether the status says that a check has passed: an init container has ended with exit code 0, or the
+/// first carrier of a check volume has started.
+fn has_passed(pod: &Pod, check: &Place, status: &Value) -> bool {
+    let state = |place: &Place| {
+        let key = match place.list {
+            List::InitContainers => "initContainerStatuses",
+            _ => "containerStatuses",
+        };
+        let statuses = status[key].as_array().into_iter().flatten();
+        let mut of_place = statuses.filter(|one| one["name"] == place.name.as_str());
+        of_place
+            .next_back()
+            .map(|one| one["state"].clone())
+            .unwrap_or_default()
+    };
+    if check.list == List::Volumes {
+        let containers = [List::InitContainers, List::Containers];
+        let mut containers = containers.into_iter().flat_map(|list| of_list(pod, list));
+        containers
+            .find(|one| one.mounts.contains(&check.name))
+            .map(state)
+            .is_some_and(|state| state["running"].is_object() || state["terminated"].is_object())
+    } else {
+        state(check)["terminated"]["exitCode"] == 0
+    }
+}

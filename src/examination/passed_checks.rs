@@ -1,0 +1,51 @@
+//! Which image checks of a running Pod have passed, by the status of the Pod.
+
+use std::collections::BTreeMap;
+
+use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::request::{ContainerState, PodStatus};
+
+/// The states of a Pod's containers, and the first carrier of each volume.
+pub struct PassedChecks<'s> {
+    states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState>,
+    first_carriers: BTreeMap<&'s str, &'s ContainerOrVolume<'s>>,
+}
+
+impl<'s> PassedChecks<'s> {
+    /// Reads the states from the status of a Pod.
+    #[must_use]
+    pub fn of(pod: &'s Pod<'s>, status: &'s PodStatus) -> Self {
+        let mut states = BTreeMap::new();
+        for container in &status.containers {
+            let key = (container.pod_spec_list, &*container.name);
+            states.insert(key, &container.state);
+        }
+        let mut first_carriers = BTreeMap::new();
+        for place in &pod.places {
+            for mount in &place.mounts {
+                first_carriers.entry(&*mount.name).or_insert(place);
+            }
+        }
+        Self {
+            states,
+            first_carriers,
+        }
+    }
+
+    /// Whether a check has passed. An init container has passed if it succeeded. A check volume has
+    /// passed once its first carrier started.
+    #[must_use]
+    pub fn has_passed(&self, check: &ContainerOrVolume<'_>) -> bool {
+        if check.list == PodSpecList::Volumes {
+            let carrier = self.first_carriers.get(&*check.name.value);
+            let state = carrier.and_then(|carrier| self.state(carrier));
+            state.is_some_and(|state| state.has_started)
+        } else {
+            self.state(check).is_some_and(|state| state.has_succeeded)
+        }
+    }
+
+    fn state<'t>(&'t self, place: &'t ContainerOrVolume<'_>) -> Option<&'t ContainerState> {
+        self.states.get(&(place.list, &*place.name.value)).copied()
+    }
+}

@@ -1,0 +1,98 @@
+//! *outdated-check*: at UPDATE of a Pod, warns of an image check whose image no container has any more.
+//!
+//! `kubectl set image` changes the image of a container, and not the image of its check. If the check
+//! waits for a misspelt tag, it goes on waiting, and the Pod never starts.
+
+use std::collections::BTreeSet;
+
+use crate::examination::Examination;
+use crate::examination::finding::{
+    Finding, FindingField, FindingReason, FindingSubject, Repairability, RuleId,
+};
+use crate::examination::passed_checks::PassedChecks;
+use crate::image::{ImageIdentity, Reference};
+use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::request::RequestType;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength};
+use crate::settings::Settings;
+
+/// Reports each check whose image a container had before, written alike, if no container has this image
+/// now and the check has not passed.
+pub fn report(examination: &mut Examination<'_>) {
+    let review = examination.review;
+    if review.request_type != RequestType::PodUpdate {
+        return;
+    }
+    let pod = &review.pod;
+    let before = pod
+        .list(PodSpecList::Containers)
+        .filter(|place| place.is_in_scope)
+        .filter_map(|place| Reference::parse(place.stored_image.as_deref()?).ok());
+    let before: BTreeSet<(ImageIdentity<'_>, &str)> = before
+        .map(|image| (image.identity(), image.written()))
+        .collect();
+    if before.is_empty() {
+        return;
+    }
+    let now = pod
+        .list(PodSpecList::Containers)
+        .filter_map(|place| Reference::parse(place.image_text()).ok());
+    let now: BTreeSet<ImageIdentity<'_>> = now.map(Reference::identity).collect();
+    let passed = PassedChecks::of(pod, &review.status);
+    let checks = pod.places.iter().filter(|place| {
+        is_check(place, pod, examination.settings)
+            && Reference::parse(place.image_text()).is_ok_and(|image| {
+                before.contains(&(image.identity(), image.written()))
+                    && !now.contains(&image.identity())
+            })
+            && !passed.has_passed(place)
+    });
+    for check in checks {
+        let mut finding =
+            Finding::unrepairable(check, FindingField::Image, ImageWasReplaced(check));
+        finding.effect = Repairability::Advice;
+        examination.findings.push(finding);
+    }
+}
+
+/// Whether a place is an image check: an init container or image volume with the name of a check. An app
+/// container, or an init container that ends, mounts the volume.
+fn is_check(place: &ContainerOrVolume<'_>, pod: &Pod<'_>, settings: &Settings) -> bool {
+    let name = &*place.name.value;
+    let can_be_check = match place.list {
+        PodSpecList::InitContainers => !place.is_native_sidecar,
+        PodSpecList::Volumes => {
+            let mut places = pod.places.iter();
+            places.any(|one| !one.is_native_sidecar && one.has_mounted(name))
+        }
+        PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
+    };
+    let reference = || Reference::parse(place.image_text()).ok();
+    can_be_check && settings.image_checks.names(name) && !settings.exempt.covers(name, reference)
+}
+
+/// No container has the image of this check any more.
+#[derive(Clone, Copy, Debug)]
+struct ImageWasReplaced<'p>(&'p ContainerOrVolume<'p>);
+
+impl FindingReason for ImageWasReplaced<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::OutdatedCheck
+    }
+
+    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
+        let way_out = if self.0.list == PodSpecList::Volumes {
+            "create the Pod anew"
+        } else {
+            "change its image as well"
+        };
+        sentence!(
+            subject.name,
+            " still pulls ",
+            subject.image,
+            ", which no container has any more: ",
+            way_out
+        )
+    }
+}
