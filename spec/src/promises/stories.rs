@@ -109,7 +109,12 @@ impl<P: Policy> Story<'_, P> {
         let message = observed.answer["message"].as_str().unwrap_or_default();
         let must_accept = matches!(webhook, Webhook::Mesh(_) | Webhook::DigestsPinned);
         let is_named = |name: &str| !must_accept && message.contains(name);
-        let names = names_of_changes(&repaired["spec"], &request["object"]["spec"]);
+        let mut names = names_of_changes(&repaired["spec"], &request["object"]["spec"]);
+        if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved = webhook {
+            // Now a check can be added, and the copy can't know why there is none. It names the containers.
+            let containers = elements(&repaired["spec"], "containers").iter();
+            names.extend(containers.filter_map(|one| one["name"].as_str().map(str::to_owned)));
+        }
         if observed.answer["accepted"] != true && !names.iter().any(|name| is_named(name)) {
             self.breaks(COPY_BESIDE_WEBHOOK, told(&observed));
         }
