@@ -16,8 +16,8 @@ pub struct PossibleLookupAnswers<'e> {
     /// All spellings of a repository are one entry. The lookup of a tag can show that several references
     /// of its repository have one digest. It can also pin the tag, or make `UseCached` apply.
     repositories: BTreeMap<ImageIdentity<'e>, JoinablePulls<'e>>,
-    /// The references with the same written repository and the same tag. In the copy, some of them may
-    /// have a digest that another webhook has added.
+    /// The references with the same [`written_tag`]. In the copy, some of them may have a digest that
+    /// another webhook has added.
     tags: BTreeMap<(&'e str, &'e str), JoinablePulls<'e>>,
 }
 
@@ -72,10 +72,8 @@ impl<'e> PossibleLookupAnswers<'e> {
     pub fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
         let mut possible = Self::about(places);
         for examined in places {
-            if let Some(tag) = examined.reference.tag_or_latest() {
-                let key = (examined.reference.written(), tag);
-                possible.tags.entry(key).or_default().add(examined);
-            }
+            let key = written_tag(&examined.reference);
+            possible.tags.entry(key).or_default().add(examined);
         }
         possible
     }
@@ -87,8 +85,7 @@ impl<'e> PossibleLookupAnswers<'e> {
     ) -> impl Iterator<Item = &'s JoinablePulls<'e>> {
         let repository = self.repositories.get(&reference.repository_identity());
         let repository = repository.filter(|repository| repository.is_looked_up);
-        let tag = reference.tag_or_latest();
-        let tag = tag.and_then(|tag| self.tags.get(&(reference.written(), tag)));
+        let tag = self.tags.get(&written_tag(reference));
         let groups = repository.into_iter().chain(tag);
         groups.filter(|group| group.has_other_images)
     }
@@ -122,8 +119,13 @@ impl<'e> PossibleLookupAnswers<'e> {
     }
 }
 
-/// Whether this is the copy, and the image has a tag and a digest that another webhook may have added.
-/// When the digest was added, the pull policy was already there. So it is no finding of *default*,
+/// The written repository and the tag of a reference. Without a tag it is `latest`, also beside a digest: a
+/// webhook makes `app@sha256:…` of `app`.
+fn written_tag<'r>(reference: &Reference<'r>) -> (&'r str, &'r str) {
+    (reference.written(), reference.tag().unwrap_or("latest"))
+}
+
+/// Whether this is the copy, and the image has a digest that another webhook may have added. When the digest was added, the pull policy was already there. So it is no finding of *default*,
 /// unless it is `Never`.
 #[must_use]
 pub fn may_have_got_digest_later(
@@ -131,7 +133,6 @@ pub fn may_have_got_digest_later(
     settings: &Settings,
 ) -> bool {
     settings.registry.accepts_unknown_answers()
-        && examined.reference.tag().is_some()
         && examined.reference.digest().is_some()
         && examined.policy_before() != PullPolicy::Never
 }

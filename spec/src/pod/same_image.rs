@@ -70,7 +70,8 @@ impl Pod<'_> {
     /// - All places with the repository of `place`, in any spelling. A registry's answer can show that two
     ///   of them are the same image if at least one of them has no digest and is looked up.
     /// - In the copy, all places with the written repository and the tag of `place`. Another webhook may
-    ///   have added a digest to some of them after the first installation ran.
+    ///   have added a digest to some of them after the first installation ran. Without a tag it is
+    ///   `latest`, also beside a digest: a webhook makes `app@sha256:…` of `app`.
     ///
     /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
     /// registry's answer in the first run could have shown a check that is strong enough, or an init
@@ -87,8 +88,11 @@ impl Pod<'_> {
         if repository.iter().any(|&other| self.is_looked_up(other)) {
             groups.push(repository);
         }
-        let tag = |place: usize| self.reference(place).and_then(|image| image.tag);
-        if self.is_lenient && tag(place).is_some() {
+        let tag = |place: usize| {
+            let image = self.reference(place);
+            image.map(|image| image.tag.unwrap_or_else(|| "latest".to_owned()))
+        };
+        if self.is_lenient {
             groups.push(of(&|other| {
                 self.is_written_alike(other, place) && tag(other) == tag(place)
             }));
@@ -115,9 +119,9 @@ impl Pod<'_> {
     /// Whether, in the copy, another webhook may have added the digest of a place after the first
     /// installation ran. Then `Always` and `IfNotPresent` are no finding of *default*.
     pub(crate) fn may_have_got_digest_later(&self, place: usize) -> bool {
-        let has_both = |image: Reference| image.digest.is_some() && image.tag.is_some();
+        let image = self.reference(place);
         self.is_lenient
-            && self.reference(place).is_some_and(has_both)
+            && image.is_some_and(|image| image.digest.is_some())
             && self.places[place].policy_before() != PullPolicy::Never
     }
 
