@@ -5,7 +5,7 @@ load lib
 fix='{"imageChecks":{"coverage":"Fix"}}'
 # pull-once is off, so that the result shows only the added checks.
 fix_alone='{"pullOnce":false,"imageChecks":{"coverage":"Fix"}}'
-template='{"command":["/check/true"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
+template='{"command":["/tool/true"],"args":["x"]}'
 every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\":true,\"template\":$template}}"
 
 @test "an image that replaces one in an agent-stack Pod gets a check that can run" {
@@ -148,8 +148,8 @@ added() {
 
 @test "an added check is a copy of the last check of the Pod, with only the fields that a check needs" {
   pod 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init later x:1, app c c:1 Always, app d d:1' '
-    .object.spec.initContainers[0].command = ["first"]
-    | .object.spec.initContainers[1] += {command: ["last"], args: ["x"], workingDir: "/", volumeMounts: [{name: "v", mountPath: "/v"}],
+    .object.spec.initContainers[0].command = ["/check/first"]
+    | .object.spec.initContainers[1] += {command: ["/v/last"], args: ["x"], workingDir: "/", volumeMounts: [{name: "v", mountPath: "/v"}],
         resources: {limits: {cpu: "1m"}, requests: {memory: "1Mi"}, claims: [{name: "gpu"}]}, securityContext: {runAsUser: 7, future: [1.50]},
         terminationMessagePath: "/t", terminationMessagePolicy: "File",
         envFrom: [{secretRef: {name: "s"}}], ports: [{containerPort: 80}], volumeDevices: [{name: "d", devicePath: "/d"}],
@@ -159,7 +159,7 @@ added() {
     | .object.spec.initContainers[1] |= with_entries(select(.key != "name")) + {name: "imagecheck-1"}'
   evaluate "$fix"
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init imagecheck-2 c:1 Always, init imagecheck-3 d:1 IfNotPresent, init later x:1, app c c:1 IfNotPresent, app d d:1'
-  added '{"command":["last"],"args":["x"],"workingDir":"/","volumeMounts":[{"name":"v","mountPath":"/v"}],
+  added '{"command":["/v/last"],"args":["x"],"workingDir":"/","volumeMounts":[{"name":"v","mountPath":"/v"}],
     "resources":{"limits":{"cpu":"1m"},"requests":{"memory":"1Mi"}},"securityContext":{"runAsUser":7,"future":[1.5]},
     "terminationMessagePath":"/t","terminationMessagePolicy":"File"}'
 }
@@ -173,14 +173,13 @@ added() {
     after '(.spec.initContainers[1] | [has("env", "envFrom")] | unique) == [$copied]' --argjson copied "$is_copied"
   done <<'ROWS'
 {}|false
-{"command":["/bin/$(DIR)"]}|true
-{"command":["sh","-c","echo $DIR"]}|true
+{"command":["/check/sh","-c","echo $DIR"]}|true
 {"args":["$(DIR)"]}|true
 {"args":["5$"]}|true
-{"volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"$(DIR)"}]}|true
-{"volumeMounts":[{"name":"v","mountPath":"/v","subPath":"$(DIR)"}]}|false
-{"volumeMounts":[{"name":"v","mountPath":"/$(DIR)"}]}|false
-{"volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"x"}]}|false
+{"volumeMounts":[{"name":"check","mountPath":"/check","subPathExpr":"$(DIR)"}]}|true
+{"volumeMounts":[{"name":"check","mountPath":"/check","subPath":"$(DIR)"}]}|false
+{"volumeMounts":[{"name":"check","mountPath":"/check"},{"name":"v","mountPath":"/$(DIR)"}]}|false
+{"volumeMounts":[{"name":"check","mountPath":"/check","subPathExpr":"x"}]}|false
 {"workingDir":"/$(DIR)"}|false
 ROWS
 }
@@ -198,10 +197,10 @@ not_added() {
   same 'rules and containers' "$*" "$(in_jq -r '[.[] | select(.rule == "missing-check") | .container] | join(" ")' <<<"$findings")"
 }
 
-@test "a check without a command is never copied: a warning says so, in every mode and in the copy" {
-  for command in 'del(.object.spec.initContainers[0].command)' '.object.spec.initContainers[0].command = null' \
-    '.object.spec.initContainers[0].command = []' \
-    'del(.object.spec.initContainers[0].command) | .object.spec.initContainers[0].args = ["true"]'; do
+@test "a check without a program of a mount is never copied: a warning says so, in every mode and in the copy" {
+  for command in 'del(.object.spec.initContainers[0].command)' '.object.spec.initContainers[0].command = []' \
+    '.object.spec.initContainers[0].command = ["redis-server", "--version"]' \
+    'del(.object.spec.initContainers[0].command) | .object.spec.initContainers[0].args = ["/check/true"]'; do
     pod 'init imagecheck-0 nginx, app b b:1, app c c:1 Always' "$command"
     for mode in Fix Reject Warn; do
       row="$mode $command"
@@ -217,12 +216,42 @@ not_added() {
   rejected 'b pulls b:1 but no image check pulls it first: add one with IfNotPresent; c pulls c:1 but no image check pulls it first: add one with Always'
 }
 
-@test "the last check with a command is copied, and the added check comes after the last check of all" {
+@test "a check can be copied if its program is an absolute path at or below one of its mount paths" {
+  while IFS='|' read -r program paths is_copied; do
+    row="$program $paths"
+    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.initContainers[0]
+      |= . + {command: [$program], volumeMounts: [$paths[] | {name: "check", mountPath: .}]}' \
+      --arg program "$program" --argjson paths "$paths"
+    evaluate "$fix"
+    if [[ $is_copied == yes ]]; then
+      repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1'
+    else
+      not_added b
+    fi
+  done <<'ROWS'
+/tools/true|["/tools"]|yes
+/tools/true|["/x","/tools/"]|yes
+/tools/bin/true|["/tools"]|yes
+/tools/true|["/tools/true"]|yes
+/tools//./true|["//tools/."]|yes
+/tools/true|["/"]|no
+/tools/true|["/tool"]|no
+/tools/true|["/tools/true/x"]|no
+/tools/true|[]|no
+tools/true|["/tools"]|no
+true|["/tools"]|no
+/tools/../bin/true|["/tools"]|no
+/tools/$(NAME)|["/tools"]|no
+/Tools/true|["/tools"]|no
+ROWS
+}
+
+@test "the last check that can be copied is copied, and the added check comes after the last check of all" {
   pod 'init imagecheck-0 a:1, init imagecheck-1 nginx, init later x:1, app b b:1' \
-    '.object.spec.initContainers[0].command = ["first"] | del(.object.spec.initContainers[1].command)'
+    '.object.spec.initContainers[0].command = ["/check/first"] | .object.spec.initContainers[1].command = ["/bin/true"]'
   evaluate "$fix_alone"
   repaired 'init imagecheck-0 a:1, init imagecheck-1 nginx, init imagecheck-2 b:1 IfNotPresent, init later x:1, app b b:1'
-  added '{"command":["first"]}'
+  added '{"command":["/check/first"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
 }
 
 @test "without a check that can be copied, a check is made from the template, in the same position" {
@@ -234,38 +263,106 @@ not_added() {
 
 @test "a check with an AppArmor annotation is not copied, because its copy would run without the profile" {
   apparmor='.object.metadata.annotations["container.apparmor.security.beta.kubernetes.io/imagecheck-1"] = "localhost/x"'
-  pod 'init imagecheck-0 a:1, init imagecheck-1 x:1, app b b:1' "$apparmor | .object.spec.initContainers[0].command = [\"first\"]"
+  pod 'init imagecheck-0 a:1, init imagecheck-1 x:1, app b b:1' "$apparmor | .object.spec.initContainers[0].command = [\"/check/first\"]"
   evaluate "$fix_alone"
   repaired 'init imagecheck-0 a:1, init imagecheck-1 x:1, init imagecheck-2 b:1 IfNotPresent, app b b:1'
-  added '{"command":["first"]}'
+  added '{"command":["/check/first"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
   pod 'init imagecheck-1 a:1, app b b:1' "$apparmor"
   evaluate "$fix_alone"
   not_added b
   # An AppArmor profile in a field is copied. An annotation about another container has no effect.
   pod 'init imagecheck-0 a:1, app b b:1' "$apparmor"' | .object.spec.initContainers[0].securityContext = {appArmorProfile: {type: "RuntimeDefault"}}'
   evaluate "$fix_alone"
-  added '{"command":["/bin/true"],"securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}'
+  added '{"command":["/check/true"],"volumeMounts":[{"name":"check","mountPath":"/check"}],"securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}}}'
 }
 
-@test "in a Pod with resources of its own, no check that asks for resources is added" {
-  while IFS='|' read -r settings_row of_check is_added; do
-    row="$settings_row $of_check"
-    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.resources = {limits: {cpu: "1"}} | .object.spec.initContainers[0] += '"$of_check"
-    evaluate "$settings_row"
-    if [[ $is_added == yes ]]; then
-      repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1'
-    else
-      not_added b
-    fi
-  done <<'ROWS'
-{"imageChecks":{"coverage":"Fix"}}|{}|yes
-{"imageChecks":{"coverage":"Fix"}}|{"resources":{}}|yes
-{"imageChecks":{"coverage":"Fix"}}|{"resources":{"claims":[{"name":"gpu"}]}}|yes
-{"imageChecks":{"coverage":"Fix"}}|{"resources":{"requests":{"cpu":"1m"}}}|no
-{"imageChecks":{"coverage":"Fix"}}|{"resources":{"limits":{"memory":"1Mi"}}}|no
-{"imageChecks":{"coverage":"Fix","template":{"command":["/x"]}}}|{"command":null}|yes
-{"imageChecks":{"coverage":"Fix","template":{"command":["/x"],"resources":{"requests":{"cpu":"1m"}}}}}|{"command":null}|no
+@test "beside spec.resources with cpu, memory or huge pages, an added check has no requests and no limits" {
+  mounts='"volumeMounts":[{"name":"check","mountPath":"/check"}]'
+  while IFS='|' read -r resources of_check of_template fields; do
+    row="$resources $of_check $of_template"
+    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.resources = $resources | .object.spec.initContainers[0] += $of_check' \
+      --argjson resources "$resources" --argjson of_check "$of_check"
+    evaluate "$(in_jq -c --argjson of_template "$of_template" '.imageChecks.template = $of_template' <<<"$fix")"
+    repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1'
+    added "$fields"
+  done <<ROWS
+{"limits":{"cpu":"1"}}|{"resources":{"requests":{"cpu":"1m"},"limits":{"memory":"1Mi"}}}|null|{"command":["/check/true"],$mounts}
+{"requests":{"hugepages-2Mi":"2Mi"}}|{"resources":{"limits":{"cpu":"1m"}}}|null|{"command":["/check/true"],$mounts}
+{"limits":{"ephemeral-storage":"1Gi"}}|{"resources":{"limits":{"cpu":"1m"}}}|null|{"command":["/check/true"],"resources":{"limits":{"cpu":"1m"}},$mounts}
+{"limits":{}}|{"resources":{"limits":{"cpu":"1m"}}}|null|{"command":["/check/true"],"resources":{"limits":{"cpu":"1m"}},$mounts}
+{"limits":{"memory":"1Gi"}}|{"command":null}|{"command":["/x"],"resources":{"requests":{"cpu":"1m"}}}|{"command":["/x"]}
+{"limits":{"memory":"1Gi"}}|{"command":null}|{"command":["/x"],"resources":{"requests":{"cpu":"1m"},"claims":[{"name":"gpu"}]}}|{"command":["/x"],"resources":{"claims":[{"name":"gpu"}]}}
 ROWS
+}
+
+@test "a template that mounts a volume which the Pod doesn't have is not used, and a warning names the volume" {
+  needs='{"mode":"Fix","imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/tools/true"],"volumeMounts":[{"name":"tools","mountPath":"/tools"}]}}}'
+  pod 'init i x:1, app a app:1' '.object.spec.volumes = [{name: "tools", emptyDir: {}}]'
+  evaluate "$needs"
+  repaired 'init imagecheck-0 app:1 IfNotPresent, init i x:1, app a app:1'
+  device='{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"volumeDevices":[{"name":"tools","devicePath":"/dev/x"}]}}}'
+  for settings_row in "$needs" "$device"; do
+    pod 'init i x:1, app a app:1' '.object.spec.volumes = [{name: "tool", emptyDir: {}}]'
+    for mode in Fix Reject Warn; do
+      row=$mode
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
+      accepted 'a pulls app:1 but no image check pulls it first: the Pod lacks the volume tools of imageChecks.template'
+    done
+    row=copy
+    evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$settings_row")"
+    accepted 'a pulls app:1 but no image check pulls it first: the Pod lacks the volume tools of imageChecks.template'
+  done
+  row=
+  # A check of the Pod is copied all the same, and a check volume leads to another check volume.
+  pod 'init imagecheck-0 z:1, app a app:1'
+  evaluate "$needs"
+  repaired 'init imagecheck-0 z:1, init imagecheck-1 app:1 IfNotPresent, app a app:1'
+  pod 'init i x:1, app a app:1, volume imagecheck-0 z:1' '.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+  evaluate "$needs"
+  repaired 'init i x:1, app a app:1, volume imagecheck-0 z:1, volume imagecheck-1 app:1 IfNotPresent'
+  # The Pods of a StatefulSet get a volume for each claim template.
+  for claim in tools other; do
+    row=$claim
+    workload StatefulSet 'init i x:1, app a app:1' '.object.spec.volumeClaimTemplates = [{metadata: {name: $claim}}]' --arg claim $claim
+    evaluate "$needs"
+    if [[ $claim == tools ]]; then
+      accepted
+    else
+      accepted 'a pulls app:1 but no image check pulls it first: the Pod lacks the volume tools of imageChecks.template'
+    fi
+  done
+}
+
+@test "a Pod with one app container, and nothing that is pulled before it, needs no check" {
+  volume='{"pullOnce":false,"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true}}'
+  while fields exempt before is_covered; do
+    pod "$before"
+    for settings_row in "$every_pod" "$volume"; do
+      evaluate "$(in_jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$settings_row")"
+      [[ $is_covered == yes ]] && untouched
+      [[ $is_covered == yes || $(in_jq '[.[] | select(.container | startswith("imagecheck"))] | length' <<<"$changes") -gt 0 ]] || fail "no check"
+    done
+  done <<'ROWS'
+    []         | app a a:1                                | yes
+    []         | app a a Always                           | yes
+    []         | sidecar s x:1, app a a:1                 | yes
+    ["b"]      | app a a:1, app b b:1                     | yes
+    ["i"]      | init i x:1, app a a:1                    | yes
+    ["v"]      | app a a:1, volume v data:1               | yes
+    []         | app a a:1, app b b:1                     | no
+    []         | app a a:1, app b a:1                     | no
+    []         | init i x:1, app a a:1                    | no
+    []         | app a a:1, volume v data:1               | no
+ROWS
+  # Another webhook may have added the init container after the first installation ran. So the copy only warns.
+  pod 'init mesh mesh:1, app a a:1'
+  for coverage in Fix Reject; do
+    evaluate "$(in_jq -c --arg coverage $coverage '.mode = "Reject" | .registry.maxLookups = 0 | .imageChecks.coverage = $coverage' <<<"$every_pod")"
+    accepted 'a pulls a:1 but no image check pulls it first: add one with IfNotPresent'
+  done
+  pod 'app a a:1, app mesh mesh:1'
+  evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every_pod")"
+  rejected 'a pulls a:1 but no image check pulls it first: add imagecheck-0 with IfNotPresent; mesh pulls mesh:1 but no image check pulls it first: add imagecheck-1 with IfNotPresent'
 }
 
 # Without the limit of 1 MiB, a Pod of 0.25 MB could lead to an answer of 268 MB.
@@ -341,12 +438,12 @@ ROWS
   evaluate "$every_pod"
   repaired 'init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 b Always, app a a:1, app b b'
   after '.spec.initContainers == [
-    {name: "imagecheck-0", image: "a:1", imagePullPolicy: "IfNotPresent", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]},
-    {name: "imagecheck-1", image: "b", imagePullPolicy: "Always", command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]}]'
+    {name: "imagecheck-0", image: "a:1", imagePullPolicy: "IfNotPresent", command: ["/tool/true"], args: ["x"]},
+    {name: "imagecheck-1", image: "b", imagePullPolicy: "Always", command: ["/tool/true"], args: ["x"]}]'
   # In a Pod with a check, the check is copied, and the template is not used.
   pod 'init imagecheck-0 a:1, app a a:1, app b b:1'
   evaluate "$every_pod"
-  after '.spec.initContainers[1].command == ["/bin/true"]'
+  after '.spec.initContainers[1].command == ["/check/true"]'
   # All images are covered.
   pod 'init i a:1, app a a:1'
   evaluate "$every_pod"
@@ -356,14 +453,14 @@ ROWS
 @test "everyPod: an empty, null or missing list of init containers" {
   for filter in . '.object.spec.initContainers = []' '.object.spec.initContainers = null' '.object.spec = {containers: .object.spec.containers, initContainers: [ ]}'; do
     row=$filter
-    pod 'app a a:1' "$filter"
+    pod 'app a a:1, app b a:1' "$filter"
     evaluate "$every_pod"
-    repaired 'init imagecheck-0 a:1 IfNotPresent, app a a:1'
+    repaired 'init imagecheck-0 a:1 IfNotPresent, app a a:1, app b a:1'
   done
 }
 
 @test "everyPod: a warning or a rejection" {
-  pod 'app a a:1'
+  pod 'app a a:1, app b a:1'
   evaluate '{"imageChecks":{"everyPod":true}}'
   accepted 'a pulls a:1 but no image check pulls it first: add one with IfNotPresent'
   evaluate '{"imageChecks":{"everyPod":true,"coverage":"Reject"}}'

@@ -69,18 +69,6 @@ table() {
   done
 }
 
-@test "replaceServerDefaults false: every pull policy that is set counts as chosen" {
-  pod "$(table app '"app \($name) \($image) \($default)"')"
-  for default in Always IfNotPresent Never AlwaysUnlessDigest; do
-    row=$default
-    evaluate "{\"defaults\":{\"imagePullPolicy\":\"$default\",\"replaceServerDefaults\":false}}"
-    untouched
-  done
-  pod 'init i app:1, app a app:1, app b app:1 IfNotPresent, ephemeral e app:1, volume v app:1'
-  evaluate '{"defaults":{"imagePullPolicy":"Always","replaceServerDefaults":false}}'
-  repaired 'init i app:1 Always, app a app:1 Always, app b app:1 IfNotPresent, ephemeral e app:1 Always, volume v app:1 Always'
-}
-
 @test "every container gets the default, and the patch changes nothing else" {
   pod 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app:1 IfNotPresent, app b app:1 IfNotPresent, ephemeral e app:1 IfNotPresent, volume v app:1 IfNotPresent'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"pullOnce":false}'
@@ -140,7 +128,7 @@ ROWS
   local digest
   digest=sha256:$(printf 'a%.0s' {1..64})
   pod "init setup app:latest@$digest Always, app a app:v2@$digest IfNotPresent"
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"images":["*"],"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
   untouched
 }
 

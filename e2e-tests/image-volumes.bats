@@ -1,4 +1,5 @@
-# Tests of check volumes, which imageChecks.as: ImageVolume adds, and of image volumes that need a check.
+# Tests of check volumes, which imageChecks.as: ImageVolume adds, and of image volumes that need a check. A check
+# volume proves nothing for pull-once.
 
 load lib
 
@@ -18,16 +19,15 @@ mounts() {
 @test "an added check is an image volume, mounted on the first init container" {
   pod 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 Always' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'
   evaluate "$as"
-  repaired 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 IfNotPresent, volume imagecheck-1 b:1 Always'
+  repaired 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 Always, volume imagecheck-1 b:1 Always'
   mounts '["imagecheck-0"]' '["imagecheck-1"]'
   after '.spec.volumes == [{name: "v", emptyDir: {}}, {name: "imagecheck-1", image: {reference: "b:1", pullPolicy: "Always"}}]'
   warned 'imagecheck-1 was added: it pulls b:1 with Always before b does'
   changed '[
-    {"path":"spec.containers[1].imagePullPolicy","container":"b","from":"Always","to":"IfNotPresent","rule":"pull-once"},
     {"path":"spec.volumes[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":{"reference":"b:1","pullPolicy":"Always"}},"rule":"missing-check"}]'
 }
 
-@test "the carrier: the first init container that is no native sidecar and not exempt, else the first one, else every app container" {
+@test "the carrier: the first init container that is no native sidecar and not exempt, else every app container" {
   while fields exempt before carriers; do
     pod "$before"
     evaluate "$(in_jq -c --argjson exempt "$exempt" '.exempt.containers = $exempt' <<<"$every")"
@@ -35,22 +35,57 @@ mounts() {
   done <<'ROWS'
     []      | init i x:1, init j y:1, app a app:1                  | ["i"]
     []      | sidecar s x:1, sidecar t x:1, init i x:1, app a app:1 | ["i"]
-    []      | sidecar s x:1, sidecar t y:1, app a app:1            | ["s"]
+    []      | sidecar s x:1, sidecar t y:1, app a app:1, app b b:1 | ["a","b"]
     ["i"]   | init i x:1, init j y:1, app a app:1                  | ["j"]
-    ["i"]   | init i x:1, app a app:1                              | ["i"]
-    ["i"]   | sidecar s x:1, init i x:1, app a app:1               | ["s"]
+    ["i"]   | init i x:1, app a app:1, app b b:1                   | ["a","b"]
+    ["i"]   | sidecar s x:1, init i x:1, app a app:1, app b b:1    | ["a","b"]
     []      | app a app:1, app b b:1, app c app:1                  | ["a","b","c"]
-    ["b"]   | app a app:1, app b b:1                               | ["a","b"]
+    ["b"]   | app a app:1, app b b:1, app c c:1                    | ["a","b","c"]
 ROWS
 }
 
-@test "without init containers each app container pulls the volume itself, so pull-once leaves Always" {
+# Another webhook may drop the `image` of a volume. Then nothing is pulled before the app containers.
+@test "a check volume proves nothing for pull-once, whoever mounts it" {
   pod 'app a app:1 Always, app b b:1'
   evaluate "$every"
   repaired 'app a app:1 Always, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
   pod 'init i x:1, app a app:1 Always, app b b:1'
   evaluate "$every"
-  repaired 'init i x:1, app a app:1 IfNotPresent, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
+  repaired 'init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 Always, volume imagecheck-1 b:1 IfNotPresent'
+}
+
+@test "a Pod whose nodes may be unable to mount image volumes gets none: a warning says so, in every mode and in the copy" {
+  while IFS='|' read -r filter field; do
+    pod 'init i x:1, app a app:1' "$filter"
+    for mode in Fix Reject Warn; do
+      row="$mode $filter"
+      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$every")"
+      accepted "a pulls app:1 but no image check pulls it first: no image volume is added beside $field"
+    done
+    row="copy $filter"
+    evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+    accepted "a pulls app:1 but no image check pulls it first: no image volume is added beside $field"
+    row="Reject $filter"
+    evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$every")"
+    rejected 'a pulls app:1 but no image check pulls it first: add one with IfNotPresent'
+    row="InitContainer $filter"
+    # An init container doesn't take the place of an image volume, unless it was asked for.
+    evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'
+    repaired 'init imagecheck-0 app:1 IfNotPresent, init i x:1, app a app:1'
+    # A check volume that is there counts, and no other is added.
+    pod 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$filter"' | .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+    evaluate '{"imageChecks":{"coverage":"Fix"}}'
+    accepted "b pulls b:1 but no image check pulls it first: no image volume is added beside $field"
+  done <<'ROWS'
+.object.spec.hostUsers = false|hostUsers: false
+.object.spec.runtimeClassName = "kata"|runtimeClassName
+ROWS
+  for filter in '.object.spec.hostUsers = true' '.object.spec.runtimeClassName = ""' '.object.spec.runtimeClassName = null'; do
+    row=$filter
+    pod 'init i x:1, app a app:1' "$filter"
+    evaluate "$every"
+    repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
+  done
 }
 
 @test "volumeMounts and volumes may be missing, null or empty" {
@@ -143,14 +178,14 @@ ROWS
 }
 
 # jq filters that mount the Pod's first volume on its first init container, or on its first app container.
-on_init='.object.spec.initContainers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
+on_init='.object.spec.initContainers[0].volumeMounts += [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0].name, mountPath: "/x"}]'
 
 @test "an image volume with the name of a check is a check in all rules" {
-  # weak-check raises the check volume. Then pull-once lowers the container, which the volume guards.
+  # weak-check raises the check volume.
   pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
-  repaired 'init i x:1, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
+  repaired 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 Always'
   warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
@@ -164,20 +199,13 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   repaired 'init imagecheck-1 app:1 Always, app a app:1 IfNotPresent, volume imagecheck-0 app:1 IfNotPresent'
 }
 
-@test "pull-once leaves a container alone if it mounts the check volume, because it pulls the volume again" {
-  pod 'init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always' "$on_init | $on_app"
-  evaluate
-  repaired 'init i x:1, app a app:1 Always, app b app:1 IfNotPresent, volume imagecheck-0 app:1 Always'
-}
-
 @test "an image volume is a check if an init container mounts it, or each app container that pulls its image" {
   while IFS='|' read -r places_before carriers after; do
     row="$places_before $carriers"
     pod "$places_before" '(.object.spec | .initContainers[]?, .containers[] | select(.name | IN($carriers[]))).volumeMounts
       = [{name: "imagecheck-0", mountPath: "/x"}]' --argjson carriers "$carriers"
     evaluate '{"imageChecks":{"coverage":"Off"}}'
-    # If the volume is a check, weak-check raises it. In these rows no init container mounts the volume,
-    # so pull-once lowers no container.
+    # If the volume is a check, weak-check raises it.
     if [[ $after == same ]]; then untouched; else repaired "${places_before%IfNotPresent}Always"; fi
   done <<'ROWS'
 init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|[]|same
@@ -189,6 +217,8 @@ init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 If
 init i x:1, app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a","b"]|raised
 init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
 init i x:1, app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["b"]|same
+init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["i"]|raised
+sidecar s x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["s"]|same
 app a app:1 Always, app b b:1, volume imagecheck-0 app:1 IfNotPresent|["a"]|raised
 app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 IfNotPresent|["a"]|same
 ROWS

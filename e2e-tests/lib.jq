@@ -15,7 +15,7 @@ def lists:
 
 # "init imagecheck-0 app:1 Always, app main app:1" -> a Pod spec. A place without a pull policy gets
 # none. Every container has an unknown field, and an environment variable whose value must be in no
-# answer. An init container has a command, because a check without a command is never copied.
+# answer. The program of a check comes from a volume, because no other check is ever copied.
 def spec_of_places:
   reduce (split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] ({};
     .[lists[$kind]] += [
@@ -25,8 +25,11 @@ def spec_of_places:
         {name: $name, image: $image, env: [{name: "TOKEN", value: "s3cr3t"}], unknownField: {of: $name}}
         + (if $policy then {imagePullPolicy: $policy} else {} end)
         + (if $kind == "sidecar" then {restartPolicy: "Always"} else {} end)
-        + (if $kind == "init" then {command: ["/bin/true"]} else {} end)
-      end]);
+        + (if $kind == "init" and ($name | startswith("image")) then
+             {command: ["/check/true"], volumeMounts: [{name: "check", mountPath: "/check"}]}
+           else {} end)
+      end])
+  | if any(.initContainers[]?; .volumeMounts) then .volumes += [{name: "check", emptyDir: {}}] else . end;
 
 # A Pod spec -> its places. `lines` writes each as above.
 def places_of_spec:

@@ -74,6 +74,9 @@ ROWS
     localhost:443/*              | i
     [2001:db8::1]/*              | j
     [2001:DB8::1]:443/*          | j
+    *::*                         | j
+    *::1]/*                      | j
+    A_b.c/*                      |
 ROWS
 }
 
@@ -109,6 +112,8 @@ ROWS
     localhost:*            | names a registry, but no image in it: write localhost:*/* for all its images
     ghcr.io/Team/*         | has upper case in a repository, so no image can match it: write ghcr.io/team/*
     NGINX                  | has upper case in a repository, so no image can match it: write nginx
+    Team_A/app             | has upper case in a repository, so no image can match it: write team_a/app
+    Team_A*/App:V1         | has upper case in a repository, so no image can match it: write team_a*/app:V1
     /nginx                 | begins with a slash, so no image can match it: write */nginx
     ghcr.io/team/          | ends with a slash, so no image can match it: write ghcr.io/team/*
     nginx:                 | ends with a colon, so no image can match it: write nginx

@@ -24,7 +24,7 @@ session() {
   consult "$pin"
   repaired "init imagecheck-0 $app@${digests[0]} IfNotPresent, init imagecheck-1 $tools@${digests[1]} IfNotPresent, app main $app@${digests[0]} IfNotPresent, app side $tools@${digests[1]} IfNotPresent"
   warned
-  consult '{"registry":{"lookup":"Verify"},"pullOnce":false}'
+  consult '{"registry":{"images":["*"],"lookup":"Verify"},"pullOnce":false}'
   untouched
 }
 

@@ -131,14 +131,14 @@ update() {
 
 @test "Pin does not look up a reference with a digest" {
   pod "init imagecheck-0 $APP@$OTHER_DIGEST Always, app main $APP@$OTHER_DIGEST Always, app b $REGISTRY/nowhere@$OTHER_DIGEST"
-  consult "{\"registry\":{\"lookup\":\"Pin\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+  consult "{\"registry\":{\"images\":[\"*\"],\"lookup\":\"Pin\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
   untouched
   asked_for
 }
 
 # An image may be deleted from its registry while it runs in the cluster. So Verify checks digests too.
 @test "Verify asks for a digest by its repository, and rejects a digest that is no longer there" {
-  verify='{"registry":{"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
+  verify='{"registry":{"images":["*"],"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
   pod "init imagecheck-0 $APP@$APP_DIGEST Always, app main $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
   for mode in Fix Reject Warn; do
     row=$mode
@@ -170,7 +170,7 @@ update() {
 @test "UseCached acts as KeepTag on a digest" {
   gone=$APP@sha256:$(printf '%064d' 1)
   pod "init imagecheck-0 $gone Always, app main $gone Always"
-  consult '{"registry":{"lookup":"Verify","onNotFound":"UseCached"},"pullOnce":false}'
+  consult '{"registry":{"images":["*"],"lookup":"Verify","onNotFound":"UseCached"},"pullOnce":false}'
   kept
   [[ $warnings == *"${told[notFound]} (kept as it is)" ]] || fail "$warnings"
   same actions '["KeepTag"]' "$(in_jq -c 'map(.action) | unique' <<<"$lookups")"
@@ -179,20 +179,20 @@ update() {
 @test "Verify asks for digests in pod templates and for new ephemeral containers too" {
   gone=$APP@sha256:$(printf '%064d' 1)
   workload Deployment "app a $gone IfNotPresent"
-  consult '{"templates":"Enforce","registry":{"lookup":"Verify"}}'
+  consult '{"templates":"Enforce","registry":{"images":["*"],"lookup":"Verify"}}'
   rejected "a's image $gone ${told[notFound]}"
   pod "app main $OTHER Always"
   cp "$request" "$request.old"
   pod "app main $OTHER Always, ephemeral new $gone IfNotPresent" '
     .operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = $old[0].object' --slurpfile old "$request.old"
-  consult '{"registry":{"lookup":"Verify"}}'
+  consult '{"registry":{"images":["*"],"lookup":"Verify"}}'
   rejected "new's image $gone ${told[notFound]}"
   asked_for "$REGISTRY/app@${gone#*@}"
 }
 
 @test "digests and tags are counted together by maxLookups, and looked up in one order" {
   pod "init i $MULTI@$MULTI_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
-  consult '{"imageChecks":{"coverage":"Off"},"registry":{"lookup":"Verify","maxLookups":2}}'
+  consult '{"imageChecks":{"coverage":"Off"},"registry":{"images":["*"],"lookup":"Verify","maxLookups":2}}'
   asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
   [[ $warnings == *"${told[limit]} (kept as it is)" ]] || fail "$warnings"
 }
@@ -280,7 +280,7 @@ ROWS
 @test "Verify needs a digest, and changes nothing" {
   pod "init imagecheck-0 $APP Always, app a $APP Always, app b $MULTI IfNotPresent"
   for mode in Fix Reject Warn; do
-    consult "{\"mode\":\"$mode\",\"registry\":{\"lookup\":\"Verify\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
+    consult "{\"mode\":\"$mode\",\"registry\":{\"images\":[\"*\"],\"lookup\":\"Verify\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
     untouched
     asked_for "$APP" "$MULTI"
   done

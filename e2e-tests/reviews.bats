@@ -37,7 +37,7 @@ inconspicuous='
     [[ $name != reapply-* ]] || { grep -Eq "review $name\\b|^    $name +\\|" e2e-tests/reapply.bats e2e-tests/templates.bats || fail "no test for $name"; continue; }
     [[ $name != audit-* ]] || { grep -q "review $name\\b" e2e-tests/stuck-pull.bats || fail "no test for $name"; continue; }
     [[ $name != agent-stack-0.47-* ]] || {
-      kind=${name#agent-stack-0.47-}
+      kind=${name#agent-stack-0.47-real-}
       grep -Eq "^    ${kind%-*-create} +\\|" e2e-tests/examples.bats || fail "no test for $name"
       continue
     }

@@ -2,6 +2,8 @@
 
 load lib
 
+images_required='registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, and policy-server connects to them; name your registries, e.g. registry.example.com/*, or write * for all images'
+
 keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, recordChanges'
 
 @test "no settings, and every way to leave out a setting" {
@@ -10,10 +12,10 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null}' \
     '{"mode":{},"imageChecks":{},"pullOnce":{},"defaults":{},"images":{},"registry":{},"templates":{},"exempt":{},"recordChanges":{}}' \
     '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[]}' \
-    '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"as":null,"replaceExisting":null,"template":null,"after":null}}' \
-    '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"as":{},"replaceExisting":[],"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{},"forbidNever":[]}}' \
+    '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"as":null,"template":null,"after":null}}' \
+    '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"as":{},"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{},"forbidNever":[]}}' \
     '{"imageChecks":{"namePrefixes":[""],"after":["",""]},"images":{"requireAlways":[""]},"registry":{"images":[""]},"exempt":{"containers":[""],"images":[""]}}' \
-    '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{},"replaceServerDefaults":[]},"exempt":{"containers":[],"images":null}}' \
+    '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{}},"exempt":{"containers":[],"images":null}}' \
     '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null,"overrides":[],"platform":{}}}'; do
     row=$unset
     evaluate "$unset"
@@ -34,9 +36,8 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
     '{"registry":{"lookup":"Off","images":["*"],"skipImages":["nginx"],"onNotFound":"Reject","onDenied":"KeepTag","onRateLimited":"UseCached","onUnreachable":"Reject","onUnknown":"KeepTag","maxLookups":1}}' \
     '{"registry":{"lookup":false,"maxLookups":100,"platform":false}}' \
     '{"registry":{"platform":"Off","overrides":[{"images":["quay.io/*"],"lookup":false},{"images":["docker.io/*","localhost/a"],"onNotFound":"KeepTag","onDenied":"Reject","onRateLimited":"UseCached","onUnreachable":"UseCached","onUnknown":"UseCached"}]}}' \
-    '{"imageChecks":{"as":"InitContainer","replaceExisting":false}}' \
+    '{"imageChecks":{"as":"InitContainer"}}' \
     '{"images":{"requireAlways":["a"],"forbidAlways":["b"],"forbidNever":["*"]}}' \
-    '{"defaults":{"replaceServerDefaults":false}}' \
     '{"exempt":{"containers":["x*"],"images":["quay.io/*","nginx:1.25","localhost:5000/a"]}}'; do
     row=$given
     evaluate "$given"
@@ -47,8 +48,8 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
 @test "unknown keys are named, at every level" {
   invalid '{"Mode":"Fix"}' "Mode is not a setting: the settings have $keys"
   invalid '{"mode ":"Fix"}' "mode  is not a setting: the settings have $keys"
-  invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, as, replaceExisting, template, after'
-  invalid '{"defaults":{"pullPolicy":"Always"}}' 'defaults.pullPolicy is not a setting: it holds imagePullPolicy, imageCheckPullPolicy, replaceServerDefaults'
+  invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, as, template, after'
+  invalid '{"defaults":{"pullPolicy":"Always"}}' 'defaults.pullPolicy is not a setting: it holds imagePullPolicy, imageCheckPullPolicy'
   invalid '{"images":{"require":[]}}' 'images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever'
   invalid '{"registry":{"onError":"Reject"}}' 'registry.onError is not a setting: it holds lookup, images, skipImages, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown, maxLookups, overrides, platform'
   invalid '{"registry":{"overrides":[{"images":["a"],"maxLookups":1}]}}' 'registry.overrides[0].maxLookups is not a setting: it holds images, lookup, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown'
@@ -85,7 +86,7 @@ ROWS
 }
 
 @test "booleans: true and false only, and no words or numbers" {
-  for path in pullOnce recordChanges imageChecks.everyPod imageChecks.replaceExisting defaults.replaceServerDefaults; do
+  for path in pullOnce recordChanges imageChecks.everyPod; do
     for found in '"true"' '"yes"' 1 0 '""'; do
       row="$path $found"
       invalid "$(in_jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
@@ -121,6 +122,14 @@ ROWS
       "${path}[5] \"registry.example.com\" names a registry, but no image in it: write registry.example.com/* for all its images" \
       "${path}[6] \"ghcr.io/Team/*\" has upper case in a repository, so no image can match it: write ghcr.io/team/*"
   done
+  # Problems of image patterns come after those of other values. Each path has the index that the user sees.
+  invalid '{"exempt":{"images":["",5,"NGINX"]},"mode":"fix","registry":{"overrides":[{"images":["a"]},{"images":[null,"","a//b"]}],"skipImages":["/a"]}}' \
+    'exempt.images[1] must be a string, not 5' \
+    'mode must be one of Fix, Reject, Warn, not "fix"' \
+    'registry.overrides[1].images[0] must be a string, not null' \
+    'exempt.images[2] "NGINX" has upper case in a repository, so no image can match it: write nginx' \
+    'registry.overrides[1].images[2] "a//b" has nothing between two slashes, so no image can match it: write a/b' \
+    'registry.skipImages[0] "/a" begins with a slash, so no image can match it: write */a'
   # A long pattern is cut in the message.
   cut=xxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   for path in imageChecks.after exempt.containers; do
@@ -279,11 +288,16 @@ ROWS
   row=
   invalid '{"imageChecks":{"coverage":"Fix","namePrefixes":["check-","b-"]},"exempt":{"containers":["b-1","check-?1","checks"]}}' \
     'exempt.containers "check-?1" matches the checks that imageChecks.coverage Fix adds, check- and a number: name containers that it does not'
-  invalid '{"imageChecks":{"replaceExisting":true}}' \
-    'imageChecks.replaceExisting needs imageChecks.as ImageVolume: it makes image volumes of the checks that are init containers'
-  invalid '{"registry":{"maxLookups":0,"lookup":"Pin"}}' \
+  for registry in '"lookup":"Verify"' '"lookup":"Pin","images":[]' '"overrides":[{"images":["docker.io/*"],"lookup":"Pin"}]' '"lookup":"Verify","platform":"Warn"'; do
+    row=$registry
+    invalid "{\"registry\":{$registry}}" "$images_required"
+    # The copy has the same settings as the first installation.
+    invalid "{\"mode\":\"Reject\",\"registry\":{\"maxLookups\":0,$registry}}" "$images_required"
+  done
+  row=
+  invalid '{"registry":{"images":["*"],"maxLookups":0,"lookup":"Pin"}}' \
     'registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either'
-  invalid '{"registry":{"platform":"Warn"}}' \
+  invalid '{"registry":{"images":["*"],"platform":"Warn"}}' \
     'registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin'
   invalid '{"registry":{"overrides":[{"images":["docker.io/*"]},{"images":["ghcr.io/*","nginx:1.*"]}]}}' \
     'registry.overrides[1].images "nginx:1.*" never decides: "docker.io/*" of registry.overrides[0] matches all that it does; put it before that entry or take it out'

@@ -4,8 +4,7 @@
 //! pattern is an error. If possible, the error names the pattern to write instead.
 
 mod glob;
-mod image_name_grammar;
-mod invalid;
+mod problem;
 
 use std::fmt;
 
@@ -13,19 +12,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::glob::{ANY_BYTE, ANY_RUN, aligns, glob_matches, has_wildcard, subsumes};
-pub use self::invalid::{InvalidContainerPattern, InvalidImagePattern};
-use self::invalid::{instead_of_registry, why_no_image};
-use crate::image::{
-    DEFAULT_REGISTRY, Reference, comparable_host, split_registry, without_https_port,
-};
+use self::glob::{ANY_BYTE, ANY_RUN, glob_matches, has_wildcard, subsumes};
+use crate::image::{DEFAULT_REGISTRY, Reference, comparable_host, split_registry};
 
 /// The largest length of the name of a container or volume, in bytes. These names are DNS labels.
 const LABEL_MAX: usize = 63;
-/// The placeholder for any digit in [`ContainerPattern::matches_numbered`].
-const ANY_DIGIT: u8 = b'#';
-/// The placeholder for any digit except zero, in [`ContainerPattern::matches_numbered`].
-const FIRST_DIGIT: u8 = b'$';
+/// More numbers than the image checks of one Pod can have.
+const CHECK_NUMBERS: u32 = 10_000;
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
 /// one character.
@@ -47,33 +40,10 @@ impl ContainerPattern {
         glob_matches(&self.0, name)
     }
 
-    /// Whether the pattern matches at least one name that consists of `prefix` and a number. The
-    /// number has no leading zero.
-    ///
-    /// The pattern is matched with names that have placeholders for their digits. A placeholder
-    /// fits if at least one digit fits there, because each digit can be chosen independently. It is
-    /// enough to try as many digits as the pattern has bytes. If the pattern matches a name with more
-    /// digits, one `*` matches at least two of the digits. Then the pattern also matches the name
-    /// without the second of these two digits.
+    /// Whether the pattern matches the name of an added check: `prefix` and a number.
     #[must_use]
     pub fn matches_numbered(&self, prefix: &str) -> bool {
-        let glob = self.0.as_bytes();
-        let mut name = prefix.as_bytes().to_vec();
-        let mut digit = FIRST_DIGIT;
-        let fits = |wanted: u8, byte: u8| {
-            wanted == ANY_BYTE
-                || match byte {
-                    FIRST_DIGIT => matches!(wanted, b'1'..=b'9'),
-                    ANY_DIGIT => wanted.is_ascii_digit(),
-                    _ => wanted == byte,
-                }
-        };
-        self.matches(&format!("{prefix}0"))
-            || glob.iter().any(|_| {
-                name.push(digit);
-                digit = ANY_DIGIT;
-                aligns(glob, &name, fits)
-            })
+        (0..CHECK_NUMBERS).any(|number| self.matches(&format!("{prefix}{number}")))
     }
 }
 
@@ -90,27 +60,24 @@ impl From<ContainerPattern> for String {
 }
 
 impl TryFrom<String> for ContainerPattern {
-    type Error = InvalidContainerPattern;
+    type Error = String;
 
-    /// Reads a pattern, and refuses a pattern that can match no container name.
-    fn try_from(glob: String) -> Result<Self, Self::Error> {
-        let is_wildcard = |byte| byte == ANY_RUN || byte == ANY_BYTE;
-        let is_allowed = |byte| is_label_byte(byte) || is_wildcard(byte);
-        if glob.is_empty() || !glob.bytes().all(is_allowed) {
-            return Err(InvalidContainerPattern::Character);
-        }
-        if glob.starts_with('-') {
-            let instead = format!("*{glob}");
-            return Err(InvalidContainerPattern::BeginsWithHyphen { instead });
-        }
-        if glob.ends_with('-') {
-            let instead = format!("{glob}*");
-            return Err(InvalidContainerPattern::EndsWithHyphen { instead });
-        }
-        if glob.bytes().filter(|byte| *byte != ANY_RUN).count() > LABEL_MAX {
-            return Err(InvalidContainerPattern::TooLong);
-        }
-        Ok(Self(glob))
+    /// Reads a pattern. The error says why no container name can match the pattern. It is the end of a
+    /// sentence that begins with the pattern.
+    fn try_from(glob: String) -> Result<Self, String> {
+        let is_allowed = |byte| is_label_byte(byte) || byte == ANY_RUN || byte == ANY_BYTE;
+        let why = if glob.is_empty() || !glob.bytes().all(is_allowed) {
+            ": it takes lower-case letters, digits, -, * and ?".to_owned()
+        } else if glob.starts_with('-') {
+            format!(", as none begins with -: write *{glob}")
+        } else if glob.ends_with('-') {
+            format!(", as none ends with -: write {glob}*")
+        } else if glob.bytes().filter(|byte| *byte != ANY_RUN).count() > LABEL_MAX {
+            ", as none is longer than 63 characters".to_owned()
+        } else {
+            return Ok(Self(glob));
+        };
+        Err(["matches no container's name", &why].concat())
     }
 }
 
@@ -130,7 +97,7 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
-#[serde(try_from = "String", into = "String")]
+#[serde(from = "String", into = "String")]
 pub struct ImagePattern {
     written: String,
     /// The pattern with the registry and the namespace that it leaves out. A registry host without
@@ -145,20 +112,6 @@ impl ImagePattern {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written
-    }
-
-    /// Normalises a pattern, and finds out which kind of wildcards its host has.
-    fn normalise(written: String) -> Self {
-        let normalised = normalise(&written);
-        let glob = normalised.as_deref().unwrap_or(&written);
-        let has_host_glob = glob
-            .split_once('/')
-            .is_some_and(|(first, _)| has_wildcard(first) && first.contains(['.', ':']));
-        Self {
-            written,
-            normalised,
-            has_host_glob,
-        }
     }
 
     /// The glob that is matched with image names.
@@ -185,7 +138,7 @@ impl ImagePattern {
     /// use consistent_pull_policy::pattern::{ImageName, ImagePattern};
     ///
     /// let matches = |pattern: &str, image: &str| {
-    ///     let pattern = ImagePattern::try_from(pattern.to_owned()).expect("a valid pattern");
+    ///     let pattern = ImagePattern::from(pattern.to_owned());
     ///     let image = Reference::parse(image).expect("a valid reference");
     ///     pattern.matches(&ImageName::of(&image))
     /// };
@@ -193,9 +146,6 @@ impl ImagePattern {
     /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     ///
-    /// // A pattern that can match no image is an error with a proposal.
-    /// let error = ImagePattern::try_from("ghcr.io".to_owned()).expect_err("only a registry");
-    /// assert!(error.to_string().ends_with("write ghcr.io/* for all its images"));
     /// ```
     #[must_use]
     pub fn matches(&self, name: &ImageName) -> bool {
@@ -300,42 +250,18 @@ impl From<ImagePattern> for String {
     }
 }
 
-impl TryFrom<String> for ImagePattern {
-    type Error = InvalidImagePattern;
-
-    /// Reads a pattern, and refuses a pattern that can match no image. A pattern that begins with `*` is
-    /// not completed: `*` matches every image, and `*/nginx` matches an nginx in any registry.
-    fn try_from(written: String) -> Result<Self, Self::Error> {
-        if written.is_empty() {
-            return Err(InvalidImagePattern::Empty);
-        }
-        if written.contains('@') {
-            return Err(InvalidImagePattern::Digest);
-        }
-        if written.contains("://") {
-            return Err(InvalidImagePattern::Scheme);
-        }
-        if written.chars().any(char::is_whitespace) {
-            return Err(InvalidImagePattern::Space);
-        }
-        if let Some(instead) = instead_of_registry(&written) {
-            return Err(InvalidImagePattern::OnlyRegistry { instead });
-        }
-        let pattern = Self::normalise(written);
-        let can_match = match pattern.host_and_path() {
-            Some((host, path)) => {
-                without_https_port(host.0).is_none()
-                    && host
-                        .alternatives()
-                        .any(|host| image_name_grammar::can_match_host_and_path(host, path))
-            }
-            None => image_name_grammar::can_match(pattern.glob()),
-        };
-        if can_match {
-            Ok(pattern)
-        } else {
-            let is_valid = |instead| Self::try_from(instead).is_ok();
-            Err(why_no_image(&pattern.written, pattern.glob(), is_valid))
+impl From<String> for ImagePattern {
+    /// Reads a pattern. The pattern may be one that can match no image: see [`Self::problem`].
+    fn from(written: String) -> Self {
+        let normalised = normalise(&written);
+        let glob = normalised.as_deref().unwrap_or(&written);
+        let has_host_glob = glob
+            .split_once('/')
+            .is_some_and(|(first, _)| has_wildcard(first) && first.contains(['.', ':']));
+        Self {
+            written,
+            normalised,
+            has_host_glob,
         }
     }
 }

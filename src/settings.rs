@@ -9,11 +9,10 @@
 
 mod conflicts;
 mod error;
+mod image_pattern_problems;
 mod read;
 mod registry;
 mod template_problems;
-
-use std::fmt;
 
 #[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
@@ -163,18 +162,21 @@ impl CheckNamePrefix {
 }
 
 impl TryFrom<String> for CheckNamePrefix {
-    type Error = InvalidCheckNamePrefix;
+    type Error = &'static str;
 
-    /// Reads a prefix, and refuses a text that can't start the name of an image check.
+    /// Reads a prefix. The error says why the text can't start the name of an image check. It is the
+    /// end of a sentence that begins with the prefix.
     fn try_from(prefix: String) -> Result<Self, Self::Error> {
         if prefix.is_empty()
             || prefix.starts_with('-')
             || !prefix.bytes().all(pattern::is_label_byte)
         {
-            return Err(InvalidCheckNamePrefix::Character);
+            return Err(
+                "can't start a container's name: it takes lower-case letters, digits and -",
+            );
         }
         if prefix.len() > PREFIX_MAX {
-            return Err(InvalidCheckNamePrefix::TooLong);
+            return Err("leaves no room for a number: it takes at most 58 characters");
         }
         Ok(Self(prefix))
     }
@@ -185,29 +187,6 @@ impl From<CheckNamePrefix> for String {
         prefix.0
     }
 }
-
-/// Why a text is no prefix for the names of image checks. `Display` writes a clause that follows
-/// the prefix in a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidCheckNamePrefix {
-    /// The prefix is empty, begins with a hyphen, or has a character that no container name has.
-    Character,
-    /// The prefix has more than 58 bytes, so a name with a number could be too long.
-    TooLong,
-}
-
-impl fmt::Display for InvalidCheckNamePrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Character => {
-                "can't start a container's name: it takes lower-case letters, digits and -"
-            }
-            Self::TooLong => "leaves no room for a number: it takes at most 58 characters",
-        })
-    }
-}
-
-impl std::error::Error for InvalidCheckNamePrefix {}
 
 /// The reaction to an image that is not covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -377,24 +356,27 @@ impl Exemptions {
 
 impl Settings {
     /// Reads the settings of a request. The settings were checked when this policy was loaded. So
-    /// this function doesn't check the fields of the check template, and doesn't look for settings
-    /// that contradict each other.
+    /// this function doesn't check the image patterns and the fields of the check template, and
+    /// doesn't look for settings that contradict each other.
     ///
     /// # Errors
     /// The settings can't be read, or have a wrong value. The error has all problems.
     pub fn read(text: &[u8]) -> Result<Self, SettingsError> {
-        let (settings, problems) = read::settings(text)?;
+        let (settings, problems) = read::settings(read::tree(text)?);
         SettingsError::unless_empty(problems).map(|()| settings)
     }
 
-    /// Checks the settings: everything that [`Settings::read`] checks, the fields of the check
-    /// template, and whether settings contradict each other.
+    /// Checks the settings: everything that [`Settings::read`] checks, the image patterns, the fields
+    /// of the check template, and whether settings contradict each other.
     ///
     /// # Errors
     /// The settings have a problem. The error has all problems, apart from contradictions that may
     /// come from an unreadable value.
     pub fn check(text: &[u8]) -> Result<(), SettingsError> {
-        let (settings, mut problems) = read::settings(text)?;
+        let tree = read::tree(text)?;
+        let patterns = image_pattern_problems::problems(&tree);
+        let (settings, mut problems) = read::settings(tree);
+        problems.extend(patterns);
         let mut conflicts = conflicts::all(&settings);
         conflicts.retain(|conflict| !conflict.may_come_from(&problems));
         if let Some(template) = &settings.image_checks.template {
@@ -415,7 +397,7 @@ impl Settings {
 
 impl kubewarden_policy_sdk::settings::Validatable for Settings {
     /// Looks for settings that contradict each other. Each single value was checked when it was read,
-    /// but not the fields of the check template.
+    /// but not the image patterns and the fields of the check template.
     fn validate(&self) -> Result<(), String> {
         let conflicts = conflicts::all(self).into_iter();
         SettingsError::unless_empty(conflicts.map(SettingsProblem::from).collect())

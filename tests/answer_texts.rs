@@ -158,12 +158,12 @@ fn a_registry_answer_has_a_sentence_and_a_warning() {
     );
     let unreachable = Err("Server error: url x, code: 503");
     let start = "docker.io/library/a:1 has a registry that gives no answer: try again later";
-    let use_cached = json!({"lookup": "Verify", "onUnreachable": "UseCached"});
+    let use_cached = json!({"images": ["*"], "lookup": "Verify", "onUnreachable": "UseCached"});
     assert_eq!(
         answer_to_always(use_cached.clone(), "Reject", unreachable).message(),
         "app pulls a:1 with Always but its registry gives no digest: set app to IfNotPresent"
     );
-    let reject = json!({"lookup": "Verify", "onUnreachable": "Reject"});
+    let reject = json!({"images": ["*"], "lookup": "Verify", "onUnreachable": "Reject"});
     assert_eq!(
         answer_to_always(reject, "Fix", unreachable).message(),
         "app's image a:1 has a registry that gives no answer: try again later"

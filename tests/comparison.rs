@@ -148,10 +148,29 @@ impl WithoutKubewarden {
         value_of(&self.expanded(condition), request) == true
     }
 
-    /// The pull policies that the first mutation sets.
-    fn pull_policies(&self, request: &Value) -> Value {
+    /// The pull policies that the first mutation sets, in the order of their texts. In place of a check's
+    /// name, which has a random number, there is the check's image.
+    fn pull_policies(&self, request: &Value) -> Vec<String> {
         let mutation = &self.manifest["spec"]["mutations"][0]["applyConfiguration"];
-        set_by(&self.expanded(&mutation["expression"]), request)
+        let set = set_by(&self.expanded(&mutation["expression"]), request);
+        let spec = &request["object"]["spec"];
+        let text = |set: &Value| {
+            let [list, name, pull_policy] = [0, 1, 2].map(|part| set[part].as_str().expect("text"));
+            let containers = spec[list].as_array().expect("containers");
+            let container = containers.iter().find(|c| c["name"] == name);
+            if name.starts_with("imagecheck-") {
+                let image = &container.expect("a container")["image"];
+                format!(
+                    "check of {}: {pull_policy}",
+                    image.as_str().expect("an image")
+                )
+            } else {
+                format!("{name}: {pull_policy}")
+            }
+        };
+        let mut texts: Vec<_> = set.as_array().expect("a list").iter().map(text).collect();
+        texts.sort();
+        texts
     }
 
     /// The init containers that the second mutation adds.
@@ -225,27 +244,27 @@ fn without_kubewarden_repairs_the_three_pods_of_agent_stack() {
     let policy = WithoutKubewarden::read();
     for (name, pull_policies, checks) in [
         (
-            "image-step",
-            json!([]),
-            json!([added("container-0", "my-app:v1.2.3", "IfNotPresent")]),
+            "step-image",
+            vec![],
+            json!([added("container-0", "node:22-alpine", "IfNotPresent")]),
         ),
         (
             "weak-checks",
-            json!([
-                ["initContainers", "imagecheck-0", "Always"],
-                ["initContainers", "imagecheck-1", "Always"],
-                ["containers", "container-0", "IfNotPresent"],
-                ["containers", "container-1", "IfNotPresent"],
-            ]),
+            vec![
+                "check of my-app:v1.2.3: Always",
+                "check of redis:7: Always",
+                "container-0: IfNotPresent",
+                "container-1: IfNotPresent",
+            ],
             json!([]),
         ),
         (
-            "patched",
-            json!([]),
+            "podspecpatch-image",
+            vec![],
             json!([added("container-0", "my-app:v1.2.4-fix", "IfNotPresent")]),
         ),
     ] {
-        let request = captured(&format!("agent-stack-0.47-{name}-pod-create"));
+        let request = captured(&format!("agent-stack-0.47-real-{name}-pod-create"));
         assert!(policy.matches(&request), "{name}");
         assert_eq!(policy.pull_policies(&request), pull_policies, "{name}");
         assert_eq!(policy.added_checks(&request), checks, "{name}");
@@ -264,15 +283,14 @@ fn without_kubewarden_leaves_other_pods_alone() {
 #[test]
 fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
     let policy = WithoutKubewarden::read();
-    let mut request = captured("agent-stack-0.47-weak-checks-pod-create");
-    request["object"]["spec"]["initContainers"][2]["image"] =
-        json!("docker.io/library/my-app:v1.2.3");
+    let mut request = captured("agent-stack-0.47-real-weak-checks-pod-create");
+    let init_containers = request["object"]["spec"]["initContainers"].as_array_mut();
+    let mut checks = init_containers.expect("init containers").iter_mut();
+    let check = checks.find(|check| check["image"] == "my-app:v1.2.3");
+    check.expect("a check")["image"] = json!("docker.io/library/my-app:v1.2.3");
     assert_eq!(
         policy.pull_policies(&request),
-        json!([
-            ["initContainers", "imagecheck-0", "Always"],
-            ["containers", "container-1", "IfNotPresent"],
-        ])
+        ["check of redis:7: Always", "container-1: IfNotPresent"]
     );
     assert_eq!(
         policy.added_checks(&request),
@@ -285,7 +303,7 @@ fn without_kubewarden_does_not_see_that_two_names_are_one_image() {
 #[test]
 fn without_kubewarden_adds_a_check_for_each_container() {
     let policy = WithoutKubewarden::read();
-    let mut request = captured("agent-stack-0.47-patched-pod-create");
+    let mut request = captured("agent-stack-0.47-real-podspecpatch-image-pod-create");
     request["object"]["spec"]["containers"][1]["image"] = json!("my-app:v1.2.4-fix");
     assert_eq!(
         policy.added_checks(&request),

@@ -1,9 +1,12 @@
-//! The settings that a user can copy are valid: those of all examples, and those in README.md and docs.
+//! The examples can be applied as they are, and the settings that a user can copy are valid: those of all
+//! examples, and those in README.md and docs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{captured, settings_problems};
+use crate::common::{captured, copy_settings, settings_problems};
+use crate::prefilter::match_conditions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -26,20 +29,34 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The example that needs neither Kubewarden nor this policy. tests/comparison.rs evaluates it.
-const WITHOUT_KUBEWARDEN: &str = "without-kubewarden.yaml";
+/// An example of this policy: a file of manifests.
+struct Example {
+    name: String,
+    text: String,
+    manifests: Vec<Value>,
+}
 
-/// Each example of this policy: its file's name and its manifests.
-fn examples() -> Vec<(String, Vec<Value>)> {
-    files("examples", "yaml")
-        .iter()
-        .filter(|path| !path.ends_with(WITHOUT_KUBEWARDEN))
-        .map(|path| {
-            let name = path.file_name().expect("a name").to_string_lossy();
-            let text = fs::read_to_string(path).expect("an example");
-            (name.into_owned(), documents(&text))
-        })
-        .collect()
+/// The files in `examples/` that install this policy.
+fn examples() -> Vec<Example> {
+    let example = |path: &PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let text = fs::read_to_string(path).expect("an example");
+        Example {
+            name: name.into_owned(),
+            manifests: documents(&text),
+            text,
+        }
+    };
+    let mut examples: Vec<_> = files("examples", "yaml").iter().map(example).collect();
+    examples.retain(|example| example.manifests.iter().any(|m| !policies(m).is_empty()));
+    examples
+}
+
+fn example(name: &str) -> Example {
+    let mut examples = examples().into_iter();
+    examples
+        .find(|example| example.name == name)
+        .unwrap_or_else(|| panic!("{name}"))
 }
 
 /// The parts of a manifest that use this policy's module: the manifest's `spec`, or some members of a
@@ -51,16 +68,58 @@ fn policies(manifest: &Value) -> Vec<&Value> {
         None => vec![spec],
     };
     policies.retain(|policy| {
-        let module = policy["module"].as_str().expect("a module");
+        let module = policy["module"].as_str().unwrap_or_default();
         module.contains("/consistent-pull-policy:")
     });
     policies
 }
 
+/// The settings of all policies of all examples, each with the name of its file.
+fn all_settings() -> Vec<(String, Value)> {
+    let examples = examples();
+    let of_example = |example: &Example| {
+        let policies = example.manifests.iter().flat_map(policies);
+        let settings = policies.map(|policy| (example.name.clone(), policy["settings"].clone()));
+        settings.collect::<Vec<_>>()
+    };
+    examples.iter().flat_map(of_example).collect()
+}
+
+/// The strings in a list. The result is empty if there is no list.
+fn strings(list: &Value) -> Vec<&str> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).collect()
+}
+
+/// The strings that the entries of a list have under this key.
+fn strings_of(list: &Value, key: &str) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.map(|entry| entry[key].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// The resources whose UPDATEs the API server sends to a policy.
+fn updated_resources(manifest: &Value) -> Vec<&str> {
+    let rules = manifest["spec"]["rules"].as_array().into_iter().flatten();
+    rules
+        .filter(|rule| strings(&rule["operations"]).contains(&"UPDATE"))
+        .flat_map(|rule| strings(&rule["resources"]))
+        .collect()
+}
+
+/// Whether the settings lead to lookups. A validating copy has the settings for lookups, but makes none.
+fn has_lookups(settings: &Value) -> bool {
+    let registry = &settings["registry"];
+    let lookup = registry["lookup"].as_str().unwrap_or("Off");
+    lookup != "Off" && registry["maxLookups"] != 0
+}
+
 #[test]
 fn each_example_has_valid_settings_and_is_mutating_only_in_mode_fix() {
-    for (name, manifests) in examples() {
-        assert!(manifests.iter().any(|m| !policies(m).is_empty()), "{name}");
+    for Example {
+        name, manifests, ..
+    } in examples()
+    {
         for manifest in &manifests {
             for policy in policies(manifest) {
                 let settings = &policy["settings"];
@@ -72,6 +131,87 @@ fn each_example_has_valid_settings_and_is_mutating_only_in_mode_fix() {
                     assert!(!fixes, "{name}: a member of a group can't change anything");
                 }
             }
+        }
+    }
+}
+
+/// Each example can be applied as it is, beside any other example and beside other people's policies.
+#[test]
+fn each_example_can_be_applied_beside_the_others() {
+    let [pods, pod_templates] = match_conditions();
+    let mut names = BTreeSet::new();
+    for example in examples() {
+        for manifest in &example.manifests {
+            // `kubectl apply` replaces an object of the same kind and name.
+            let name = format!("{} {}", manifest["kind"], manifest["metadata"]["name"]);
+            assert!(names.insert(name.clone()), "two examples have {name}");
+
+            let spec = &manifest["spec"];
+            let conditions = strings_of(&spec["matchConditions"], "expression");
+            let updated = updated_resources(manifest);
+            if example.name.starts_with("agent-stack-k8s") {
+                assert_eq!(
+                    updated, [""; 0],
+                    "{name}: nobody applies these objects again"
+                );
+            } else if updated.iter().any(|resource| !resource.starts_with("pods")) {
+                assert_eq!(conditions, [&*pods, &pod_templates], "{name}");
+            } else if !updated.is_empty() {
+                assert_eq!(conditions, [&*pods], "{name}");
+            }
+            if spec["mode"] == "monitor" {
+                assert_eq!(
+                    spec["failurePolicy"], "Ignore",
+                    "{name}: an audit blocks nothing"
+                );
+                assert_eq!(conditions, ["false"], "{name}: an audit delays nothing");
+            }
+            if manifest["kind"] == "ClusterAdmissionPolicyGroup" {
+                let labels = &spec["namespaceSelector"]["matchLabels"];
+                assert!(labels.is_object(), "{name} acts in every namespace");
+            }
+            for policy in policies(manifest) {
+                let settings = &policy["settings"];
+                let servers = example
+                    .manifests
+                    .iter()
+                    .filter(|m| m["kind"] == "PolicyServer");
+                let mut servers = servers.map(|server| &server["metadata"]["name"]);
+                assert_eq!(
+                    has_lookups(settings),
+                    servers.any(|server| *server == spec["policyServer"]),
+                    "{name}: lookups hold up the other policies of a policy server"
+                );
+                let is_copy = settings["registry"]["maxLookups"] == 0;
+                assert!(
+                    !(settings["mode"] == "Fix" || is_copy)
+                        || example.text.contains("AlwaysPullImages"),
+                    "{name}: what does AlwaysPullImages need?"
+                );
+            }
+        }
+    }
+    assert!(names.len() > 18, "{names:?}");
+}
+
+/// docs/controllers.md says why added checks do harm or gain nothing in these Pods.
+#[test]
+fn every_pod_volumes_leaves_out_the_pods_that_checks_do_not_help() {
+    for name in ["every-pod-volumes.yaml", "every-pod-volumes-istio.yaml"] {
+        for manifest in &example(name).manifests {
+            let left_out = &manifest["spec"]["objectSelector"]["matchExpressions"];
+            assert_eq!(
+                strings_of(left_out, "key"),
+                [
+                    "tekton.dev/taskRun",
+                    "jenkins/label",
+                    "job.runner.gitlab.com/pod",
+                    "workflows.argoproj.io/workflow",
+                    "actions-ephemeral-runner",
+                ]
+            );
+            let operators = strings_of(left_out, "operator");
+            assert!(operators.iter().all(|operator| operator == "DoesNotExist"));
         }
     }
 }
@@ -101,34 +241,30 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     true
 }
 
-/// A check that agent-stack-k8s 0.47 made, from a captured request.
+/// A check that agent-stack-k8s 0.47 made, from a captured request. The numbers in the names of checks
+/// are random, so the check is found by its image.
 fn check_of_agent_stack() -> Value {
-    let request = captured("agent-stack-0.47-weak-checks-pod-create");
+    let request = captured("agent-stack-0.47-real-weak-checks-pod-create");
     let containers = request["object"]["spec"]["initContainers"].as_array();
     let check = containers
         .expect("init containers")
         .iter()
-        .find(|container| container["name"] == "imagecheck-0");
+        .find(|container| container["image"] == "my-app:v1.2.3");
     check.expect("a check").clone()
 }
 
 #[test]
 fn the_check_templates_keep_guaranteed_pods_guaranteed() {
     let mut count = 0;
-    for (name, manifests) in examples() {
-        for policy in manifests.iter().flat_map(policies) {
-            count += usize::from(template_keeps_guaranteed_pods(&policy["settings"], &name));
-        }
+    for (name, settings) in all_settings() {
+        count += usize::from(template_keeps_guaranteed_pods(&settings, &name));
     }
     assert!(count > 1, "{count}");
 }
 
 #[test]
 fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
-    let (_, manifests) = examples()
-        .into_iter()
-        .find(|(name, _)| name == "agent-stack-k8s.yaml")
-        .expect("the example");
+    let manifests = example("agent-stack-k8s.yaml").manifests;
     let template = &manifests[0]["spec"]["settings"]["imageChecks"]["template"];
     let check = check_of_agent_stack();
     for field in ["command", "args", "resources"] {
@@ -159,20 +295,13 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
         "cr.l5d.io/linkerd/*",
     ];
     let mut count = 0;
-    for (name, manifests) in examples() {
-        for policy in manifests.iter().flat_map(policies) {
-            let settings = &policy["settings"];
-            let coverage = &settings["imageChecks"]["coverage"];
-            if !(coverage == "Fix"
-                || coverage == "Reject"
-                || settings["registry"]["lookup"] == "Pin")
-            {
-                continue;
-            }
+    for (name, settings) in all_settings() {
+        let coverage = &settings["imageChecks"]["coverage"];
+        if coverage == "Fix" || coverage == "Reject" || settings["registry"]["lookup"] == "Pin" {
             count += 1;
-            let exempt = settings["exempt"]["images"].as_array().expect("a list");
+            let exempt = strings(&settings["exempt"]["images"]);
             for image in mesh {
-                assert!(exempt.contains(&json!(image)), "{name}: {image}");
+                assert!(exempt.contains(&image), "{name}: {image}");
             }
         }
     }
@@ -182,41 +311,25 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
 /// The copy has the settings of the first installation, except `mode` and `registry.maxLookups`.
 #[test]
 fn a_validating_copy_has_the_settings_of_its_first_installation() {
-    let examples = examples();
-    let settings_of = |file: &str, policy: &str| {
-        examples
-            .iter()
-            .filter(|(name, _)| name == file)
-            .flat_map(|(_, manifests)| manifests)
-            .find(|manifest| manifest["metadata"]["name"] == policy)
-            .expect("the policy")["spec"]["settings"]
-            .clone()
+    let in_mode = |name: &str, mode: &str| {
+        let settings = all_settings().into_iter();
+        let mut settings =
+            settings.filter(|(file, settings)| file == name && settings["mode"] == mode);
+        settings.next().expect("the policy").1
     };
-    for (first, first_policy, copy, copy_policy) in [
-        (
-            "pin-digests.yaml",
-            "consistent-pull-policy",
-            "validating-copy.yaml",
-            "consistent-pull-policy-validating",
-        ),
+    for (first, copy) in [
+        ("pin-digests.yaml", "validating-copy.yaml"),
         (
             "every-pod-volumes-istio.yaml",
-            "consistent-pull-policy-every-pod",
             "every-pod-volumes-istio.yaml",
-            "consistent-pull-policy-every-pod-validating",
         ),
     ] {
-        let mut expected = settings_of(first, first_policy);
-        expected["mode"] = json!("Reject");
-        expected["registry"]["maxLookups"] = json!(0);
-        assert_eq!(settings_of(copy, copy_policy), expected, "{copy}");
+        let expected = copy_settings(&in_mode(first, "Fix"));
+        assert_eq!(in_mode(copy, "Reject"), expected, "{copy}");
     }
     assert_eq!(
-        settings_of(
-            "every-pod-volumes-istio.yaml",
-            "consistent-pull-policy-every-pod"
-        ),
-        settings_of("every-pod-volumes.yaml", "consistent-pull-policy-every-pod"),
+        in_mode("every-pod-volumes-istio.yaml", "Fix"),
+        in_mode("every-pod-volumes.yaml", "Fix"),
     );
 }
 

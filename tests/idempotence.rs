@@ -80,7 +80,7 @@ fn an_outage_changes_nothing_in_a_pod_that_pull_once_has_changed() {
     }));
     let settings = json!({
         "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
-        "registry": {"lookup": "Pin", "onUnreachable": "KeepTag"},
+        "registry": {"images": ["*"], "lookup": "Pin", "onUnreachable": "KeepTag"},
     });
     let answer = validate_with(&pod, &settings, &mut unreachable_registry());
     assert!(answer.accepted());

@@ -120,7 +120,7 @@ fn coverage_reject_asks_the_author_of_a_windows_pod_to_add_the_check() {
         "initContainers": [container("imagecheck-0", "a:1", "Always")],
         "containers": [container("b", "b:1", "Always")],
     }));
-    let checks = json!({"as": "ImageVolume", "replaceExisting": true, "coverage": "Reject"});
+    let checks = json!({"as": "ImageVolume", "coverage": "Reject"});
     let answer = validate(&pod, &json!({"imageChecks": checks}));
     let message = answer.message();
     assert!(message.ends_with("add one with Always"), "{message}");

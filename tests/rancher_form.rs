@@ -227,11 +227,36 @@ fn every_option_of_an_override_is_valid() {
         assert!(part["type"].is_string(), "{variable} has no type");
         for option in part["options"].as_array().into_iter().flatten() {
             entry[variable] = option.clone();
-            let settings = json!({"registry": {"overrides": [entry]}});
+            let settings = json!({"registry": {"images": ["*"], "overrides": [entry]}});
             assert_eq!(refusal(&settings), None, "{settings}");
         }
     }
     assert_eq!(entry.as_object().map(Map::len), Some(parts.len()));
+}
+
+#[test]
+fn the_images_to_look_up_are_shown_wherever_a_lookup_needs_them() {
+    let questions = questions();
+    let images = questions
+        .iter()
+        .find(|question| question.variable == "registry.images")
+        .expect("the question");
+    let reason = images.yaml["description"].as_str().expect("a reason");
+    assert!(reason.contains("Whoever creates a Pod chooses the hosts"));
+    let override_with_a_lookup = json!([{"images": ["nginx"], "lookup": "Verify"}]);
+    for (variable, answer) in [
+        ("registry.lookup", json!("Verify")),
+        ("registry.lookup", json!("Pin")),
+        ("registry.overrides", override_with_a_lookup),
+    ] {
+        let mut answers = Answers::from([(variable.to_owned(), answer.clone())]);
+        write_defaults(&questions, &mut answers);
+        assert!(is_shown(images, &answers), "{variable}: {answer}");
+        let message = refusal(&submitted(&answers)).unwrap_or_default();
+        assert!(message.contains("registry.images"), "{answer}: {message}");
+        answers.insert(images.variable.clone(), json!(["*"]));
+        assert_eq!(refusal(&submitted(&answers)), None, "{variable}: {answer}");
+    }
 }
 
 #[test]

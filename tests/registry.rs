@@ -27,7 +27,7 @@ fn a_pod_gets_no_lookup_if_no_answer_can_prevent_its_rejection() {
         let settings = json!({
             "mode": "Reject",
             "defaults": {"imagePullPolicy": default},
-            "registry": {"lookup": lookup, "onUnreachable": "KeepTag"},
+            "registry": {"images": ["*"], "lookup": lookup, "onUnreachable": "KeepTag"},
         });
         let mut registry = FakeRegistry::default();
         assert!(!validate_with(&of_user(pod.clone()), &settings, &mut registry).accepted());
@@ -49,7 +49,7 @@ fn a_pod_gets_no_lookup_if_a_tag_in_place_of_its_stored_digest_rejects_it() {
         containers.expect("a list").push(other);
     }
     let mut registry = unreachable_registry();
-    let settings = json!({"mode": "Reject", "registry": {"lookup": "Pin"}});
+    let settings = json!({"mode": "Reject", "registry": {"images": ["*"], "lookup": "Pin"}});
     assert!(!validate_with(&of_user(request), &settings, &mut registry).accepted());
     assert_eq!(registry.asked, [""; 0]);
 }
@@ -85,7 +85,7 @@ fn a_failed_lookup_for_a_warning_about_platforms_alone_never_rejects() {
         "nodeSelector": {"kubernetes.io/arch": "arm64"},
         "containers": [{"name": "app", "image": format!("a@{digest}"), "imagePullPolicy": "IfNotPresent"}],
     });
-    let settings = |lookup: &str, platform: &str| json!({"registry": {"lookup": lookup, "platform": platform, "onUnknown": "Reject"}});
+    let settings = |lookup: &str, platform: &str| json!({"registry": {"images": ["*"], "lookup": lookup, "platform": platform, "onUnknown": "Reject"}});
     for (lookup, platform, accepted) in [
         ("Pin", "Warn", true),
         ("Pin", "Reject", false),
@@ -111,7 +111,7 @@ fn an_attestation_in_an_index_is_no_platform() {
         "nodeSelector": {"kubernetes.io/arch": "arm64"},
         "containers": [container("app", "a:1", "Always")],
     }));
-    let settings = json!({"registry": {"lookup": "Verify", "platform": "Reject"}});
+    let settings = json!({"registry": {"images": ["*"], "lookup": "Verify", "platform": "Reject"}});
     let unknown = json!({"os": "unknown", "architecture": "unknown"});
     let amd64 = json!({"os": "linux", "architecture": "amd64"});
     // An index without any platform can't be compared with the Pod.

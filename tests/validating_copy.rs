@@ -29,7 +29,7 @@ fn the_copy_accepts_the_object_after_every_answer_of_a_registry() {
                 let settings = json!({
                     "defaults": {"imagePullPolicy": default},
                     "imageChecks": {"coverage": "Fix"},
-                    "registry": {"lookup": lookup, "onUnreachable": "UseCached", "onNotFound": "KeepTag"},
+                    "registry": {"images": ["*"], "lookup": lookup, "onUnreachable": "UseCached", "onNotFound": "KeepTag"},
                 });
                 let mut registry =
                     registry_with_answers(&[("docker.io/library/a:1", answer.clone())]);
@@ -50,7 +50,7 @@ fn the_copy_accepts_the_object_after_every_answer_of_a_registry() {
 
 #[test]
 fn max_lookups_zero_is_a_settings_error_in_mode_fix() {
-    let in_fix = settings_problems(&json!({"registry": {"lookup": "Pin", "maxLookups": 0}}));
+    let in_fix = settings_problems(&json!({"registry": {"images": ["*"], "lookup": "Pin", "maxLookups": 0}}));
     assert!(
         in_fix
             .is_some_and(|problem| problem.contains("registry.lookup") && problem.contains("Off"))
@@ -62,7 +62,7 @@ fn max_lookups_zero_is_a_settings_error_in_mode_fix() {
 /// copy doesn't know the answer of the lookup, so it must not reject the Pod.
 #[test]
 fn the_copy_asks_for_no_check_if_a_lookup_may_have_shown_one() {
-    let settings = json!({"registry": {"lookup": "Verify"}});
+    let settings = json!({"registry": {"images": ["*"], "lookup": "Verify"}});
     let spec = json!({
         "initContainers": [
             container("imagecheck-0", "app:v1", "Never"),
@@ -84,7 +84,7 @@ fn the_copy_asks_for_no_check_if_a_lookup_may_have_shown_one() {
 fn the_copy_accepts_a_tag_whose_digest_is_stored() {
     let request = image_update(&format!("a:1@{}", digest(1)), "a:1");
     for (lookups, accepted) in [(0, true), (10, false)] {
-        let registry = json!({"lookup": "Pin", "maxLookups": lookups});
+        let registry = json!({"images": ["*"], "lookup": "Pin", "maxLookups": lookups});
         let answer = validate(&request, &json!({"mode": "Reject", "registry": registry}));
         assert_eq!(answer.accepted(), accepted, "maxLookups {lookups}");
     }
@@ -104,7 +104,7 @@ fn the_copy_accepts_a_check_that_its_own_default_would_lower() {
     let settings = json!({
         "pullOnce": false,
         "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
-        "registry": {"lookup": "Verify", "onUnknown": "UseCached"},
+        "registry": {"images": ["*"], "lookup": "Verify", "onUnknown": "UseCached"},
     });
     let mut registry = registry_with_answers(&[("docker.io/library/app:latest", Ok(digest(1)))]);
     let first = validate_with(&request, &settings, &mut registry);
@@ -129,7 +129,7 @@ fn the_copy_accepts_check_volumes_of_images_that_it_cannot_tell_apart() {
     let settings = json!({
         "imageChecks": checks,
         "defaults": {"imageCheckPullPolicy": "IfNotPresent"},
-        "registry": {"lookup": "Verify"},
+        "registry": {"images": ["*"], "lookup": "Verify"},
         "recordChanges": false,
     });
     let mut registry = registry_with_answers(&[
@@ -165,7 +165,7 @@ fn with_lookups_every_app_container_of_the_repository_has_to_mount_a_check_volum
     for (lookup, number, volumes) in [("Off", 1, 2), ("Pin", 1, 2), ("Pin", 2, 3)] {
         let settings = json!({
             "imageChecks": {"as": "ImageVolume", "coverage": "Fix", "everyPod": true},
-            "registry": {"lookup": lookup},
+            "registry": {"images": ["*"], "lookup": lookup},
         });
         let mut registry = registry_with_answers(&[("docker.io/library/a:1", Ok(digest(number)))]);
         let answer = validate_with(&request, &settings, &mut registry);

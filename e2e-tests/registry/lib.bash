@@ -207,10 +207,12 @@ ask() {
 }
 
 # with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: prints settings. The arguments have no braces around
-# them.
+# them. All images are looked up, unless the first argument begins with the key `images`.
 lookup=Pin
 with() {
-  echo "{\"registry\":{\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
+  local images='"images":["*"],'
+  [[ $1 != '"images"'* ]] || images=
+  echo "{\"registry\":{$images\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
 }
 pin=$(with '')
 

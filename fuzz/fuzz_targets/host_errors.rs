@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         "request": {"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"},
             "operation": "CREATE", "userInfo": {},
             "object": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
-        "settings": {"registry": {"lookup": "Pin", "onUnknown": "Reject"}}}"#;
+        "settings": {"registry": {"images": ["*"], "lookup": "Pin", "onUnknown": "Reject"}}}"#;
     let answer = evaluate::validate(payload, &mut FailsWith(text)).expect("an answer");
     let answer = String::from_utf8(answer).expect("the answer is text");
     assert!(!answer.contains(SECRET), "{answer}");

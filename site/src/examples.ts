@@ -28,11 +28,14 @@ const requests = import.meta.glob<string>("../../examples/requests/*.json", {
   import: "default",
   eager: true,
 });
-const reviews = import.meta.glob<string>("../../test_data/reviews/*.json", {
-  query: "?raw",
-  import: "default",
-  eager: true,
-});
+const reviews = import.meta.glob<string>(
+  ["../../test_data/reviews/*.json", "!../../test_data/reviews/agent-stack-0.47-*"],
+  { query: "?raw", import: "default", eager: true },
+);
+const agentStackReviews = import.meta.glob<string>(
+  "../../test_data/reviews/agent-stack-0.47-real-{weak-checks,step-image,podspecpatch-image}-*.json",
+  { query: "?raw", import: "default", eager: true },
+);
 
 const nameOf = (path: string) => path.replace(/^.*\/|\.\w+$/g, "");
 
@@ -63,19 +66,20 @@ function readable(json: string): string {
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
   // The check has IfNotPresent: an old copy on the node is enough for it. The container has Always.
   { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },
-  // The image has no check at all.
-  { name: "image-step", choices: { missing: [imageName("my-app:v1.2.3")], copies: false } },
+  // The image of the step's key `image:` has no check at all.
+  { name: "step-image", choices: { missing: [imageName("node:22-alpine")], copies: false } },
   // podSpecPatch changed a container's image after the check of the old image was made.
-  { name: "patched", choices: { missing: [imageName("my-app:v1.2.4-fix")], copies: false } },
+  {
+    name: "podspecpatch-image",
+    choices: { missing: [imageName("my-app:v1.2.4-fix")], copies: false },
+  },
 ];
-const AGENT_STACK_FILE = /\/agent-stack-0\.47-/;
 
 function agentStack(): Group {
   const examples = AGENT_STACK.flatMap(({ name, choices }) =>
     ["Pod", "Job"].flatMap((kind) => {
-      const file = `agent-stack-0.47-${name}-${kind.toLowerCase()}-create.json`;
-      const path = Object.keys(reviews).find((path) => path.endsWith(`/${file}`));
-      const json = path && reviews[path];
+      const file = `agent-stack-0.47-real-${name}-${kind.toLowerCase()}-create.json`;
+      const json = agentStackReviews[`../../test_data/reviews/${file}`];
       return json ? [{ label: `${name}: ${kind}`, text: objectOf(json), choices }] : [];
     }),
   );
@@ -89,16 +93,12 @@ function objectOf(json: string): string {
   return toYaml(object ?? null);
 }
 
-const otherReviews = Object.fromEntries(
-  Object.entries(reviews).filter(([path]) => !AGENT_STACK_FILE.test(path)),
-);
-
 /** Objects and requests. The page starts with the first example. */
 export const OBJECTS: Group[] = [
   agentStack(),
   group("Manifests", own, (text) => text),
   group("Requests", requests, readable),
-  group("Reviews captured from an API server", otherReviews, readable),
+  group("Reviews captured from an API server", reviews, readable),
 ];
 
 /** Examples of settings. The first example is empty. */

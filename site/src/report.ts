@@ -74,6 +74,7 @@ export const RULES: Record<string, string> = {
   "weak-check": "an image check pulls less often than the container that it guards",
   "missing-check": "no image check pulls this image first",
   default: "the author chose no pull policy, so the settings' default applies",
+  "outdated-check": "an image check keeps the image that its container had before",
   "pull-once":
     "an image check pulls the image with Always just before, so its containers need not pull it again",
 };

@@ -62,12 +62,13 @@ function pathOf(sentence: string): (string | number)[] {
  * is shown at the nearest parent in the text.
  */
 export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
-  // A semicolon may also be inside a sentence. Each sentence starts with a path or a word. So a
-  // part that starts with something else belongs to the sentence before this part.
+  // A semicolon may also be inside a sentence. Each sentence starts with the path of a setting. A path
+  // of one word is followed by `must` or `is`. So a part that starts with something else belongs to
+  // the sentence before this part.
   const sentences: string[] = [];
   for (const part of message.split("; ")) {
     const last = sentences.length - 1;
-    if (last < 0 || /^[A-Za-z_][\w-]*(?:\.[\w-]+|\[\d+\])* (?:\S+ )?\S/.test(part))
+    if (last < 0 || /^[A-Za-z_][\w-]*(?:(?:\.[\w-]+|\[\d+\])+| must| is) /.test(part))
       sentences.push(part);
     else sentences[last] += `; ${part}`;
   }

@@ -122,6 +122,11 @@ pub fn fault(pattern: &str) -> Option<&'static str> {
         return (starts_like_registry && !pattern.starts_with('*'))
             .then_some("a registry without a repository");
     };
+    // No registry host has a `_`. A first part with a `.` is accepted nevertheless: `a_b.c/d` is a
+    // reference.
+    if is_registry(first) && first.contains('_') && !first.contains(['.', ':', '*', '?']) {
+        return Some("no registry has a `_` in its host");
+    }
     // A host with a wildcard and port 443 (`*:443/…`) is a settings error, because a normalised host
     // never has `:443`.
     let port = first.rsplit_once(':').map(|(_, port)| port);

@@ -71,7 +71,7 @@ fn the_server_default_is_the_one_observed_on_an_api_server() {
 
 #[test]
 fn the_images_of_app_containers_are_looked_up_first() {
-    let settings = json!({"registry": {"lookup": "Verify", "maxLookups": 2}});
+    let settings = json!({"registry": {"images": ["*"], "lookup": "Verify", "maxLookups": 2}});
     let request = pod(
         &json!([
             container("a", "r.io/b:1", "Always"),
@@ -102,7 +102,7 @@ fn the_copy_accepts_the_possible_results_of_a_lookup() {
         run(&request, &settings, &Answers::default()).allowed
     };
     let pinned = format!("a:1@{D1}");
-    let cached = json!({"lookup": "Pin", "onUnreachable": "UseCached"});
+    let cached = json!({"images": ["*"], "lookup": "Pin", "onUnreachable": "UseCached"});
     assert!(is_accepted("a:1", cached));
     assert!(!is_accepted("a:1", json!({"lookup": "Pin"})));
     assert!(is_accepted(&pinned, json!({"lookup": "Pin"})));

@@ -246,13 +246,7 @@ impl<'p> Finding<'p> {
     /// The key by which the findings are sorted.
     #[must_use]
     pub fn order(&self) -> FieldSortKey {
-        let (list, index) = (self.place.list, self.place.index);
-        match self.field {
-            FindingField::WaitingReason { .. } => {
-                FieldSortKey::in_status(list, index, self.spec_field())
-            }
-            _ => FieldSortKey::in_spec(list, index, self.spec_field()),
-        }
+        FieldSortKey::of(self.path(&[]))
     }
 
     const fn spec_field(&self) -> &'static str {

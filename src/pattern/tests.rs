@@ -1,5 +1,5 @@
-//! Tests of globs, patterns and the grammar of image names. Most tests compare the code with a
-//! simpler definition, or with all names of a list.
+//! Tests of globs and patterns. Most tests compare the code with a simpler definition, or with all
+//! names of a list.
 
 use proptest::prelude::*;
 
@@ -49,8 +49,7 @@ fn images() -> &'static [ImageName] {
 }
 
 fn image_pattern(written: &str) -> ImagePattern {
-    ImagePattern::try_from(written.to_owned())
-        .unwrap_or_else(|problem| panic!("\"{written}\" {problem}"))
+    ImagePattern::from(written.to_owned())
 }
 
 fn container_pattern(written: &str) -> ContainerPattern {
@@ -69,6 +68,63 @@ fn a_pattern_is_shown_as_it_is_written() {
         let pattern = container_pattern(written);
         assert_eq!(pattern.as_str(), written);
         assert_eq!(String::from(pattern), written);
+    }
+}
+
+/// Whether a pattern is no error, or is an error only because it is nearly always meant as a registry.
+fn is_accepted(pattern: &ImagePattern) -> bool {
+    let problem = pattern.problem();
+    problem.is_none_or(|problem| problem.starts_with("names a registry"))
+}
+
+/// Each pattern that is accepted needs a special filling of its wildcards.
+#[test]
+fn a_pattern_is_accepted_if_an_image_can_match_it() {
+    for written in [
+        "*",
+        "*A",
+        "*_",
+        "a?A",
+        "*:*:*",
+        "A/*",
+        "Registry/a?",
+        "*::*",
+        "*::*A",
+        "*::1]/*",
+        "*]*",
+        "*[*",
+        "*:*:*:*/*",
+        "[::?]:*/*",
+        "?::?/a",
+        "*]?a",
+        "*::*1/a",
+        "a_b.c/d",
+        "A_b.c/*",
+        "docker.io/a*:1",
+        "docker.io/a-*:1",
+        "????????????.dkr.ecr.*.amazonaws.com/*",
+    ] {
+        assert_eq!(image_pattern(written).problem(), None, "{written}");
+    }
+    for written in [
+        "Team_A/app",
+        "Team_A/*",
+        "a:443:443/*",
+        "A_b/?",
+        "*A/a",
+        "a_b:1/a",
+        "*/_a",
+        "*.-a/*",
+        "*:443/*",
+        "[::1/*",
+        "docker.io/ngin?",
+        "registry-1.docker.io/nginx",
+        "[a]/b",
+        "*//*",
+        "*::",
+        "*::*]",
+    ] {
+        assert!(image_pattern(written).problem().is_some(), "{written}");
     }
 }
 
@@ -141,7 +197,7 @@ fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
     let names = texts("a.:/", 4);
     for glob in texts("a.:/*?", 4) {
         // `normalise` adds no registry to a pattern that begins with `*`, so its glob is the pattern.
-        let pattern = ImagePattern::normalise(format!("*{glob}"));
+        let pattern = image_pattern(&format!("*{glob}"));
         for name in &names {
             let image = ImageName {
                 repository: name.clone(),
@@ -168,7 +224,7 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
         .iter()
         .flat_map(|host| paths.iter().map(move |path| format!("{host}{path}")))
         .chain(["*", "**", "*a", "*:a", "**:a", "*a:a", "*a:*"].map(str::to_owned))
-        .map(ImagePattern::normalise)
+        .map(ImagePattern::from)
         .collect();
     let mut names = Vec::new();
     for host in texts("ab.:", 4)
@@ -249,10 +305,8 @@ proptest! {
         earlier in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
         later in "(a.a/|a:1/|\\*|)[a.:/*?]{1,4}",
     ) {
-        if let (Ok(earlier), Ok(later)) =
-            (ImagePattern::try_from(earlier), ImagePattern::try_from(later))
-            && earlier.hides(&later)
-        {
+        let (earlier, later) = (image_pattern(&earlier), image_pattern(&later));
+        if earlier.hides(&later) {
             for image in images() {
                 prop_assert!(!later.matches(image) || earlier.matches(image), "{:?}", image);
             }
@@ -260,73 +314,27 @@ proptest! {
     }
 
     #[test]
-    fn matches_numbered_agrees_with_trying_every_number(
-        glob in "[ab*?01-]{1,5}",
-        prefix in "a[ab1-]{0,2}",
-    ) {
-        if let Ok(pattern) = ContainerPattern::try_from(glob) {
-            let matches = texts("012", 6)
-                .iter()
-                .filter(|digits| *digits == "0" || digits.starts_with(['1', '2']))
-                .any(|digits| pattern.matches(&format!("{prefix}{digits}")));
-            prop_assert_eq!(pattern.matches_numbered(&prefix), matches);
-        }
-    }
-
-    #[test]
-    fn no_image_matches_a_pattern_that_is_refused(written in "(a.a/|a:1/|docker.io/|\\*|)[aA.:/*?_1-]{0,5}") {
-        if !written.is_empty()
-            && instead_of_registry(&written).is_none()
-            && ImagePattern::try_from(written.clone()).is_err()
-        {
-            let pattern = ImagePattern::normalise(written);
+    fn no_image_matches_a_pattern_that_is_refused(written in "(a.a/|a:1/|docker.io/|\\*|)[aA.:/*?_1-]{1,5}") {
+        let pattern = image_pattern(&written);
+        if !is_accepted(&pattern) {
             for image in images() {
                 prop_assert!(!pattern.matches(image), "{:?}", image);
             }
         }
     }
 
+    /// Each pattern is made from a name: wildcards replace some characters or stand before them. Names
+    /// with an IPv6 address are left out: three or more wildcards may be a part of its punctuation.
     #[test]
-    fn the_grammar_accepts_every_name_that_the_parser_returns(
-        registry in "(docker\\.io/|localhost/|localhost:[0-9]{1,2}/|[a-zA-Z]{1,2}([.-][a-z0-9]{1,2}){0,2}(:5)?/|a\\.b[_-]{1,3}c/|\\[[0-9a-f:]{1,5}\\](:5)?/|)",
-        path in "[a-z0-9]{1,3}([._-]{0,3}[a-z0-9]{1,2}){0,2}(/[a-z0-9]{1,3}){0,2}",
-        tag in "(:[A-Za-z0-9_.-]{0,4}|)",
-    ) {
-        if let Ok(reference) = Reference::parse(&[registry, path, tag].concat()) {
-            let name = ImageName::of(&reference);
-            prop_assert!(image_name_grammar::can_match(&name.repository), "{}", name.repository);
-            let with_tag = name.with_tag.expect("there is no digest");
-            prop_assert!(image_name_grammar::can_match(&with_tag), "{}", with_tag);
-        }
-    }
-
-    #[test]
-    fn the_parser_returns_every_name_that_the_grammar_accepts(name in "(docker\\.io/|a\\.[ab_.-]{0,3}/|[aA][.:-]?[1a]?/|\\[a?:[a:]?\\]?(:[15])?/)[a._/-]{1,6}(:[aA._:-]{0,3})?") {
-        if image_name_grammar::can_match(&name) {
-            // A name `a/b` with the host `a` may come from the reference `a:443/b`. In the reference
-            // `a/b`, the word `a` would be a namespace of Docker Hub. So both references are tried.
-            let with_port = name.replacen('/', ":443/", 1);
-            let has_this_name = [&name, &with_port].into_iter().any(|written| {
-                Reference::parse(written).is_ok_and(|reference| {
-                    let normal = ImageName::of(&reference);
-                    name == normal.repository || Some(&name) == normal.with_tag.as_ref()
-                })
-            });
-            prop_assert!(has_this_name, "{}", name);
-        }
-    }
-
-    /// Each glob is made from a name: wildcards replace some characters or stand before them.
-    #[test]
-    fn the_grammar_accepts_every_glob_that_matches_a_name(
+    fn a_pattern_that_matches_an_image_is_accepted(
         image in 0..images().len(),
         with_tag in any::<bool>(),
-        wild in proptest::collection::vec(0..8_u8, 0..30),
+        wild in proptest::collection::vec(0..8_u8, 0..10),
     ) {
         let image = &images()[image];
         let name = image.with_tag.as_ref().filter(|_| with_tag).unwrap_or(&image.repository);
-        let mut wild = wild.into_iter().chain(std::iter::repeat(7));
-        let glob: String = name
+        let mut wild = wild.into_iter();
+        let written: String = name
             .chars()
             .map(|c| match wild.next() {
                 Some(0) => "*".to_owned(),
@@ -335,14 +343,9 @@ proptest! {
                 _ => c.to_string(),
             })
             .collect();
-        prop_assert!(image_name_grammar::can_match(&glob), "{} {}", glob, name);
-        prop_assert!(glob_matches(&glob, name));
-        if let Some((host, path)) = split_host(&glob)
-            && let Some((host_of_name, path_of_name)) = split_host(name)
-            && glob_matches(host, host_of_name)
-            && glob_matches(path, path_of_name)
-        {
-            prop_assert!(image_name_grammar::can_match_host_and_path(host, path), "{} {}", glob, name);
+        let pattern = image_pattern(&written);
+        if pattern.matches(image) && !name.starts_with('[') {
+            prop_assert!(is_accepted(&pattern), "{}", written);
         }
     }
 }

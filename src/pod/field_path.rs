@@ -108,13 +108,19 @@ impl FieldSortKey {
         }
     }
 
-    /// The sort key of a finding in the status of a container. `list` and `index` are the
-    /// container's position in the Pod spec.
+    /// The sort key of a path.
     #[must_use]
-    pub const fn in_status(list: PodSpecList, index: usize, field: &'static str) -> Self {
-        Self {
-            is_in_status: true,
-            ..Self::in_spec(list, index, field)
+    pub const fn of(path: FieldPath) -> Self {
+        match path {
+            FieldPath::Spec {
+                list, index, field, ..
+            } => Self::in_spec(list, index, field),
+            FieldPath::Status { list, index, field } => Self {
+                is_in_status: true,
+                list,
+                index,
+                field,
+            },
         }
     }
 }

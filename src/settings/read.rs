@@ -16,13 +16,12 @@ const QUOTED_MAX: usize = 62;
 /// The largest length of any other path in an error, in characters.
 const PATH_MAX: usize = 120;
 
-/// Reads the settings, and returns at most 100 problems of values that can't be read. Such a value is
-/// left out: its setting has the default, or the list that contains the value is read without it.
+/// Reads the text of the settings.
 ///
 /// # Errors
 /// The text is not JSON.
-pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<SettingsProblem>), SettingsError> {
-    let mut tree: Value = serde_json::from_slice(text).map_err(|error| SettingsError {
+pub(super) fn tree(text: &[u8]) -> Result<Value, SettingsError> {
+    serde_json::from_slice(text).map_err(|error| SettingsError {
         problems: vec![SettingsProblem {
             path: String::new(),
             message: format!(
@@ -31,9 +30,14 @@ pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<SettingsProblem>), 
                 error.column()
             ),
         }],
-    })?;
+    })
+}
+
+/// Reads the settings, and returns at most 100 problems of values that can't be read. Such a value is
+/// left out: its setting has the default, or the list that contains the value is read without it.
+pub(super) fn settings(mut tree: Value) -> (Settings, Vec<SettingsProblem>) {
     if is_unset(&tree) {
-        return Ok((Settings::default(), Vec::new()));
+        return (Settings::default(), Vec::new());
     }
     let (settings, problems) =
         settings_reader::read::<Settings>(&mut tree, "", SettingsOrKubernetesObject::Settings);
@@ -41,7 +45,7 @@ pub(super) fn settings(text: &[u8]) -> Result<(Settings, Vec<SettingsProblem>), 
         .into_iter()
         .map(|problem| settings_problem(problem, SettingsOrKubernetesObject::Settings))
         .collect();
-    Ok((settings.unwrap_or_default(), problems))
+    (settings.unwrap_or_default(), problems)
 }
 
 /// Reads `registry.maxLookups`.

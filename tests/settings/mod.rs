@@ -31,10 +31,6 @@ fn a_conflict_with_a_setting_that_cannot_be_read_is_not_reported() {
             "registry.overrides[0].lookup must be one of Off, Verify, Pin, not 1",
         ),
         (
-            json!({"imageChecks": {"replaceExisting": true, "as": 1}}),
-            "imageChecks.as must be one of InitContainer, ImageVolume, not 1",
-        ),
-        (
             json!({"mode": "warn", "registry": {"maxLookups": 0}}),
             "mode must be one of Fix, Reject, Warn, not \"warn\"",
         ),
@@ -43,7 +39,7 @@ fn a_conflict_with_a_setting_that_cannot_be_read_is_not_reported() {
             "imageChecks.template must be an object, not a number",
         ),
         (
-            json!({"pullOnce": 5, "registry": {"platform": "Warn"}}),
+            json!({"pullOnce": 5, "registry": {"images": ["*"], "platform": "Warn"}}),
             "pullOnce must be true or false, not 5; registry.platform needs lookups, and none is \
              made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin",
         ),
@@ -64,14 +60,17 @@ fn settings_without_a_conflict_are_valid() {
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"}}),
         json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}}),
         json!({"imageChecks": {"coverage": "Reject", "everyPod": true}}),
-        json!({"imageChecks": {"as": "ImageVolume", "replaceExisting": true}}),
         json!({"imageChecks": {"namePrefixes": ["a".repeat(58)]}}),
         json!({"exempt": {"containers": ["imagecheck-*"]}}),
         json!({"exempt": {"containers": ["a".repeat(63), format!("*{}*", "?".repeat(63))]}}),
         json!({"imageChecks": {"coverage": "Fix"}, "exempt": {"containers": ["imagecheck-*a"]}}),
-        json!({"mode": "Reject", "registry": {"maxLookups": 0, "lookup": "Pin", "platform": "Warn"}}),
+        json!({"mode": "Reject", "registry": {
+            "images": ["*"], "maxLookups": 0, "lookup": "Pin", "platform": "Warn",
+        }}),
         json!({"mode": "Warn", "registry": {"maxLookups": 0}}),
-        json!({"registry": {"platform": "Reject", "overrides": [{"images": ["a"], "lookup": "Pin"}]}}),
+        json!({"registry": {
+            "images": ["a"], "platform": "Reject", "overrides": [{"images": ["a"], "lookup": "Pin"}],
+        }}),
         json!({"registry": {"overrides": [
             {"images": ["nginx:1.*", "nginx", "nginx"]}, {"images": ["docker.io/*"]}, {"images": ["*"]},
         ]}}),

@@ -43,9 +43,15 @@ describe("the Pod is the one that the API server got from the controller", () =>
   test.each([
     ["job-create", "pod-create-by-job"],
     ["statefulset-create", "pod-create-by-statefulset"],
-    ["agent-stack-0.47-weak-checks-job-create", "agent-stack-0.47-weak-checks-pod-create"],
-    ["agent-stack-0.47-image-step-job-create", "agent-stack-0.47-image-step-pod-create"],
-    ["agent-stack-0.47-patched-job-create", "agent-stack-0.47-patched-pod-create"],
+    [
+      "agent-stack-0.47-real-weak-checks-job-create",
+      "agent-stack-0.47-real-weak-checks-pod-create",
+    ],
+    ["agent-stack-0.47-real-step-image-job-create", "agent-stack-0.47-real-step-image-pod-create"],
+    [
+      "agent-stack-0.47-real-podspecpatch-image-job-create",
+      "agent-stack-0.47-real-podspecpatch-image-pod-create",
+    ],
   ])("%s", (workload, pod) => {
     const made = workloadPod(stored(workload, pod));
     const seen = captured(pod);

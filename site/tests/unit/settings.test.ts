@@ -122,6 +122,11 @@ describe("a message about the settings", () => {
       ["template"],
     ],
     ["images:\n  requireAlways: [a, b/]", "images.requireAlways[1] ends with a slash", ["b/"]],
+    [
+      "registry:\n  lookup: Pin\nmode: 1",
+      "mode must be one of Fix, Reject, Warn, not 1; registry.images is required for lookups: a reason; name your registries, e.g. registry.example.com/*",
+      ["registry", "mode: 1"],
+    ],
     ["mode: Fix", "something else", ["m"]],
     ["mode: x", "mode must be a word; (or nothing)", ["mode: x"]],
   ])("in %j, the message %j is shown at %j", (text, message, expected) => {

@@ -243,21 +243,6 @@ const REQUESTS: &[NamedRequest] = &[
             ..HostileRequest::create(pod(&list(size, container), ""), json!({}))
         }
     }),
-    ("checks that all become volumes", 20_000, |size| {
-        let checks = list(size, |number| {
-            format!(
-                r#"{{"name":"imagecheck-{number}","image":"a{number}:1","imagePullPolicy":"Always","volumeMounts":[{{"name":"v","mountPath":"/v"}}]}}"#
-            )
-        });
-        let rest = format!(r#","initContainers":[{{"name":"first","image":"a:1"}},{checks}]"#);
-        let object = pod(&container(0), &rest).replacen(
-            r#""name":"p""#,
-            r#""name":"p","ownerReferences":[{"controller":true}]"#,
-            1,
-        );
-        let checks = json!({"as": "ImageVolume", "replaceExisting": true});
-        HostileRequest::create(object, json!({"imageChecks": checks}))
-    }),
     // In the next two requests, the added checks would be larger than 1 MiB, so no check is added.
     // Without the limit of 1 MiB, the answer to the first request would have 268 MB, and the second
     // request would end in a trap.
@@ -369,7 +354,7 @@ const REQUESTS: &[NamedRequest] = &[
         let affinity = format!(
             r#","affinity":{{"nodeAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":[{terms}]}}}}}}"#
         );
-        let registry = json!({"lookup": "Verify", "platform": "Reject"});
+        let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
         HostileRequest::create(pod(&container(0), &affinity), json!({"registry": registry}))
     }),
     ("a registry's manifest of 10 MB", 10_000_000, |size| {
@@ -381,7 +366,7 @@ const REQUESTS: &[NamedRequest] = &[
             r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{}]}}"#,
             list(size / entry.len(), |_| entry.clone())
         );
-        let registry = json!({"lookup": "Verify", "platform": "Reject"});
+        let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
         let selector = r#","nodeSelector":{"kubernetes.io/arch":"arm64"}"#;
         HostileRequest {
             registry_answer: Some(manifest),
@@ -393,7 +378,7 @@ const REQUESTS: &[NamedRequest] = &[
             registry_answer: Some(format!(r#"{{"digest":"sha256:{}"}}"#, "1".repeat(size))),
             ..HostileRequest::create(
                 pod(&container(0), ""),
-                json!({"registry": {"lookup": "Pin"}}),
+                json!({"registry": {"images": ["*"], "lookup": "Pin"}}),
             )
         }
     }),
@@ -402,7 +387,7 @@ const REQUESTS: &[NamedRequest] = &[
             registry_answer: Some("code: not found ".repeat(size / 16)),
             ..HostileRequest::create(
                 pod(&container(0), ""),
-                json!({"registry": {"lookup": "Pin"}}),
+                json!({"registry": {"images": ["*"], "lookup": "Pin"}}),
             )
         }
     }),

@@ -21,13 +21,13 @@ use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 /// differ. Settings are JSON, or the name of a file in `examples/settings`. The first three reviews have
 /// Pods that agent-stack-k8s 0.47 created for three steps.
 const DEFAULT: [(&str, &[&str]); 5] = [
-    ("agent-stack-0.47-weak-checks-pod-create", &MODES),
+    ("agent-stack-0.47-real-weak-checks-pod-create", &MODES),
     (
-        "agent-stack-0.47-image-step-pod-create",
+        "agent-stack-0.47-real-step-image-pod-create",
         &["{}", "agent-stack-k8s.yaml"],
     ),
     (
-        "agent-stack-0.47-patched-pod-create",
+        "agent-stack-0.47-real-podspecpatch-image-pod-create",
         &["{}", "agent-stack-k8s.yaml"],
     ),
     (

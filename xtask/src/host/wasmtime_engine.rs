@@ -1,6 +1,6 @@
-//! The compiler wasmtime as a waPC engine. The crate and the engine settings are those of Kubewarden, so
-//! a compiled module runs as fast as in a policy-server. If this program is compiled without optimisation,
-//! wasmtime needs more time to start an instance.
+//! The compiler wasmtime as a waPC engine. The crate `wasmtime-provider` and the engine settings are those of
+//! Kubewarden, so a compiled module runs as fast as in a policy-server. If this program is compiled without
+//! optimisation, wasmtime needs more time to start an instance.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;

@@ -1,0 +1,218 @@
+//! Why an image pattern is refused, and which pattern to write instead.
+
+use super::glob::has_wildcard;
+use super::{ImageName, ImagePattern};
+use crate::image::{
+    DEFAULT_REGISTRY, Reference, looks_like_host, split_registry, without_https_port,
+};
+
+/// The texts that usually fill all wildcards in a search for an image that a pattern matches.
+const USUAL_FILLINGS: [&str; 2] = ["0", ""];
+/// The texts that may fill some of the wildcards in this search. They contain the punctuation of a
+/// reference: the slash, the colon, and the brackets of an IPv6 address.
+const FILLINGS: [&str; 13] = [
+    "", ":", "/", "[", "]", "0/0", "0/0:0", "/0:0", ":0/0", "[:", "]:", ":]/0", ":]/0:0",
+];
+/// The largest number of wildcards that [`FILLINGS`] fill. The others have the usual filling.
+const UNUSUAL_MAX: u32 = 2;
+/// The largest number of wildcards in a pattern that is searched. The search of more would be slow.
+const WILDCARDS_MAX: usize = 16;
+
+impl ImagePattern {
+    /// Why no image can match the pattern. The text is the end of a sentence that begins with the
+    /// pattern. `None` if an image can match it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use consistent_pull_policy::pattern::ImagePattern;
+    ///
+    /// let problem = |pattern: &str| ImagePattern::from(pattern.to_owned()).problem();
+    /// assert_eq!(problem("ghcr.io/*"), None);
+    /// let only_a_registry = problem("ghcr.io").expect("a problem");
+    /// assert!(only_a_registry.ends_with("write ghcr.io/* for all its images"));
+    /// ```
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let written = &*self.written;
+        if written.contains('@') {
+            let problem = "has a digest, but patterns match registry/repository[:tag]";
+            return Some(problem.to_owned());
+        }
+        if written.contains("://") {
+            return Some("has a URL scheme, but image names have none".to_owned());
+        }
+        if written.chars().any(char::is_whitespace) {
+            return Some("has white space, but image names have none".to_owned());
+        }
+        if let Some(instead) = instead_of_registry(written) {
+            return Some(format!(
+                "names a registry, but no image in it: write {instead}"
+            ));
+        }
+        if self.can_match() {
+            return None;
+        }
+        let is_better = |instead: &str| {
+            instead != written && instead_of_registry(instead).is_none() && can_match(instead)
+        };
+        let correction =
+            corrections(written, self.glob())
+                .into_iter()
+                .find_map(|(mistake, instead)| {
+                    Some((mistake, instead.filter(|text| is_better(text))?))
+                });
+        Some(match correction {
+            Some((mistake, instead)) => {
+                format!("{mistake}, so no image can match it: write {instead}")
+            }
+            None => "can match no image: names are registry/repository[:tag], with lower-case \
+                     letters and digits parted by . _ - or / in the repository, and letters, \
+                     digits, _ . - in the tag"
+                .to_owned(),
+        })
+    }
+
+    /// Whether the pattern matches an image. The wildcards are filled in many ways, and the parser
+    /// says whether the result is an image. A pattern with very many wildcards is not searched, and
+    /// the answer is then true.
+    fn can_match(&self) -> bool {
+        let glob = self.glob();
+        // The host of the glob `registry/*` has no mark of a host. The written `Registry/*` has one.
+        // Docker Hub is left out: it has no repository `registry-1.docker.io/nginx`.
+        let is_on_hub = glob.split('/').next() == Some(DEFAULT_REGISTRY);
+        let written = Some(self.as_str()).filter(|written| *written != glob && !is_on_hub);
+        glob.matches(['*', '?']).count() > WILDCARDS_MAX
+            || [Some(glob), written].into_iter().flatten().any(|text| {
+                USUAL_FILLINGS
+                    .iter()
+                    .any(|usual| self.matches_filled("", text, usual, UNUSUAL_MAX))
+            })
+    }
+
+    /// Whether the pattern matches an image whose reference is `filled` and then `rest` with filled
+    /// wildcards. All but `unusual` wildcards are filled with `usual`.
+    fn matches_filled(&self, filled: &str, rest: &str, usual: &str, unusual: u32) -> bool {
+        let Some((before, after)) = rest.split_once(['*', '?']) else {
+            return Reference::parse(&[filled, rest].concat())
+                .is_ok_and(|image| self.matches(&ImageName::of(&image)));
+        };
+        let fill = |text, unusual| {
+            self.matches_filled(&[filled, before, text].concat(), after, usual, unusual)
+        };
+        fill(usual, unusual)
+            || unusual
+                .checked_sub(1)
+                .is_some_and(|unusual| FILLINGS.iter().any(|text| fill(text, unusual)))
+    }
+}
+
+fn can_match(pattern: &str) -> bool {
+    ImagePattern::from(pattern.to_owned()).can_match()
+}
+
+/// The text to write instead of a pattern that is only a registry. `None` for any other pattern.
+///
+/// `registry.example.com` could also be the name of a repository on Docker Hub, but it is nearly
+/// always meant as the name of a registry.
+fn instead_of_registry(written: &str) -> Option<String> {
+    let first = written.strip_suffix('/').unwrap_or(written);
+    let (host, has_port_or_tag) = match first.rsplit_once(':') {
+        Some((host, _)) if !first.ends_with(']') => (host, true),
+        _ => (first, false),
+    };
+    let is_registry = host.contains('.')
+        || host == "localhost"
+        || host.starts_with('[')
+        || (has_port_or_tag && written.ends_with('/'));
+    if first.contains('/') || !is_registry {
+        return None;
+    }
+    let with_port = [&possible_host(first), "/*"].concat();
+    let anywhere = if host.starts_with('*') {
+        "*/"
+    } else {
+        "docker.io/library/"
+    };
+    let with_tag = [anywhere, written].concat();
+    Some(if can_match(&with_port) {
+        format!("{with_port} for all its images")
+    } else if can_match(&with_tag) {
+        format!("{with_tag} for an image of this name")
+    } else {
+        format!("{}/* for all its images", possible_host(host))
+    })
+}
+
+/// The host to propose in a pattern. A host with a wildcard becomes lower case, and loses the
+/// port 443. A host without a wildcard stays as it is, because it is normalised later, when the pattern
+/// is read.
+fn possible_host(host: &str) -> String {
+    if !has_wildcard(host) {
+        return host.to_owned();
+    }
+    let possible = without_https_port(host)
+        .unwrap_or(host)
+        .to_ascii_lowercase();
+    if looks_like_host(&possible) || possible.starts_with('*') {
+        return possible;
+    }
+    // A text with a wildcard but without `.` or `:` would be read as a namespace of Docker Hub. With
+    // `:*` at its end, the text is read as a host with any port or without a port.
+    [&possible, ":*"].concat()
+}
+
+/// The mistakes that a pattern may have, each with the pattern that was probably meant. `completed` is
+/// the normalised pattern.
+fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>); 10] {
+    let begins_with = |mark| written.starts_with(mark).then(|| ["*", written].concat());
+    let in_library = completed
+        .strip_prefix("docker.io/")
+        .filter(|rest| !rest.contains('/'));
+    let (host, slash, rest) = match split_registry(written) {
+        (_, rest) if rest == written => ("", "", written),
+        (host, rest) => (host, "/", rest),
+    };
+    let possible_host = possible_host(host);
+    let has_port_443 = has_wildcard(host) && without_https_port(host).is_some();
+    let has_upper_case = has_wildcard(host) && host.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower_case = match rest.split_once(':') {
+        Some((path, tag)) => [&path.to_ascii_lowercase(), ":", tag].concat(),
+        None => rest.to_ascii_lowercase(),
+    };
+    let in_lower_case = [&possible_host, slash, &lower_case].concat();
+    [
+        ("begins with a slash", begins_with('/')),
+        (
+            "has nothing between two slashes",
+            Some(written.replace("//", "/")),
+        ),
+        (
+            "ends with a slash",
+            written.ends_with('/').then(|| [written, "*"].concat()),
+        ),
+        (
+            "ends with a colon",
+            written.strip_suffix(':').map(str::to_owned),
+        ),
+        ("begins with a colon", begins_with(':')),
+        (
+            "leaves out the namespace",
+            in_library.map(|name| ["docker.io/library/", name].concat()),
+        ),
+        (
+            "has the port 443, which is dropped before an image is matched",
+            has_port_443.then(|| [&possible_host, "/", rest].concat()),
+        ),
+        (
+            "has upper case in a host with a wildcard",
+            has_upper_case.then(|| in_lower_case.clone()),
+        ),
+        ("has upper case in a repository", Some(in_lower_case)),
+        // The first part of `Team_A/app` looks like a host, but no host has a `_`.
+        (
+            "has upper case in a repository",
+            Some([&host.to_ascii_lowercase(), slash, &lower_case].concat()),
+        ),
+    ]
+}
