@@ -216,6 +216,7 @@ fn the_order_of_earlier_entries_is_compared() {
         (vec![a.clone(), b.clone()], true),
         (vec![b, a.clone()], false),
         (vec![a], false),
+        (Vec::new(), false),
     ] {
         let mut object = case.request["object"].clone();
         // The text differs from the text of the request, so that the record counts as written.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::events::{CONTAINER_LISTS, Event, elements, named};
 use crate::image::Reference;
+use crate::server_default;
 use crate::settings::Settings;
 use crate::validity::admission::{quota_faults, restricted_faults};
 use crate::validity::service::{QualityOfService, quality_of_service};
@@ -130,18 +131,25 @@ pub(super) fn newly_refused(before: &Value, after: &Value) -> Option<String> {
 }
 
 /// Returns the problem of a container that *pull-once* lowered although no init container pulls its image
-/// first, with `Always` and under the same spelling. If only one of the two images has a digest, a lookup
-/// may have shown that the other image has it too.
-pub(super) fn lowered_without_pull(changes: &[Value], after: &Value) -> Option<String> {
+/// first, with `Always` and under the same spelling. If there were lookups, they may have shown that two
+/// tags or a tag and a digest are one image, so only the spelling is compared.
+pub(super) fn lowered_without_pull(
+    changes: &[Value],
+    after: &Value,
+    were_lookups: bool,
+) -> Option<String> {
     let spec = &after["spec"];
     let reference = |one: &Value| one["image"].as_str().and_then(Reference::parse);
     let pulls = |init: &Value, image: &Reference| {
-        let is_pull = init["imagePullPolicy"] == "Always" && init["restartPolicy"] != "Always";
-        reference(init).is_some_and(|pulled| {
-            let is_same = pulled.normalised() == image.normalised()
-                || pulled.digest.is_some() != image.digest.is_some();
-            is_pull && is_same && pulled.spelling == image.spelling
-        })
+        let text = init["image"].as_str().unwrap_or_default();
+        let policy = init["imagePullPolicy"].as_str();
+        let written = policy.filter(|policy| !policy.is_empty());
+        let is_always = written.unwrap_or(server_default(text).name()) == "Always";
+        let is_same = |pulled: Reference| {
+            pulled.spelling == image.spelling
+                && (were_lookups || pulled.normalised() == image.normalised())
+        };
+        is_always && init["restartPolicy"] != "Always" && reference(init).is_some_and(is_same)
     };
     let lowered = changes.iter().filter(|one| one["rule"] == "pull-once");
     for name in lowered.map(|change| &change["container"]) {

@@ -34,7 +34,11 @@ impl<P: Policy> Story<'_, P> {
                 self.event,
                 is_pod,
             ));
-            let lowered = contents::lowered_without_pull(&annotation(&first, "changes"), &after);
+            let lowered = contents::lowered_without_pull(
+                &annotation(&first, "changes"),
+                &after,
+                !first.calls.is_empty(),
+            );
             if let Some(details) = lowered.filter(|_| is_pod) {
                 self.breaks(PULLED_FIRST, details);
             }
