@@ -114,3 +114,10 @@ ROWS
   evaluate '{"images":{"forbidNever":["app"]}}'
   rejected "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, recreate it with IfNotPresent"
 }
+
+@test "requireAlways and forbidAlways contradict each other: only this is told, and no check is raised because of it" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent'
+  evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  conflict="pulls app:1, but images.requireAlways has app and images.forbidAlways has app: take one out of the policy's settings"
+  rejected "a $conflict; imagecheck-0 $conflict"
+}

@@ -49,6 +49,8 @@ keys='mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt
   invalid '{"Mode":"Fix"}' "Mode is not a setting: the settings have $keys"
   invalid '{"mode ":"Fix"}' "mode  is not a setting: the settings have $keys"
   invalid '{"imageChecks":{"prefixes":["a-"]}}' 'imageChecks.prefixes is not a setting: it holds namePrefixes, coverage, everyPod, as, template, after'
+  invalid '{"imageChecks":{"replaceExisting":true}}' 'imageChecks.replaceExisting is not a setting: it holds namePrefixes, coverage, everyPod, as, template, after'
+  invalid '{"defaults":{"replaceServerDefaults":true}}' 'defaults.replaceServerDefaults is not a setting: it holds imagePullPolicy, imageCheckPullPolicy'
   invalid '{"defaults":{"pullPolicy":"Always"}}' 'defaults.pullPolicy is not a setting: it holds imagePullPolicy, imageCheckPullPolicy'
   invalid '{"images":{"require":[]}}' 'images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever'
   invalid '{"registry":{"onError":"Reject"}}' 'registry.onError is not a setting: it holds lookup, images, skipImages, onNotFound, onDenied, onRateLimited, onUnreachable, onUnknown, maxLookups, overrides, platform'
@@ -181,7 +183,7 @@ ROWS
   row=
   invalid '{"registry":{"overrides":[{"images":[""],"lookup":"Pin"}]}}' 'registry.overrides[0].images is required'
   # The check template is a container, so its lists keep their empty strings.
-  pod 'app a app:1'
+  pod 'app a app:1, app b app:1'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"args":[""]}}}'
   after '.spec.initContainers[0].args == [""]'
 }
@@ -264,7 +266,7 @@ ROWS
 }
 
 @test "imageChecks.template: all other fields of a container" {
-  review pod-create
+  pod 'app a app:1, app b app:1' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{
     "command":["/x"],"args":["y"],"workingDir":"/","tty":false,"stdin":true,"stdinOnce":false,
     "env":[{"name":"a","value":"b"},{"name":"c","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],

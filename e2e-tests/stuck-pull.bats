@@ -67,6 +67,29 @@ waits() {
 ROWS
 }
 
+@test "a finished Pod waits for nothing, whatever the states of its containers say" {
+  for phase in Succeeded Failed; do
+    row=$phase
+    pod 'init i x:1, app a app:1 IfNotPresent'
+    waits containerStatuses a ImagePullBackOff
+    edit '.object.status.phase = $phase' --arg phase $phase
+    evaluate '{"mode":"Reject"}'
+    untouched
+  done
+  row=Pending
+  edit '.object.status.phase = "Pending"'
+  evaluate '{"mode":"Reject"}'
+  [[ $allowed == false ]] || fail "accepted"
+}
+
+@test "each image that may be missing is told once" {
+  pod 'app a app:1 IfNotPresent, volume v app:1 IfNotPresent, volume w other:1, volume z other:1' \
+    '.object.spec.containers[0].volumeMounts = [.object.spec.volumes[] | {name, mountPath: "/\(.name)"}]'
+  waits containerStatuses a ImagePullBackOff
+  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
+  rejected "a waits for app:1 or other:1 with IfNotPresent (ImagePullBackOff since 2026-05-06T07:08:09Z): correct its image, or see to its registry"
+}
+
 @test "init containers: the time is that of the condition Initialized, and no check has passed" {
   pod 'init imagecheck-0 app:1 Always, init setup app:1 IfNotPresent, app a app:1 IfNotPresent'
   waits initContainerStatuses imagecheck-0 ErrImagePull

@@ -276,18 +276,9 @@ impl<'a> Reference<'a> {
             && self.identity() == pinned.identity_at(Some(pinned.effective_tag()))
     }
 
-    /// The tag, or `latest` if neither a tag nor a digest is written. `None` if only a digest is
-    /// written.
-    #[must_use]
-    pub fn tag_or_latest(&self) -> Option<&'a str> {
-        match (self.tag, self.digest) {
-            (None, Some(_)) => None,
-            _ => Some(self.effective_tag()),
-        }
-    }
-
     /// The tag that a node pulls if there is no digest: `latest` if none is written.
-    fn effective_tag(&self) -> &'a str {
+    #[must_use]
+    pub fn effective_tag(&self) -> &'a str {
         self.tag.unwrap_or("latest")
     }
 
@@ -306,8 +297,10 @@ impl<'a> Reference<'a> {
     /// tag nor a digest. The result is `None` if the reference has a digest and no tag.
     #[must_use]
     pub fn repository_and_tag(&self) -> Option<String> {
-        let tag = self.tag_or_latest()?;
-        Some([&self.repository(), ":", tag].concat())
+        match (self.tag, self.digest) {
+            (None, Some(_)) => None,
+            _ => Some([&self.repository(), ":", self.effective_tag()].concat()),
+        }
     }
 }
 

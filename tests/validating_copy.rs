@@ -50,7 +50,9 @@ fn the_copy_accepts_the_object_after_every_answer_of_a_registry() {
 
 #[test]
 fn max_lookups_zero_is_a_settings_error_in_mode_fix() {
-    let in_fix = settings_problems(&json!({"registry": {"images": ["*"], "lookup": "Pin", "maxLookups": 0}}));
+    let in_fix = settings_problems(
+        &json!({"registry": {"images": ["*"], "lookup": "Pin", "maxLookups": 0}}),
+    );
     assert!(
         in_fix
             .is_some_and(|problem| problem.contains("registry.lookup") && problem.contains("Off"))

@@ -72,8 +72,8 @@ impl<'e> PossibleLookupAnswers<'e> {
     pub fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
         let mut possible = Self::about(places);
         for examined in places {
-            let key = written_tag(&examined.reference);
-            possible.tags.entry(key).or_default().add(examined);
+            let tag = written_tag(&examined.reference);
+            possible.tags.entry(tag).or_default().add(examined);
         }
         possible
     }
@@ -119,14 +119,15 @@ impl<'e> PossibleLookupAnswers<'e> {
     }
 }
 
-/// The written repository and the tag of a reference. Without a tag it is `latest`, also beside a digest: a
-/// webhook makes `app@sha256:…` of `app`.
+/// The repository and the tag of a reference, as they are written. A missing tag counts as `latest`, also
+/// beside a digest: a webhook that adds a digest makes `app@sha256:…` of `app`.
 fn written_tag<'r>(reference: &Reference<'r>) -> (&'r str, &'r str) {
-    (reference.written(), reference.tag().unwrap_or("latest"))
+    (reference.written(), reference.effective_tag())
 }
 
-/// Whether this is the copy, and the image has a digest that another webhook may have added. When the digest was added, the pull policy was already there. So it is no finding of *default*,
-/// unless it is `Never`.
+/// Whether this is the copy, and the image has a digest that another webhook may have added. When the
+/// digest was added, the pull policy was already there. So it is no finding of *default*, unless it is
+/// `Never`.
 #[must_use]
 pub fn may_have_got_digest_later(
     examined: &ExaminedContainerOrVolume<'_>,

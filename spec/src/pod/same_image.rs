@@ -70,13 +70,13 @@ impl Pod<'_> {
     /// - All places with the repository of `place`, in any spelling. A registry's answer can show that two
     ///   of them are the same image if at least one of them has no digest and is looked up.
     /// - In the copy, all places with the written repository and the tag of `place`. Another webhook may
-    ///   have added a digest to some of them after the first installation ran. Without a tag it is
-    ///   `latest`, also beside a digest: a webhook makes `app@sha256:…` of `app`.
+    ///   have added a digest to some of them after the first installation ran.
     ///
     /// **Decided\***: the copy doesn't know which references had the same image in the first run. A
     /// registry's answer in the first run could have shown a check that is strong enough, or an init
     /// container that covers the image. In both cases, the copy demands no stronger and no new check.
-    /// **Decided**: in the second group, two references with different digests count as one image too.
+    /// **Decided**: in the second group, two references with different digests count as one image too. A
+    /// missing tag counts as `latest`, also beside a digest.
     fn may_be_joined(&self, place: usize) -> Vec<(Option<PullPolicy>, Option<PullPolicy>)> {
         let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<usize> {
             let mut places = self.examined();
@@ -92,7 +92,7 @@ impl Pod<'_> {
             let image = self.reference(place);
             image.map(|image| image.tag.unwrap_or_else(|| "latest".to_owned()))
         };
-        if self.is_lenient {
+        if self.is_lenient && tag(place).is_some() {
             groups.push(of(&|other| {
                 self.is_written_alike(other, place) && tag(other) == tag(place)
             }));
@@ -119,9 +119,9 @@ impl Pod<'_> {
     /// Whether, in the copy, another webhook may have added the digest of a place after the first
     /// installation ran. Then `Always` and `IfNotPresent` are no finding of *default*.
     pub(crate) fn may_have_got_digest_later(&self, place: usize) -> bool {
-        let image = self.reference(place);
+        let has_digest = |image: Reference| image.digest.is_some();
         self.is_lenient
-            && image.is_some_and(|image| image.digest.is_some())
+            && self.reference(place).is_some_and(has_digest)
             && self.places[place].policy_before() != PullPolicy::Never
     }
 

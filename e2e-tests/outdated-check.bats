@@ -1,0 +1,76 @@
+# outdated-check: at UPDATE of a Pod, a warning about an image check whose image no container has any more.
+
+load lib
+
+# updates PLACES FILTER: the UPDATE of a Pod with these places. FILTER edits the stored Pod.
+updates() {
+  pod "$1" ".operation = \"UPDATE\" | .oldObject = .object | $2"
+}
+
+was_app_2='.oldObject.spec.containers[0].image = "app:2"'
+on_init='(.object, .oldObject).spec.initContainers[0].volumeMounts += [{name: "imagecheck-0", mountPath: "/x"}]'
+on_app='(.object, .oldObject).spec.containers[0].volumeMounts += [{name: "imagecheck-0", mountPath: "/x"}]'
+
+@test "a check whose image was replaced in the container is told, in every mode and in the copy" {
+  updates 'init imagecheck-0 app:2, app a app:3' "$was_app_2"
+  for settings_row in '{}' '{"mode":"Reject"}' '{"mode":"Warn"}' '{"mode":"Reject","registry":{"maxLookups":0}}' '{"imageChecks":{"coverage":"Off"}}'; do
+    evaluate "$settings_row"
+    accepted 'imagecheck-0 still pulls app:2, which no container has any more: change its image as well'
+    found '[{"rule":"outdated-check","path":"spec.initContainers[0].image","container":"imagecheck-0","image":"app:2","found":"app:2","expected":null}]'
+  done
+  updates 'init i x:1, app a app:3, volume imagecheck-0 app:2' "$was_app_2 | $on_init"
+  evaluate
+  accepted 'imagecheck-0 still pulls app:2, which no container has any more: create the Pod anew'
+}
+
+@test "which checks are outdated" {
+  while IFS='^' read -r places_now filter is_told; do
+    row="$places_now $filter"
+    updates "$places_now" "$filter"
+    evaluate
+    if [[ $is_told == yes ]]; then
+      [[ $allowed == true && $warnings == 'imagecheck-0 still pulls '* ]] || fail "nobody is told"
+    else
+      untouched
+    fi
+  done <<ROWS
+init imagecheck-0 app:2, app a app:3^$was_app_2^yes
+init imagecheck-0 app:2, app a app:2^.^no
+init imagecheck-0 app:3, app a app:3^$was_app_2 | .oldObject.spec.initContainers[0].image = "app:2"^no
+init imagecheck-0 app:2, app a app:3, app b app:2^$was_app_2^no
+init imagecheck-0 app:2, app a app:3, app b docker.io/library/app:2^$was_app_2^no
+init imagecheck-0 docker.io/library/app:2, app a app:3^$was_app_2^no
+init imagecheck-0 app, app a app:3^.oldObject.spec.containers[0].image = "app:latest"^yes
+init setup app:2, app a app:3^$was_app_2^no
+sidecar imagecheck-0 app:2, app a app:3^$was_app_2^no
+init imagecheck-0 other:1, app a app:3^$was_app_2^no
+app a app:3, volume imagecheck-0 app:2^$was_app_2 | $on_app^yes
+app a app:3, volume imagecheck-0 app:2^$was_app_2^no
+ROWS
+  row=
+  updates 'init imagecheck-0 app:2, app a app:3' "$was_app_2"
+  evaluate '{"exempt":{"containers":["imagecheck-*"]}}'
+  untouched
+}
+
+@test "a check that has passed is not told: the stored status decides" {
+  while IFS='|' read -r status is_told; do
+    row=$status
+    updates 'init imagecheck-0 app:2, app a app:3' "$was_app_2 | .oldObject.status = $status"
+    evaluate
+    if [[ $is_told == yes ]]; then accepted 'imagecheck-0 still pulls app:2, which no container has any more: change its image as well'; else untouched; fi
+  done <<'ROWS'
+{initContainerStatuses: [{name: "imagecheck-0", state: {terminated: {exitCode: 0}}}]}|no
+{initContainerStatuses: [{name: "imagecheck-0", state: {terminated: {exitCode: 1}}}]}|yes
+{initContainerStatuses: [{name: "imagecheck-0", state: {waiting: {reason: "ImagePullBackOff"}}}]}|yes
+{initContainerStatuses: [{name: "imagecheck-1", state: {terminated: {exitCode: 0}}}]}|yes
+ROWS
+  # A person may write the status of the request.
+  updates 'init imagecheck-0 app:2, app a app:3' "$was_app_2"' | .object.status = {initContainerStatuses: [{name: "imagecheck-0", state: {terminated: {exitCode: 0}}}]}'
+  evaluate
+  accepted 'imagecheck-0 still pulls app:2, which no container has any more: change its image as well'
+  # A check volume has passed once its first carrier has started.
+  updates 'init i x:1, app a app:3, volume imagecheck-0 app:2' "$was_app_2 | $on_init"' | .oldObject.status = {initContainerStatuses: [{name: "i", state: {running: {}}}]}'
+  evaluate
+  untouched
+}
