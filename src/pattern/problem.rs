@@ -16,7 +16,7 @@ const FILLINGS: [&str; 13] = [
 /// The largest number of wildcards that [`FILLINGS`] fill. The others have the usual filling.
 const UNUSUAL_MAX: u32 = 2;
 /// The largest number of wildcards in a pattern that is searched. The search of more would be slow.
-const WILDCARDS_MAX: usize = 16;
+const WILDCARDS_MAX: usize = 12;
 
 impl ImagePattern {
     /// Why no image can match the pattern. The text is the end of a sentence that begins with the
@@ -53,15 +53,10 @@ impl ImagePattern {
         if self.can_match() {
             return None;
         }
-        let is_better = |instead: &str| {
-            instead != written && instead_of_registry(instead).is_none() && can_match(instead)
-        };
-        let correction =
-            corrections(written, self.glob())
-                .into_iter()
-                .find_map(|(mistake, instead)| {
-                    Some((mistake, instead.filter(|text| is_better(text))?))
-                });
+        let is_better = |instead: &String| instead != written && can_match(instead);
+        let correction = corrections(written, self.glob())
+            .into_iter()
+            .find_map(|(mistake, instead)| Some((mistake, instead.filter(is_better)?)));
         Some(match correction {
             Some((mistake, instead)) => {
                 format!("{mistake}, so no image can match it: write {instead}")
