@@ -127,6 +127,10 @@ ROWS
       evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
       accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
     done
+    row=coverage
+    # Under `Reject`, this policy adds no check to any Pod, and the author can add one.
+    evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$settings_row")"
+    rejected 'a pulls app:1 but no image check pulls it first: add one with IfNotPresent'
   done
   row=linux
   edit '.object.spec.os.name = "linux"'

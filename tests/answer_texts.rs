@@ -37,6 +37,12 @@ fn numbered_containers(count: usize, image: &str) -> Value {
 
 /// The sentence of a finding is the same in `Reject` and `Warn`. In `Fix`, a repair by *default* is
 /// only written into the record of changes. The other repairs of this test get a warning.
+/// A Pod with one app container and nothing else needs no check. With an init container, it needs one.
+fn with_init_container(mut request: Value) -> Value {
+    request["object"]["spec"]["initContainers"] = json!([container("i", "x:1", "IfNotPresent")]);
+    request
+}
+
 #[test]
 fn a_repair_has_a_sentence_and_a_warning() {
     let template =
@@ -79,7 +85,7 @@ fn a_repair_has_a_sentence_and_a_warning() {
             Some("imagecheck-0 now pulls a:1 with Always instead of Never, as app needs"),
         ),
         (
-            pod("a:1", "Always"),
+            with_init_container(pod("a:1", "Always")),
             json!({"imageChecks": template}),
             "app pulls a:1 but no image check pulls it first: add imagecheck-0 with Always",
             Some("imagecheck-0 was added: it pulls a:1 with Always before app does"),
@@ -128,7 +134,7 @@ fn a_finding_without_a_repair_has_the_same_sentence_in_fix_and_reject() {
             "app has no check of its own, a:1 is checked as docker.io/library/a:1: a node asks the registry again for another spelling, write both alike or add a check with Always".to_owned(),
         ),
         (
-            pod("a:1", "Always"),
+            with_init_container(pod("a:1", "Always")),
             json!({"imageChecks": {"coverage": "Reject", "everyPod": true}}),
             "app pulls a:1 but no image check pulls it first: add one with Always".to_owned(),
         ),
@@ -151,7 +157,11 @@ fn a_registry_answer_has_a_sentence_and_a_warning() {
         validate_with(&pod("a:1", policy), &settings, &mut registries)
     };
     let answer_to_always = |registry, mode, answer| answer_to_pod("Always", registry, mode, answer);
-    let pin = answer_to_always(json!({"lookup": "Pin"}), "Reject", Ok(&digest));
+    let pin = answer_to_always(
+        json!({"images": ["*"], "lookup": "Pin"}),
+        "Reject",
+        Ok(&digest),
+    );
     assert_eq!(
         pin.message(),
         format!("app pulls a:1 by its tag: set its image to a:1@{digest} with IfNotPresent")
@@ -168,7 +178,7 @@ fn a_registry_answer_has_a_sentence_and_a_warning() {
         answer_to_always(reject, "Fix", unreachable).message(),
         "app's image a:1 has a registry that gives no answer: try again later"
     );
-    let keep_tag = json!({"lookup": "Verify"});
+    let keep_tag = json!({"images": ["*"], "lookup": "Verify"});
     for (registry, policy, mode, end) in [
         (&use_cached, "Always", "Fix", " (cached copy allowed)"),
         (&use_cached, "Always", "Warn", ""),

@@ -7,7 +7,7 @@ use crate::request::{ContainerState, PodStatus};
 
 /// The states of a Pod's containers, and the first carrier of each volume.
 pub struct PassedChecks<'s> {
-    states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState>,
+    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState>,
     first_carriers: BTreeMap<&'s str, &'s ContainerOrVolume<'s>>,
 }
 
@@ -15,10 +15,10 @@ impl<'s> PassedChecks<'s> {
     /// Reads the states from the status of a Pod.
     #[must_use]
     pub fn of(pod: &'s Pod<'s>, status: &'s PodStatus) -> Self {
-        let mut states = BTreeMap::new();
+        let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
-            states.insert(key, &container.state);
+            container_states.insert(key, &container.state);
         }
         let mut first_carriers = BTreeMap::new();
         for place in &pod.places {
@@ -27,7 +27,7 @@ impl<'s> PassedChecks<'s> {
             }
         }
         Self {
-            states,
+            container_states,
             first_carriers,
         }
     }
@@ -46,6 +46,8 @@ impl<'s> PassedChecks<'s> {
     }
 
     fn state<'t>(&'t self, place: &'t ContainerOrVolume<'_>) -> Option<&'t ContainerState> {
-        self.states.get(&(place.list, &*place.name.value)).copied()
+        self.container_states
+            .get(&(place.list, &*place.name.value))
+            .copied()
     }
 }

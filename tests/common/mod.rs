@@ -102,22 +102,6 @@ pub(crate) fn pod_with_weak_check() -> Value {
     })
 }
 
-/// The CREATE request of a Deployment with this spec in its pod template.
-pub(crate) fn deployment(spec: &Value) -> Value {
-    let mut request = pod_create(spec);
-    request["kind"] = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
-    request["object"] = json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d", "annotations": {"other": "kept"}},
-        "spec": {
-            "selector": {"matchLabels": {"a": "b"}},
-            "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec},
-        },
-    });
-    request
-}
-
 /// A container with a pull policy.
 pub(crate) fn container(name: &str, image: &str, pull_policy: &str) -> Value {
     json!({"name": name, "image": image, "imagePullPolicy": pull_policy})
