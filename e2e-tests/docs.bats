@@ -1,68 +1,167 @@
-# Runs the commands `jq` and `cargo xtask run`, `show` and `schema` in the console blocks of the
-# documentation. Each command has to print the lines below it. A page may leave out the end of an output.
+# Runs the commands on the pages: the blocks of kind `console`, and the commands in comments of the form
+# `<!-- $ COMMAND -->`. A comment has to print exactly the `text` block below it. `<!-- output -->` before a
+# `text` block stands for the output of the last console block.
+#
+# curl, kubectl, kwctl and cargo are functions here. kubectl only knows the objects that this file makes.
 
 load lib
 
-# Runs `cargo xtask` commands with the xtask that is already built.
-cargo() {
-  [[ $1 == xtask ]] || fail "not a command of this test: cargo $*"
-  case $2 in
-    show) "$XTASK" show --module "$POLICY" "${@:3}" ;;
-    *) "$XTASK" "${@:2}" ;;
+# Blocks with one of these programs need a cluster, a registry or much time, and are not run.
+NOT_RUN='helm cosign gh skopeo git rustup make sha256sum'
+
+# Addresses in a release lead to files of this repository.
+curl() {
+  local address=${*: -1} file
+  file=$ROOT/${address#https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/v*/}
+  [[ -e $file ]] || return 22
+  if [[ $1 == *O* ]]; then cp "$file" .; else cat "$file"; fi
+}
+
+# The module of this repository takes the place of the released one.
+kwctl() {
+  local argument arguments=()
+  for argument in "$@"; do
+    [[ $argument == registry://* ]] && argument=$ROOT/annotated-policy.wasm
+    arguments+=("$argument")
+  done
+  case $KWCTL:$1 in
+    *:pull) [[ ${*: -1} == "registry://$IMAGE" ]] ;;
+    *:verify) ;;
+    */xtask:scaffold)
+      [[ ${*:2} == 'admission-request --operation CREATE --object pod.yaml' ]] || return 2
+      gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind}, operation: "CREATE", userInfo: {},
+        resource: {group: "", version: "v1", resource: "pods"}, object: .}' pod.yaml
+      ;;
+    *) "$KWCTL" "${arguments[@]}" ;;
   esac
 }
 
-# Whether this test can run a command.
-can_run() {
-  [[ $1 =~ ^(jq |cargo\ xtask\ (run|show|schema)( |$)) ]]
+cargo() {
+  case $2 in
+    show) "$XTASK" show --module annotated-policy.wasm "${@:3}" ;;
+    run | schema) "$XTASK" "${@:2}" ;;
+  esac
 }
 
-# prints COMMAND LINES: the output of COMMAND has to begin with LINES.
+# A cluster with a repaired Pod, a Pod that nobody changed, and the report of an audit.
+kubectl() {
+  local repaired='{metadata: {name: "nightly-report", namespace: "reports", annotations: {
+    "consistent-pull-policy/changes": .auditAnnotations.changes}}}'
+  case $* in
+    *' -f -') gojq --yaml-input . >/dev/null ;;
+    *' -f https://'*) curl -sSfL "${@: -1}" >/dev/null ;;
+    'create configmap '*) [[ $* == *=verification-config.yml && -e $ROOT/docs/verification-config.yml ]] ;;
+    'get pod nightly-report '*json) jq "$repaired" answer.json ;;
+    'get pods '*json*) jq "{items: [$repaired, {metadata: {name: \"other\", namespace: \"reports\"}}]}" answer.json ;;
+    'get reports.openreports.io '*json)
+      jq -n '{items: [{scope: {namespace: "ci", name: "hanging"}, results: [
+        {policy: "kw.cap.consistent-pull-policy-audit", result: "fail", message: "a waits for b:1"},
+        {policy: "kw.cap.another-policy", result: "fail", message: "not of this policy"}]}]}'
+      ;;
+    'get clusteradmissionpolicies') ;;
+    'get clusteradmissionpolicy '*) grep -qx "  name: $3" "$ROOT"/examples/*.yaml ;;
+    'logs '*) echo 'policy evaluation (monitor mode)' ;;
+    *) return 64 ;;
+  esac
+}
+
+# run SCRIPT: runs a script in the page's folder and prints its output.
+run_script() {
+  (cd "$folder" && bash -euo pipefail <(declare -f curl kwctl cargo kubectl && printf '%s\n' "$1") 2>/dev/null)
+}
+
+# prints SCRIPT LINES: the script has to print exactly these lines.
 prints() {
-  local command=${1//\/tmp\//$BATS_TEST_TMPDIR/} expected=${2//\/tmp\//$BATS_TEST_TMPDIR/} actual status=0
+  local actual status=0
   row="$page: $1"
-  actual=$(eval "$command") || status=$?
-  [[ $status == 0 ]] || fail "the exit status is $status"
-  if [[ -n $expected ]]; then
-    same outputs "$expected" "$(head -n "$(wc -l <<<"$expected")" <<<"$actual")"
-  fi
+  actual=$(run_script "$1") || status=$?
+  [[ $status == 0 ]] || fail "the exit status is $status" "$actual"
+  same outputs "$2" "$actual"
   count=$((count + 1))
 }
 
-# Runs the commands of a console block. If the block begins with `$ `, each command begins with `$ `, and the
-# other lines are output. Otherwise each line is a command. A line continues a command if it is indented by
-# four columns, or if the line before it ends with a backslash.
-run_block() {
-  local line command='' output='' prompt='' state=
-  [[ $block != '$ '* ]] || prompt='$ '
-  while IFS= read -r line; do
-    if [[ $state == command && $line == '    '* || $state == command && $command == *\\ ]]; then
-      command+=$'\n'$line
-    elif [[ -z $prompt && -n $line || -n $prompt && $line == "$prompt"* ]]; then
-      ! can_run "$command" || prints "$command" "${output%$'\n'}"
-      command=${line#"$prompt"} output='' state=command
-    else
-      output+=$line$'\n' state=output
-    fi
-  done <<<"$block"
-  ! can_run "$command" || prints "$command" "${output%$'\n'}"
+# The first words of a script's commands. A line continues a command if it is indented, or if the line before
+# it ends with a backslash or with `|`.
+programs() {
+  awk '!continued && /^[^ #]/ { print $1 } { continued = /(\\|\|)$/ }' <<<"$1"
 }
 
-@test "the commands in README and documentation print the lines below them" {
-  count=0
+# Whether a script can be run here. An unknown program is noted, and the test fails at its end.
+can_run() {
+  local program result=0
+  for program in $(programs "$1"); do
+    [[ " $NOT_RUN " != *" $program "* ]] || result=1
+    [[ " $NOT_RUN cd curl kubectl kwctl cargo jq " == *" $program "* || $program == *=* ]] ||
+      unknown+="$page: $program "
+  done
+  return "$result"
+}
+
+# Runs a console block. If it begins with `$ `, each command begins with `$ `, and the other lines are its output.
+# Otherwise the whole block is a script.
+run_console() {
+  local line command='' output='' status=0
+  if [[ $block == '$ '* ]]; then
+    while IFS= read -r line; do
+      if [[ $line == '$ '* ]]; then
+        [[ -z $command ]] || prints "$command" "${output%$'\n'}"
+        command=${line#'$ '} output=''
+      elif [[ -z $output && $line == '    '* ]]; then
+        command+=$'\n'$line
+      else
+        output+=$line$'\n'
+      fi
+    done <<<"$block"
+    prints "$command" "${output%$'\n'}"
+  elif can_run "$block"; then
+    row="$page: $block"
+    last_output=$(run_script "$block") || status=$?
+    [[ $status == 0 ]] || fail "the exit status is $status" "$last_output"
+    count=$((count + 1))
+  fi
+}
+
+# The files that a reader of a page has, because another page told how to make them.
+prepare_folder() {
+  folder=$BATS_TEST_TMPDIR/$(basename "$page")
+  mkdir -p "$folder"
+  ln -sfn "$ROOT/examples" "$ROOT/test_data" "$ROOT/annotated-policy.wasm" "$folder"
+  cp "$ROOT/examples/pod.yaml" "$ROOT/examples/settings/agent-stack-k8s.yaml" "$folder"
+  echo 'mode: Fix' >"$folder/settings.yaml"
+  run_script 'kwctl scaffold admission-request --operation CREATE --object pod.yaml >request.json
+    cargo xtask run --request-path examples/requests/nightly-report.json \
+      --settings-path examples/settings/every-pod.yaml annotated-policy.wasm >answer.json'
+}
+
+@test "the commands on the pages run, and print the lines below them" {
+  count=0 unknown=''
+  export ROOT=$PWD KWCTL XTASK
+  IMAGE=$(sed -n 's/^ *io.kubewarden.policy.ociUrl: //p' metadata.yml):v$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+  export IMAGE policy=registry://$IMAGE
   for page in README.md CONTRIBUTING.md examples/README.md docs/*.md; do
-    block='' inside=
-    while IFS= read -r text; do
-      if [[ $text == '```console' ]]; then
-        block='' inside=yes
-      elif [[ $text == '```' && -n $inside ]]; then
-        run_block
-        inside=
+    prepare_folder
+    block='' inside='' expected_from=''
+    while IFS= read -r line; do
+      if [[ $inside == console && $line == '```' ]]; then
+        run_console
+        inside=''
+      elif [[ $inside == text && $line == '```' ]]; then
+        case $expected_from in
+          output) row=$page && same "outputs of the last console block" "$block" "$last_output" ;;
+          '') ;;
+          *) prints "$expected_from" "$block" ;;
+        esac
+        inside='' expected_from=''
       elif [[ -n $inside ]]; then
-        block+=${block:+$'\n'}$text
+        block+=${block:+$'\n'}$line
+      elif [[ $line =~ ^'```'(console|text)$ ]]; then
+        block='' inside=${BASH_REMATCH[1]}
+      elif [[ $line =~ ^'<!-- '('$ '(.*)|output)' -->'$ ]]; then
+        expected_from=${BASH_REMATCH[2]:-output}
       fi
     done <"$page"
   done
   row=
-  ((count >= 8)) || fail "only $count commands were run"
+  [[ -z $unknown ]] || fail "the test doesn't know these programs: $unknown"
+  ((count >= 18)) || fail "only $count commands were run"
 }
