@@ -106,7 +106,8 @@ fn the_copy_accepts_the_possible_results_of_a_lookup() {
     assert!(is_accepted("a:1", cached));
     assert!(!is_accepted("a:1", json!({"lookup": "Pin"})));
     assert!(is_accepted(&pinned, json!({"lookup": "Pin"})));
-    assert!(!is_accepted(&pinned, json!({"lookup": "Verify"})));
+    // Another webhook may have added the digest after the default was written.
+    assert!(is_accepted(&pinned, json!({"lookup": "Verify"})));
 }
 
 /// The size of the additions depends on how the module writes the object. So the specification
@@ -121,6 +122,8 @@ fn a_size_near_the_limit_makes_the_verdict_undecided() {
     ] {
         let mut check = container("imagecheck-x", "base:1", "Always");
         check["args"] = json!(["x".repeat(argument)]);
+        // A check is copied only if its program comes from a mount.
+        check["volumeMounts"] = json!([{"name": "tools", "mountPath": "/x"}]);
         let containers: Value = (0..10)
             .map(|n| container(&format!("c{n}"), &format!("a{n}:1"), "Always"))
             .collect();

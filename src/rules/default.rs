@@ -64,6 +64,9 @@ pub fn set_defaults(examination: &mut Examination<'_>) {
 struct PullOncePair {
     pulls_always: bool,
     is_spared: bool,
+    /// Whether the place is a check volume with `Always`. *weak-check* may have raised it before
+    /// *pull-once* ran. It is no part of the pair, but keeps its pull policy beside one.
+    is_strong_volume: bool,
 }
 
 /// Returns for each place whether it belongs to a [`PullOncePair`]: an earlier run of *pull-once* may
@@ -76,11 +79,14 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let request_type = examination.review.request_type;
     let pair_of = |examined: &ExaminedContainerOrVolume<'_>| {
         let policy = examined.policy_before();
+        let keeps_always = policy == PullPolicy::Always
+            && examined.limits.forbid_always.is_none()
+            && !will_be_pinned(examined, request_type);
         PullOncePair {
-            pulls_always: examined.is_init_container()
-                && policy == PullPolicy::Always
-                && examined.limits.forbid_always.is_none()
-                && !will_be_pinned(examined, request_type),
+            pulls_always: examined.is_init_container() && keeps_always,
+            is_strong_volume: examined.role == Role::ImageCheck
+                && !examined.is_init_container()
+                && keeps_always,
             is_spared: examined.role == Role::Guarded
                 && policy == PullPolicy::IfNotPresent
                 && examined.limits.require_always.is_none()
@@ -98,7 +104,8 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let is_left = |(examined, spelling): (&ExaminedContainerOrVolume<'_>, usize)| {
         let own = pair_of(examined);
         let pair = pairs.get(&spelling).copied().unwrap_or_default();
-        (own.pulls_always && pair.is_spared) || (own.is_spared && pair.pulls_always)
+        let is_pair = pair.pulls_always && pair.is_spared;
+        is_pair && (own.pulls_always || own.is_spared || own.is_strong_volume)
     };
     let places = examination.places.iter().zip(images.spellings());
     places.map(is_left).collect()

@@ -112,7 +112,7 @@ impl<P: Policy> Story<'_, P> {
         let observed = self.observe(request.clone(), &copy())?;
         let message = observed.answer["message"].as_str().unwrap_or_default();
         let must_accept = matches!(webhook, Webhook::Mesh(_) | Webhook::DigestsPinned);
-        let is_named = |name: &str| !must_accept && message.contains(name);
+        let is_named = |name: &str| !must_accept && !name.is_empty() && message.contains(name);
         let mut names = names_of_changes(&repaired["spec"], &request["object"]["spec"]);
         if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved = webhook {
             // Now a check can be added, and the copy can't know why there is none. It names the containers.
@@ -431,13 +431,14 @@ fn annotation(observed: &Observed, name: &str) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, or an image
-/// that doesn't exist for the platform that the Pod asks for. Another finding of *registry* has the image
-/// that should be there.
+/// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, a check that
+/// outlives its image, or an image that doesn't exist for the platform that the Pod asks for. Another
+/// finding of *registry* has the image that should be there.
 fn is_advice(finding: &Value) -> bool {
     match finding["rule"].as_str() {
         Some("missing-check") => finding["expected"] == "an image check",
         Some("registry") => finding["expected"].is_null(),
+        Some("outdated-check") => true,
         _ => false,
     }
 }

@@ -132,7 +132,8 @@ pub(crate) fn stands(pod: &Pod, place: usize, default: PullPolicy) -> bool {
 
 /// Whether a place belongs to a pair of places that *pull-once* may have produced. One place of the
 /// pair is a check or another init container, with `Always`. The other place is guarded, has
-/// `IfNotPresent`, and has the image that the first place pulls.
+/// `IfNotPresent`, and has the image that the first place pulls. A check volume of this image with `Always`
+/// belongs to the pair too: *weak-check* may have raised it before *pull-once* ran.
 ///
 /// **Decided**: the places are compared with the pull policies that they have before *weak-check* and
 /// *pull-once* run.
@@ -151,13 +152,17 @@ fn is_half_of_pull_once(pod: &Pod, place: usize) -> bool {
             && !pod.settings.forbids_always(&proved)
             && !will_be_pinned(pod, proof)
             && pod.serves(proof, container)
-            && pod.is_plain_init(proof)
     };
+    let is_pair =
+        |container: usize, proof: usize| is_left(container, proof) && pod.is_plain_init(proof);
+    let is_check_of = |container: usize| pod.is_check(place) && is_left(container, place);
+    let others = || pod.examined().into_iter();
     pod.settings.pull_once()
-        && pod
-            .examined()
-            .into_iter()
-            .any(|other| is_left(place, other) || is_left(other, place))
+        && others().any(|other| {
+            is_pair(place, other)
+                || is_pair(other, place)
+                || is_check_of(other) && others().any(|proof| is_pair(other, proof))
+        })
 }
 
 /// Whether `Pin` will write the digest of a lookup, and `IfNotPresent`, into a place.

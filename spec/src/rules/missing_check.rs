@@ -246,13 +246,11 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
         // The copy makes no lookups, so it doesn't know whether a lookup of the first installation
         // showed that the image is covered. If a lookup could have shown this, the copy has no finding.
         let need = need(pod, container);
-        if !is_known && !is_covered(pod, container) && !pod.may_be_covered(container, need) {
-            let neediest = pod
-                .guarded()
-                .into_iter()
-                .filter(of_its_image)
-                .find(|&other| pod.places[other].policy == need);
-            found.push((neediest.unwrap_or(container), need));
+        let mut places = pod.guarded().into_iter().filter(of_its_image);
+        let neediest = places.find(|&other| pod.places[other].policy == need);
+        let neediest = neediest.unwrap_or(container);
+        if !is_known && !is_covered(pod, container) && !pod.may_be_covered(neediest, need) {
+            found.push((neediest, need));
         }
     }
     // **Decided**: the checks are added in the order in which the images first occur in the Pod,
