@@ -362,25 +362,23 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
     let Ok(Value::Array(entries)) = serde_json::from_str(text) else {
         return Some(format!("it is no list: {text}"));
     };
-    let (last, kept) = entries.split_last()?;
-    let is_cut = last["more"].is_u64() && kept.iter().all(|entry| whole.contains(entry));
+    let is_cut = entries.split_last().is_some_and(|(last, kept)| {
+        last["more"].is_u64() && kept.iter().all(|entry| whole.contains(entry))
+    });
     if is_tight && is_cut {
         return None;
-    }
-    if size <= room {
-        let new = record.new.len();
-        let agrees = if record.earlier.is_empty() {
-            set(&entries) == set(&whole)
-        } else {
-            entries.len() >= new && set(&entries[..new]) == set(&whole[..new])
-        };
-        return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
     }
     // If an earlier record has an entry that this policy never writes (one with neither `rule` nor
     // `more`), the module may drop the earlier record. Then only the new changes have to fit.
     let is_change = |entry: &Value| entry["rule"].is_string() || entry["more"].is_u64();
     if !record.earlier.iter().all(is_change) && set(&entries) == set(&whole[..record.new.len()]) {
         return None;
+    }
+    if size <= room {
+        // The new changes may have any order. The earlier entries keep their order.
+        let (new, earlier) = entries.split_at(record.new.len().min(entries.len()));
+        let agrees = set(new) == set(&whole[..record.new.len()]) && earlier == record.earlier;
+        return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
     }
     (!is_cut).then(|| format!("what does not fit is not counted: {text}"))
 }

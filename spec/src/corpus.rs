@@ -21,33 +21,6 @@ pub struct Sample {
     pub request: Value,
 }
 
-/// The settings of one example in `examples/`, and the labels that it selects.
-#[derive(Clone, Debug)]
-pub struct Example {
-    /// The name of the example's file, in `examples/settings/` and in `examples/`.
-    pub file: String,
-    /// The settings.
-    pub settings: Value,
-    /// The `matchLabels` of the example's `objectSelector`.
-    match_labels: Value,
-}
-
-impl Example {
-    /// Whether the `matchLabels` of the example's `objectSelector` select an object. Namespace
-    /// selectors and `matchExpressions` are ignored: this function assumes that they select the
-    /// object.
-    #[must_use]
-    pub fn selects(&self, object: &Value) -> bool {
-        let labels = self.match_labels.as_object();
-        labels.into_iter().flatten().all(|(label, value)| {
-            object
-                .pointer("/metadata/labels")
-                .and_then(|all| all.get(label))
-                == Some(value)
-        })
-    }
-}
-
 /// Returns the path of a file or folder in the repository.
 fn path(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
@@ -123,28 +96,17 @@ pub fn samples() -> Vec<Sample> {
     samples
 }
 
-/// Returns the settings of all examples in `examples/settings/`.
+/// Returns the name and the settings of each file in `examples/settings/`.
 ///
 /// # Panics
 /// If a file can't be read.
 #[must_use]
-pub fn examples() -> Vec<Example> {
-    files("examples/settings", "yaml")
-        .into_iter()
-        .map(|(file, text)| {
-            let settings = yaml(&file, &text);
-            let beside = path("examples").join(&file);
-            let manifest = std::fs::read_to_string(&beside);
-            let manifest = manifest.expect("each settings file has its example");
-            // An example may contain two installations of this policy. Both have the same
-            // `objectSelector`, so only the first is read.
-            let first = manifest.split("\n---").next().unwrap_or_default();
-            let manifest = yaml(&file, first);
-            Example {
-                file,
-                settings,
-                match_labels: manifest["spec"]["objectSelector"]["matchLabels"].clone(),
-            }
+pub fn examples() -> Vec<(String, Value)> {
+    let files = files("examples/settings", "yaml").into_iter();
+    files
+        .map(|(name, text)| {
+            let settings = yaml(&name, &text);
+            (name, settings)
         })
         .collect()
 }

@@ -5,10 +5,12 @@
 //! checks the promises that apply to each event.
 
 mod mesh;
+mod webhook;
 
 use serde_json::{Value, json};
 
 pub use self::mesh::Mesh;
+pub use self::webhook::Webhook;
 
 /// An event in a Pod's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +19,8 @@ pub enum Event {
     Created,
     /// A service mesh injects its containers before this policy sees the Pod.
     InjectedBefore(Mesh),
-    /// A service mesh injects its containers after this policy in mode `Fix`, and before the copy.
-    InjectedBetween(Mesh),
+    /// Another webhook changes the Pod after this policy in mode `Fix`, and before the copy.
+    ChangedBetween(Webhook),
     /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks run,
     /// and once after them.
     AlwaysPullImages,
@@ -32,6 +34,11 @@ pub enum Event {
     AppliedAgain,
     /// A person adds a container with `kubectl debug`.
     Debugged,
+    /// A person creates a copy of the Pod with `kubectl debug --copy-to`. The first app container gets
+    /// another image.
+    CopiedToDebug,
+    /// A person changes an image with `kubectl set image`. A check of the old image waits for it.
+    ImageSet,
     /// An audit examines the running Pod.
     Audited,
     /// An audit examines the Pod while a container waits for the image of a volume.
@@ -42,21 +49,29 @@ pub enum Event {
 
 impl Event {
     /// All events.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 25] = [
         Self::Created,
         Self::InjectedBefore(Mesh::IstioNativeSidecar),
         Self::InjectedBefore(Mesh::IstioSidecar),
         Self::InjectedBefore(Mesh::LinkerdNativeSidecar),
         Self::InjectedBefore(Mesh::LinkerdSidecar),
-        Self::InjectedBetween(Mesh::IstioNativeSidecar),
-        Self::InjectedBetween(Mesh::IstioSidecar),
-        Self::InjectedBetween(Mesh::LinkerdNativeSidecar),
-        Self::InjectedBetween(Mesh::LinkerdSidecar),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::IstioNativeSidecar)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::IstioSidecar)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::LinkerdNativeSidecar)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::LinkerdSidecar)),
+        Self::ChangedBetween(Webhook::VolumeImagesDropped),
+        Self::ChangedBetween(Webhook::DigestsPinned),
+        Self::ChangedBetween(Webhook::RegistriesRenamed),
+        Self::ChangedBetween(Webhook::VolumesAdded),
+        Self::ChangedBetween(Webhook::RuntimeClassRemoved),
+        Self::ChangedBetween(Webhook::InitContainerAdded),
         Self::AlwaysPullImages,
         Self::ResourceQuota,
         Self::PodSecurityRestricted,
         Self::AppliedAgain,
         Self::Debugged,
+        Self::CopiedToDebug,
+        Self::ImageSet,
         Self::Audited,
         Self::AuditedWhileWaiting,
         Self::StatusPasted,
@@ -71,15 +86,14 @@ impl Event {
             Self::InjectedBefore(Mesh::IstioSidecar) => "istio-before",
             Self::InjectedBefore(Mesh::LinkerdNativeSidecar) => "linkerd-native-before",
             Self::InjectedBefore(Mesh::LinkerdSidecar) => "linkerd-before",
-            Self::InjectedBetween(Mesh::IstioNativeSidecar) => "istio-native-between",
-            Self::InjectedBetween(Mesh::IstioSidecar) => "istio-between",
-            Self::InjectedBetween(Mesh::LinkerdNativeSidecar) => "linkerd-native-between",
-            Self::InjectedBetween(Mesh::LinkerdSidecar) => "linkerd-between",
+            Self::ChangedBetween(webhook) => webhook.name(),
             Self::AlwaysPullImages => "always-pull-images",
             Self::ResourceQuota => "resource-quota",
             Self::PodSecurityRestricted => "pod-security-restricted",
             Self::AppliedAgain => "applied-again",
             Self::Debugged => "debugged",
+            Self::CopiedToDebug => "copied-to-debug",
+            Self::ImageSet => "image-set",
             Self::Audited => "audited",
             Self::AuditedWhileWaiting => "audited-while-waiting",
             Self::StatusPasted => "status-pasted",
@@ -238,6 +252,48 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
     object["spec"]["ephemeralContainers"] = list.into();
     let mut request = update(create, object, stored);
     request["subResource"] = "ephemeralcontainers".into();
+    request
+}
+
+/// The image that a person writes into a Pod.
+const OTHER_IMAGE: &str = "ghcr.io/team/corrected:v2";
+
+/// Returns the request of `kubectl debug --copy-to`, which creates a copy of a stored Pod. The copy has
+/// no annotations and no owner. Its first app container has another image.
+#[must_use]
+pub fn copied_to_debug(create: &Value, stored: &Value) -> Value {
+    let mut request = create.clone();
+    let mut spec = stored["spec"].clone();
+    if let Some(members) = spec.as_object_mut() {
+        members.remove("ephemeralContainers");
+        members.remove("nodeName");
+    }
+    if let Some(container) = elements_mut(&mut spec, "containers").next() {
+        container["image"] = OTHER_IMAGE.into();
+    }
+    let metadata = json!({"name": "debug", "namespace": stored["metadata"]["namespace"]});
+    request["name"] = "debug".into();
+    request["object"] =
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+    request["userInfo"] = json!({"username": "jane"});
+    request
+}
+
+/// Returns the request of `kubectl set image`, for all app containers that have the image of the first
+/// one. The stored Pod has this status.
+#[must_use]
+pub fn image_set(create: &Value, stored: &Value, status: &Value) -> Value {
+    let mut stored = stored.clone();
+    stored["status"] = status.clone();
+    let mut object = stored.clone();
+    let image = object["spec"]["containers"][0]["image"].clone();
+    for container in elements_mut(&mut object["spec"], "containers") {
+        if container["image"] == image {
+            container["image"] = OTHER_IMAGE.into();
+        }
+    }
+    let mut request = update(create, object, &stored);
+    request["userInfo"] = json!({"username": "jane"});
     request
 }
 

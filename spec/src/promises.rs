@@ -2,7 +2,8 @@
 //! name, which is a constant of this file. A test can check the promises for any [`Case`] with an
 //! [`Event`] in the Pod's life. [`broken_promises`] runs this policy as often as the event needs, and
 //! returns the broken promises. A promise that doesn't apply to a case counts as kept. If only the
-//! operator's check template causes a problem, this problem breaks no promise.
+//! operator's check template causes a problem with a quota, Pod Security or the quality of service, this
+//! problem breaks no promise.
 
 mod contents;
 mod minimal;
@@ -50,14 +51,17 @@ pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
 pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
 /// The containers, volumes and mounts that *missing-check* adds have together at most 1 MiB.
 pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
-/// In a Windows Pod, no check is added or replaced.
+/// In a Windows Pod, no check is added.
 pub const WINDOWS: &str = "windows-pods-get-nothing-added";
 /// If a `ResourceQuota` admits the request's Pod, it also admits the Pod that this policy returns.
 pub const QUOTA: &str = "a-quota-still-admits-the-pod";
 /// If Pod Security admits the request's Pod, it also admits the Pod that this policy returns.
 pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
-/// The copy accepts a repaired Pod after a service mesh injected containers into the Pod.
-pub const COPY_BESIDE_MESH: &str = "the-copy-accepts-a-mesh";
+/// *pull-once* lowers a container only if an init container pulls the container's image first.
+pub const PULLED_FIRST: &str = "pull-once-needs-an-init-container";
+/// The copy accepts a repaired Pod after a service mesh injected containers or a webhook pinned digests.
+/// After any other webhook, the copy accepts the Pod, or its message names what the webhook changed.
+pub const COPY_BESIDE_WEBHOOK: &str = "the-copy-accepts-or-names-what-a-webhook-changed";
 /// A second run in mode `Fix` adds no check for an image that the Pod had in the first run, even if a
 /// service mesh injected containers between the two runs.
 pub const NO_CHECK_TWICE: &str = "a-mesh-leads-to-no-second-check";
@@ -69,6 +73,11 @@ pub const RE_APPLY: &str = "a-manifest-can-be-applied-again";
 /// A request of `kubectl debug` is accepted. The Pod's init containers, app containers and volumes
 /// don't change.
 pub const DEBUG: &str = "kubectl-debug-works";
+/// If `kubectl set image` is accepted, only images differ from the stored Pod, and the copy accepts the
+/// request too.
+pub const SET_IMAGE: &str = "kubectl-set-image-works";
+/// If a person changes an image and a check still waits for the old one, there is a warning in each mode.
+pub const OUTDATED_CHECK: &str = "a-check-of-a-changed-image-is-told";
 /// An audit accepts a running Pod that this policy accepted at its creation.
 pub const AUDIT: &str = "an-audit-accepts-what-was-admitted";
 /// If a container waits for the image of a volume, and the container's status contains this image
@@ -81,7 +90,7 @@ pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 pub const MODES: &str = "the-modes-find-the-same";
 
 /// All promises.
-pub const ALL: [&str; 23] = [
+pub const ALL: [&str; 26] = [
     VALID,
     SERVICE,
     MINIMAL,
@@ -96,11 +105,14 @@ pub const ALL: [&str; 23] = [
     WINDOWS,
     QUOTA,
     POD_SECURITY,
-    COPY_BESIDE_MESH,
+    PULLED_FIRST,
+    COPY_BESIDE_WEBHOOK,
     NO_CHECK_TWICE,
     COPY_BESIDE_PLUGIN,
     RE_APPLY,
     DEBUG,
+    SET_IMAGE,
+    OUTDATED_CHECK,
     AUDIT,
     MISSING_IMAGE,
     PASTED_STATUS,
@@ -140,9 +152,11 @@ pub fn broken_promises(
         broken: Vec::new(),
     };
     match event {
-        Event::InjectedBetween(mesh) => story.injected_between(mesh)?,
+        Event::ChangedBetween(webhook) => story.changed_between(webhook)?,
         Event::AppliedAgain => story.applied_again()?,
         Event::Debugged => story.debugged()?,
+        Event::CopiedToDebug => story.copied_to_debug()?,
+        Event::ImageSet => story.image_set()?,
         Event::Audited => story.audited()?,
         Event::AuditedWhileWaiting => story.audited_while_waiting()?,
         Event::StatusPasted => story.status_pasted()?,
@@ -210,8 +224,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(observed)
     }
 
-    /// Returns the case's request with `object` as its object. The case's request must be a CREATE.
-    fn create(&self, object: Value) -> Value {
+    /// Returns the case's request with `object` as its object.
+    fn request_with(&self, object: Value) -> Value {
         let mut request = self.case.request.clone();
         request["object"] = object;
         request

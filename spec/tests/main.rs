@@ -11,3 +11,4 @@ mod native;
 mod random_promises;
 mod references;
 mod validity;
+mod wrong_policies;

@@ -6,8 +6,11 @@
 use std::sync::Arc;
 
 use crate::common::Native;
-use consistent_pull_policy_spec::differential::{HostCall, Policy, check_number, observe, write};
-use consistent_pull_policy_spec::generate::{any_shape, bytes, case};
+use consistent_pull_policy_spec::differential::{
+    HostCall, Policy, check, check_number, observe, write,
+};
+use consistent_pull_policy_spec::generate::{Case, any_shape, bytes, case};
+use consistent_pull_policy_spec::spaces::globs;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
@@ -89,6 +92,18 @@ fn any_bytes_get_an_answer() {
 fn number(variable: &str, default: u64) -> u64 {
     let text = std::env::var(variable).ok();
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The crate agrees with the specification about every short pattern, also about those that match the name
+/// of an added check.
+#[test]
+fn the_crate_reads_patterns_as_specified() {
+    let cases: Vec<Case> = globs(3).collect();
+    assert_eq!(cases.len(), 4 + 4 * 4 + 4 * 4 * 4);
+    for case in cases {
+        let difference = check(&Native, &case).err();
+        assert!(difference.is_none(), "{difference:?}");
+    }
 }
 
 /// Environment variables control this test. `CASES` is the number of cases, also in the other tests of

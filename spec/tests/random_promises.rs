@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::common::Native;
-use consistent_pull_policy_spec::events::Event;
+use consistent_pull_policy_spec::events::{Event, Webhook};
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
 use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
         return Vec::new();
     }
     let mut case = case.clone();
-    if let Event::InjectedBetween(_) | Event::InjectedBefore(_) = event {
+    if let Event::ChangedBetween(Webhook::Mesh(_)) | Event::InjectedBefore(_) = event {
         exempt_meshes(&mut case.settings);
     }
     broken_promises(&Native, &case, event).unwrap_or_else(|problem| {

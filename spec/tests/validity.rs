@@ -169,10 +169,12 @@ fn resources_are_judged_also_those_of_the_pod() {
         resources("1", "999m"),
         &[&format!("{path}.requests.cpu")],
     );
+    // Only app containers' limits are compared one by one with those of the Pod.
+    assert_faults(check, resources("1", "2001m"), &[]);
     assert_faults(
-        check,
+        "/spec/containers/0/resources",
         resources("1", "2001m"),
-        &[&format!("{path}.limits.cpu")],
+        &["spec.containers[0].resources.limits.cpu"],
     );
     assert_faults(
         check,
@@ -196,6 +198,33 @@ fn resources_are_judged_also_those_of_the_pod() {
         list,
         &["spec.resources.requests.cpu"],
     );
+}
+
+/// The limits of huge pages are added like requests, those of init containers too.
+#[test]
+fn the_limits_of_huge_pages_are_added() {
+    let pages = |size: &str| json!({"limits": {"hugepages-2Mi": size}, "requests": {"hugepages-2Mi": size}});
+    let of_pod = |app: &str, check: &str| {
+        let mut pod = valid_pod();
+        pod["spec"]["resources"] = pages("8Mi");
+        pod["spec"]["containers"][0]["resources"] = pages(app);
+        let sidecar = json!({"name": "s", "image": "a:1", "restartPolicy": "Always", "resources": pages("4Mi")});
+        pod["spec"]["initContainers"][0]["resources"] = pages(check);
+        let list = pod["spec"]["initContainers"].as_array_mut();
+        list.expect("a list").insert(0, sidecar);
+        let faults = faults(&pod).into_iter();
+        let found: Vec<String> = faults.map(|fault| fault.path).collect();
+        found.join(" ")
+    };
+    let both = "spec.resources.requests.hugepages-2Mi spec.resources.limits.hugepages-2Mi";
+    let rows = [
+        ("4Mi", "4Mi", ""),
+        ("6Mi", "4Mi", both),
+        ("4Mi", "6Mi", both),
+    ];
+    for (app, check, expected) in rows {
+        assert_eq!(of_pod(app, check), expected, "{app} {check}");
+    }
 }
 
 #[test]
@@ -309,9 +338,18 @@ fn the_quality_of_service_is_that_of_kubernetes() {
     for (spec, expected) in rows {
         assert_eq!(quality_of_service(&spec), expected, "{spec}");
     }
-    let mut of_pod = spec(&json!({}), &json!({}));
-    of_pod["resources"] = equal;
-    assert_eq!(quality_of_service(&of_pod), Guaranteed);
+    // If the Pod spec has the field `resources`, the containers' resources don't count.
+    let rows = [
+        (equal.clone(), json!({}), Guaranteed),
+        (json!({}), equal.clone(), BestEffort),
+        (none, equal.clone(), BestEffort),
+        (json!(null), equal, Guaranteed),
+    ];
+    for (of_pod, of_containers, expected) in rows {
+        let mut spec = spec(&of_containers, &of_containers);
+        spec["resources"] = of_pod;
+        assert_eq!(quality_of_service(&spec), expected, "{spec}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ const FILLINGS: [&str; 13] = [
 /// The largest number of wildcards that [`FILLINGS`] fill. The others have the usual filling.
 const UNUSUAL_MAX: u32 = 2;
 /// The largest number of wildcards in a pattern that is searched. The search of more would be slow.
-const WILDCARDS_MAX: usize = 16;
+const WILDCARDS_MAX: usize = 6;
 
 impl ImagePattern {
     /// Why no image can match the pattern. The text is the end of a sentence that begins with the

@@ -9,6 +9,8 @@ use super::{
     VALID, WINDOWS, minimal,
 };
 use crate::events::{CONTAINER_LISTS, Event, elements, named};
+use crate::image::Reference;
+use crate::server_default;
 use crate::settings::Settings;
 use crate::validity::admission::{quota_faults, restricted_faults};
 use crate::validity::service::{QualityOfService, quality_of_service};
@@ -48,15 +50,6 @@ pub(super) fn added<'o>(before: &Value, after: &'o Value) -> Vec<Added<'o>> {
     found
 }
 
-/// Returns the init containers that this policy removed from a Pod.
-fn removed<'o>(before: &'o Value, after: &Value) -> Vec<&'o Value> {
-    let present = elements(&after["spec"], "initContainers");
-    elements(&before["spec"], "initContainers")
-        .iter()
-        .filter(|one| named(present, &one["name"]).is_none())
-        .collect()
-}
-
 /// Returns the image references of a Pod spec, without normalisation.
 pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
     let of_containers = CONTAINER_LISTS
@@ -89,12 +82,7 @@ pub(super) fn broken(
     if !is_pod {
         return broken;
     }
-    // The check template comes from the operator, and this policy uses it unchanged. If the template
-    // mounts a volume that the Pod doesn't have, the operator caused the fault, so `VALID` isn't checked.
-    let template = settings.template();
-    if template.is_none_or(|template| has_volumes_of(&before["spec"], template)) {
-        check(VALID, newly(&faults(before), &faults(after)));
-    }
+    check(VALID, newly_refused(before, after));
     check(SIZE, large_addition(before, after));
     check(SERVICE, lowered_service(before, after, settings));
     let (spec_before, spec_after) = (&before["spec"], &after["spec"]);
@@ -125,21 +113,57 @@ pub(super) fn broken(
         if settings.template().is_none() {
             check(COPIED_FIELDS, needless_fields(one.fields));
         }
-        check(APPARMOR, lost_profile(before, one.fields, template));
+        check(
+            APPARMOR,
+            lost_profile(before, one.fields, settings.template()),
+        );
     }
-    if windows::is_windows(spec_before) && !(added.is_empty() && removed(before, after).is_empty())
-    {
+    if windows::is_windows(spec_before) && !added.is_empty() {
         let names: Vec<&Value> = added.iter().map(|one| &one.fields["name"]).collect();
         check(WINDOWS, Some(format!("added {names:?}")));
     }
     broken
 }
 
-/// Whether a Pod has the volumes that the check template mounts.
-fn has_volumes_of(spec: &Value, template: &Value) -> bool {
-    let volumes = elements(spec, "volumes");
-    let mut mounts = elements(template, "volumeMounts").iter();
-    mounts.all(|mount| named(volumes, &mount["name"]).is_some())
+/// Returns the faults of a Pod after a repair as text, if an API server accepts the Pod before it.
+pub(super) fn newly_refused(before: &Value, after: &Value) -> Option<String> {
+    newly(&faults(before), &faults(after))
+}
+
+/// Returns the problem of a container that *pull-once* lowered although no init container pulls its image
+/// first, with `Always` and under the same spelling. If there were lookups, they may have shown that two
+/// tags or a tag and a digest are one image, so only the spelling is compared.
+pub(super) fn lowered_without_pull(
+    changes: &[Value],
+    after: &Value,
+    were_lookups: bool,
+) -> Option<String> {
+    let spec = &after["spec"];
+    let reference = |one: &Value| one["image"].as_str().and_then(Reference::parse);
+    let pulls = |init: &Value, image: &Reference| {
+        let text = init["image"].as_str().unwrap_or_default();
+        let policy = init["imagePullPolicy"].as_str();
+        let written = policy.filter(|policy| !policy.is_empty());
+        let is_always = written.unwrap_or(server_default(text).name()) == "Always";
+        let is_same = |pulled: Reference| {
+            pulled.spelling == image.spelling
+                && (were_lookups || pulled.normalised() == image.normalised())
+        };
+        is_always && init["restartPolicy"] != "Always" && reference(init).is_some_and(is_same)
+    };
+    let lowered = changes.iter().filter(|one| one["rule"] == "pull-once");
+    for name in lowered.map(|change| &change["container"]) {
+        let container = named(elements(spec, "containers"), name);
+        let image = container.and_then(reference);
+        let is_pulled = |image: &Reference| {
+            let mut init_containers = elements(spec, "initContainers").iter();
+            init_containers.any(|init| pulls(init, image))
+        };
+        if !image.as_ref().is_some_and(is_pulled) {
+            return Some(format!("no init container pulls the image of {name}"));
+        }
+    }
+    None
 }
 
 /// A Pod spec with the check template as its only container, or `None` if there is no template. If

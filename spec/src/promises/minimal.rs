@@ -92,31 +92,15 @@ fn of_spec(before: &Value, after: &Value, settings: Settings<'_>) -> Option<Stri
     for list in LISTS {
         let (old, new) = (elements(before, list), elements(after, list));
         let may_add = ["initContainers", "volumes"].contains(&list);
-        let added: Vec<&Value> = new
-            .iter()
-            .filter(|one| named(old, &one["name"]).is_none())
-            .collect();
-        let removed: Vec<&Value> = old
-            .iter()
-            .filter(|one| named(new, &one["name"]).is_none())
-            .collect();
+        let is_added = |one: &&Value| named(old, &one["name"]).is_none();
+        let (added, kept): (Vec<&Value>, Vec<&Value>) = new.iter().partition(is_added);
         if let Some(one) = added.iter().find(|one| !may_add || !is_check(one)) {
             return Some(format!("{list}: {} was added", one["name"]));
         }
-        if let Some(one) = removed.first() {
-            return Some(format!("{list}: {} was removed", one["name"]));
-        }
-        let kept = |all: &[Value], gone: &[&Value]| -> Vec<Value> {
-            all.iter()
-                .filter(|one| !gone.contains(one))
-                .cloned()
-                .collect()
-        };
-        let (old, new) = (kept(old, &removed), kept(new, &added));
-        if old.len() != new.len() {
+        if old.len() != kept.len() {
             return Some(format!("{list}: the number of elements changed"));
         }
-        for (old, new) in old.iter().zip(&new) {
+        for (old, new) in old.iter().zip(kept) {
             if let Some(problem) = of_entry(old, new) {
                 return Some(format!("{list}: {}: {problem}", new["name"]));
             }

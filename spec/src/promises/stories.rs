@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{
-    AUDIT, COPY, COPY_BESIDE_MESH, COPY_BESIDE_PLUGIN, DEBUG, MISSING_IMAGE, NO_CHECK_TWICE,
-    PASTED_STATUS, RE_APPLY, REJECT, STABLE, Story, contents, copy, told,
+    AUDIT, COPY, COPY_BESIDE_PLUGIN, COPY_BESIDE_WEBHOOK, DEBUG, MISSING_IMAGE, NO_CHECK_TWICE,
+    OUTDATED_CHECK, PASTED_STATUS, PULLED_FIRST, RE_APPLY, REJECT, SET_IMAGE, STABLE, Story, VALID,
+    contents, copy, told,
 };
 use crate::compare::Observed;
 use crate::differential::Policy;
 use crate::events::{
-    CONTAINER_LISTS, Mesh, applied_again, audit, debugged, elements, named, raise_all,
-    running_status, waiting_status,
+    CONTAINER_LISTS, Webhook, applied_again, audit, copied_to_debug, debugged, elements,
+    elements_mut, image_set, named, raise_all, running_status, waiting_status,
 };
 use crate::image::Reference;
 use crate::request::controllers;
@@ -33,6 +34,14 @@ impl<P: Policy> Story<'_, P> {
                 self.event,
                 is_pod,
             ));
+            let lowered = contents::lowered_without_pull(
+                &annotation(&first, "changes"),
+                &after,
+                !first.calls.is_empty(),
+            );
+            if let Some(details) = lowered.filter(|_| is_pod) {
+                self.breaks(PULLED_FIRST, details);
+            }
         }
         if is_pod {
             self.modes_agree()?;
@@ -48,14 +57,14 @@ impl<P: Policy> Story<'_, P> {
         let Some(object) = self.repaired().filter(|_| is_written) else {
             return Ok(());
         };
-        let request = self.create(object);
+        let request = self.request_with(object);
         // In a Pod with a status, *stuck-pull* may have findings in `Reject`, but has none in `Fix`. So
         // the promises about `Reject` and the copy don't apply to this Pod.
         let has_status = request["object"]["status"].is_object();
         if self.is_bounded() {
             let again = self.observe(request.clone(), &[])?;
             let was_repaired = self.first.answer["mutated_object"].is_object();
-            let finds_more = !findings(&again).iter().all(is_advice);
+            let finds_more = !annotation(&again, "findings").iter().all(is_advice);
             if again.answer["accepted"] != true
                 || !again.answer["mutated_object"].is_null()
                 || (was_repaired && finds_more)
@@ -78,36 +87,55 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A service mesh injects containers into the Pod that `Fix` returned. The copy accepts the result.
-    /// If `Fix` runs on the result, it adds no second check for an image of the first request.
-    pub(super) fn injected_between(&mut self, mesh: Mesh) -> Result<(), String> {
-        let Some(mut object) = self.repaired() else {
+    /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
+    /// the request's Pod after the same change. The copy accepts the result, or names what the webhook
+    /// changed. If `Fix` runs on the result of a service mesh, it adds no second check for an image of the
+    /// first request.
+    pub(super) fn changed_between(&mut self, webhook: Webhook) -> Result<(), String> {
+        let Some(repaired) = self.repaired().filter(|pod| pod["status"].is_null()) else {
             return Ok(());
         };
-        let before = object.clone();
-        mesh.inject(&mut object);
-        if object == before || object["status"].is_object() {
+        let changed = |pod: &Value| {
+            let mut pod = pod.clone();
+            webhook.change(&mut pod, self.settings());
+            pod
+        };
+        let object = changed(&repaired);
+        if object == repaired {
             return Ok(());
         }
-        let request = self.create(object);
-        let observed = self.observe(request.clone(), &copy())?;
-        if observed.answer["accepted"] != true {
-            self.breaks(COPY_BESIDE_MESH, told(&observed));
+        let refused = contents::newly_refused(&changed(&self.case.request["object"]), &object);
+        if let Some(details) = refused {
+            self.breaks(VALID, details);
         }
+        let request = self.request_with(object);
+        let observed = self.observe(request.clone(), &copy())?;
+        let message = observed.answer["message"].as_str().unwrap_or_default();
+        let must_accept = matches!(webhook, Webhook::Mesh(_) | Webhook::DigestsPinned);
+        let is_named = |name: &str| !must_accept && message.contains(name);
+        let mut names = names_of_changes(&repaired["spec"], &request["object"]["spec"]);
+        if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved = webhook {
+            // Now a check can be added, and the copy can't know why there is none. It names the containers.
+            let containers = elements(&repaired["spec"], "containers").iter();
+            names.extend(containers.filter_map(|one| one["name"].as_str().map(str::to_owned)));
+        }
+        if observed.answer["accepted"] != true && !names.iter().any(|name| is_named(name)) {
+            self.breaks(COPY_BESIDE_WEBHOOK, told(&observed));
+        }
+        if let Webhook::Mesh(_) = webhook {
+            self.adds_no_second_check(&request)?;
+        }
+        Ok(())
+    }
+
+    fn adds_no_second_check(&mut self, request: &Value) -> Result<(), String> {
         let second = self.observe(request.clone(), &[])?;
         let after = &second.answer["mutated_object"];
-        if after.is_object() {
-            let images = contents::images(&self.case.request["object"]["spec"]);
-            let added = contents::added(&request["object"], after);
-            // *replace-check* replaces a check by a volume of the same name. This is no second check.
-            let inits = elements(&request["object"]["spec"], "initContainers");
-            let again = added.iter().find(|check| {
-                images.contains(check.image()) && named(inits, &check.fields["name"]).is_none()
-            });
-            if let Some(check) = again {
-                let details = format!("a second check of {}", check.image());
-                self.breaks(NO_CHECK_TWICE, details);
-            }
+        let images = contents::images(&self.case.request["object"]["spec"]);
+        let added = contents::added(&request["object"], after);
+        if let Some(check) = added.iter().find(|check| images.contains(check.image())) {
+            let details = format!("a second check of {}", check.image());
+            self.breaks(NO_CHECK_TWICE, details);
         }
         Ok(())
     }
@@ -124,7 +152,7 @@ impl<P: Policy> Story<'_, P> {
             return Ok(());
         }
         raise_all(&mut object);
-        let request = self.create(object);
+        let request = self.request_with(object);
         let observed = self.observe(request, &copy())?;
         if observed.answer["accepted"] != true {
             self.breaks(COPY_BESIDE_PLUGIN, told(&observed));
@@ -158,8 +186,8 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// A debug container is accepted, and every other place keeps its stored values. The copy
-    /// accepts the result.
+    /// A debug container is accepted, and every stored place keeps its values. The copy accepts the
+    /// result.
     pub(super) fn debugged(&mut self) -> Result<(), String> {
         let Some(stored) = self.repaired() else {
             return Ok(());
@@ -173,10 +201,13 @@ impl<P: Policy> Story<'_, P> {
             Value::Null => &request["object"],
             object => object,
         };
-        let lists = ["initContainers", "containers", "volumes"];
-        let is_kept = lists
-            .iter()
-            .all(|list| elements(&after["spec"], list) == elements(&stored["spec"], list));
+        let is_kept = LISTS.iter().all(|list| {
+            let stored = elements(&stored["spec"], list);
+            let after = elements(&after["spec"], list);
+            // The new ephemeral container comes after the stored ones.
+            let is_added = *list == "ephemeralContainers" && after.len() == stored.len() + 1;
+            after == stored || is_added && after.starts_with(stored)
+        });
         if observed.answer["accepted"] != true || !is_kept {
             self.breaks(DEBUG, told(&observed));
             return Ok(());
@@ -188,6 +219,69 @@ impl<P: Policy> Story<'_, P> {
             self.breaks(DEBUG, format!("the copy: {}", told(&copied)));
         }
         Ok(())
+    }
+
+    /// The copy of a repaired Pod keeps the promises about a Pod that is created.
+    pub(super) fn copied_to_debug(&mut self) -> Result<(), String> {
+        let Some(stored) = self.repaired() else {
+            return Ok(());
+        };
+        self.case.request = copied_to_debug(&self.case.request, &stored);
+        self.first = self.observe(self.case.request.clone(), &[])?;
+        self.created(true)
+    }
+
+    /// A person changes an image while a check waits for the old one.
+    pub(super) fn image_set(&mut self) -> Result<(), String> {
+        let Some(stored) = self.repaired().filter(|stored| !is_mirror(stored)) else {
+            return Ok(());
+        };
+        let waiting = elements(&stored["spec"], "initContainers").first();
+        let waiting = waiting.map_or(Value::Null, |one| one["name"].clone());
+        let status = waiting_status(&stored, &waiting, "the old image");
+        let request = image_set(&self.case.request, &stored, &status);
+        let outdated = self.outdated_check(&stored, &request["object"]);
+        let fixed = self.observe(request.clone(), &[])?;
+        if fixed.answer["accepted"] == true {
+            let mut after = request.clone();
+            if fixed.answer["mutated_object"].is_object() {
+                after["object"] = fixed.answer["mutated_object"].clone();
+            }
+            if without_images(&after["object"]["spec"]) != without_images(&stored["spec"]) {
+                self.breaks(SET_IMAGE, told(&fixed));
+            }
+            let copied = self.observe(after, &copy())?;
+            if copied.answer["accepted"] != true {
+                self.breaks(SET_IMAGE, format!("the copy: {}", told(&copied)));
+            }
+        }
+        for mode in ["Fix", "Reject", "Warn"] {
+            let Some(check) = &outdated else { break };
+            let observed = self.observe(request.clone(), &[("mode", mode.into())])?;
+            let is_told = observed.answer["warnings"]
+                .as_array()
+                .is_some_and(|lines| !lines.is_empty());
+            if observed.answer["accepted"] == true && !is_told {
+                self.breaks(OUTDATED_CHECK, format!("mode {mode}: {check}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the name of a check that this policy added for the image of the stored Pod's first app
+    /// container, if no other container of the changed Pod has this image.
+    fn outdated_check(&self, stored: &Value, changed: &Value) -> Option<String> {
+        let image = stored["spec"]["containers"][0]["image"].as_str()?;
+        let added = contents::added(&self.case.request["object"], stored);
+        let check = added.into_iter().find(|check| check.image() == image)?;
+        let name = check.fields["name"].as_str()?;
+        let normalised = |text: &str| Reference::parse(text).map(|image| image.normalised());
+        let has_image = |one: &Value| {
+            one["name"] != name && one["image"].as_str().and_then(normalised) == normalised(image)
+        };
+        let lists = CONTAINER_LISTS.iter();
+        let mut containers = lists.flat_map(|list| elements(&changed["spec"], list));
+        (!containers.any(has_image)).then(|| name.to_owned())
     }
 
     /// An audit examines the running Pod. This policy accepted the Pod at its creation, so the audit
@@ -264,7 +358,7 @@ impl<P: Policy> Story<'_, P> {
             let status = waiting_status(&stored, &carrier["name"], image);
             let request = audit(&self.case.request, &stored, status);
             let observed = self.observe(request, &[("mode", "Reject".into())])?;
-            let findings = findings(&observed);
+            let findings = annotation(&observed, "findings");
             let stuck: Vec<&Value> = findings
                 .iter()
                 .filter(|finding| finding["rule"] == "stuck-pull")
@@ -330,18 +424,73 @@ impl<P: Policy> Story<'_, P> {
     }
 }
 
-/// Returns the findings of an answer.
-fn findings(observed: &Observed) -> Vec<Value> {
-    let text = observed.answer["audit_annotations"]["findings"].as_str();
+/// Returns the entries of an audit annotation.
+fn annotation(observed: &Observed, name: &str) -> Vec<Value> {
+    let text = observed.answer["audit_annotations"][name].as_str();
     text.and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
 }
 
 /// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, or an image
-/// that doesn't exist for the platform that the Pod asks for.
+/// that doesn't exist for the platform that the Pod asks for. Another finding of *registry* has the image
+/// that should be there.
 fn is_advice(finding: &Value) -> bool {
-    let is_missing_check = finding["rule"] == "missing-check";
-    is_missing_check && finding["expected"] == "an image check" || finding["rule"] == "registry"
+    match finding["rule"].as_str() {
+        Some("missing-check") => finding["expected"] == "an image check",
+        Some("registry") => finding["expected"].is_null(),
+        _ => false,
+    }
+}
+
+/// The lists of a Pod spec that this policy examines.
+const LISTS: [&str; 4] = [
+    "containers",
+    "initContainers",
+    "ephemeralContainers",
+    "volumes",
+];
+
+/// Returns the names and images of the entries that differ between two Pod specs, and the names of the
+/// other fields that differ.
+fn names_of_changes(before: &Value, after: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    for (one, other) in [(before, after), (after, before)] {
+        for list in LISTS {
+            let differs = |entry: &&Value| !elements(other, list).contains(entry);
+            for entry in elements(one, list).iter().filter(differs) {
+                let fields = [
+                    &entry["name"],
+                    &entry["image"],
+                    &entry["image"]["reference"],
+                ];
+                names.extend(
+                    fields
+                        .into_iter()
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned),
+                );
+            }
+        }
+        let fields = one.as_object().into_iter().flatten();
+        let differs = fields.filter(|(key, value)| other.get(key) != Some(value));
+        names.extend(
+            differs
+                .map(|(key, _)| key.clone())
+                .filter(|key| !LISTS.contains(&key.as_str())),
+        );
+    }
+    names
+}
+
+/// Returns a Pod spec without the images of its containers and init containers.
+fn without_images(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    for list in ["containers", "initContainers"] {
+        for container in elements_mut(&mut spec, list) {
+            container["image"].take();
+        }
+    }
+    spec
 }
 
 fn is_mirror(pod: &Value) -> bool {

@@ -63,23 +63,34 @@ fn claims(spec: &Value, resources: &Value, path: &str, faults: &mut Faults) {
     }
 }
 
+/// The prefix of the names of resources that are huge pages, for example `hugepages-2Mi`.
+const HUGE_PAGES: &str = "hugepages-";
+
 /// Checks the requests and limits in `spec.resources`. Each request must be at least as large as the
-/// request that [`aggregate_requests`] returns for the same resource. Each limit must be at least as
-/// large as every container's limit for the same resource.
+/// [`aggregate`] request of the containers, and each limit of huge pages as large as their aggregate
+/// limit. Each limit must be at least as large as the limit of every app container. The limits of init
+/// containers are not compared one by one.
 fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
     let source = "validation.go validatePodResourceConsistency";
-    let requests = quantities(&spec["resources"], "requests");
     let limits = quantities(&spec["resources"], "limits");
-    for (name, needed) in aggregate_requests(all) {
-        if requests.get(&name).is_some_and(|request| needed > *request) {
-            faults.add(
-                format!("spec.resources.requests.{name}"),
-                "must be greater than or equal to aggregate container requests",
-                source,
-            );
+    let mut sums = aggregate(all, "limits");
+    sums.retain(|name, _| name.starts_with(HUGE_PAGES));
+    let requests = quantities(&spec["resources"], "requests");
+    for (kind, of_pod, sums) in [
+        ("requests", &requests, aggregate(all, "requests")),
+        ("limits", &limits, sums),
+    ] {
+        for (name, sum) in sums {
+            if of_pod.get(&name).is_some_and(|of_pod| sum > *of_pod) {
+                faults.add(
+                    format!("spec.resources.{kind}.{name}"),
+                    format!("must be greater than or equal to aggregate container {kind}"),
+                    source,
+                );
+            }
         }
     }
-    for container in all {
+    for container in all.iter().filter(|one| one.list == CONTAINERS) {
         for (name, limit) in quantities(&container.fields["resources"], "limits") {
             if limits.get(&name).is_some_and(|of_pod| limit > *of_pod) {
                 faults.add(
@@ -93,17 +104,18 @@ fn pod_level(spec: &Value, all: &[Container<'_>], faults: &mut Faults) {
 }
 
 /// Returns the amount of each resource that the containers of a Pod request together, at the time when
-/// they request most. There are two sums of requests, and the larger sum counts. The first is the sum of
-/// app containers and native sidecars. The second is the largest sum of an init container and the native
-/// sidecars before this init container. Source:
-/// `staging/src/k8s.io/component-helpers/resource/helpers.go` `AggregateContainerRequests`.
-fn aggregate_requests(all: &[Container<'_>]) -> BTreeMap<String, i128> {
+/// they request most. With the key `limits`, does the same for the limits. There are two sums, and the
+/// larger sum counts. The first is the sum of app containers and native sidecars. The second is the
+/// largest sum of an init container and the native sidecars before this init container. Source:
+/// `staging/src/k8s.io/component-helpers/resource/helpers.go` `AggregateContainerRequests` and
+/// `AggregateContainerLimits`.
+fn aggregate(all: &[Container<'_>], key: &str) -> BTreeMap<String, i128> {
     let mut running: BTreeMap<String, i128> = BTreeMap::new();
     let mut starting: BTreeMap<String, i128> = BTreeMap::new();
     for container in all.iter().filter(|one| one.list == INIT_CONTAINERS) {
-        for (name, request) in quantities(&container.fields["resources"], "requests") {
+        for (name, amount) in quantities(&container.fields["resources"], key) {
             let beside = running.entry(name.clone()).or_default();
-            let sum = *beside + request;
+            let sum = *beside + amount;
             if container.is_native_sidecar() {
                 *beside = sum;
             }
@@ -112,8 +124,8 @@ fn aggregate_requests(all: &[Container<'_>]) -> BTreeMap<String, i128> {
         }
     }
     for container in all.iter().filter(|one| one.list == CONTAINERS) {
-        for (name, request) in quantities(&container.fields["resources"], "requests") {
-            *running.entry(name).or_default() += request;
+        for (name, amount) in quantities(&container.fields["resources"], key) {
+            *running.entry(name).or_default() += amount;
         }
     }
     for (name, most) in starting {

@@ -10,25 +10,23 @@ use super::{CONTAINERS, INIT_CONTAINERS, containers};
 /// The classes of the quality of service. The lowest class is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QualityOfService {
-    /// No request or limit of cpu or memory is above zero.
+    /// No request or limit of cpu or memory that counts is above zero.
     BestEffort,
     /// The Pod belongs to neither of the two other classes.
     Burstable,
     /// Each init and app container has limits of cpu and memory. The sum of all requests equals the sum
-    /// of all limits, both for cpu and for memory. If the Pod spec sets pod-level cpu or memory, only
-    /// these pod-level values have to meet the two conditions.
+    /// of all limits, both for cpu and for memory.
     Guaranteed,
 }
 
 const COUNTED: [&str; 2] = ["cpu", "memory"];
 
-/// Returns the class of a Pod spec. Source: `pkg/apis/core/v1/helper/qos/qos.go` `ComputePodQOS`.
+/// Returns the class of a Pod spec. If the spec has the field `resources`, only the values in this field
+/// count, even if it has no value. Source: `pkg/apis/core/v1/helper/qos/qos.go` `ComputePodQOS`.
 #[must_use]
 pub fn quality_of_service(spec: &Value) -> QualityOfService {
     let of_pod = &spec["resources"];
-    let has = |key: &str| !counted(of_pod, key).is_empty();
-    let all: Vec<&Value> = if has("requests") || has("limits") {
-        // If the Pod spec sets pod-level cpu or memory, only these values decide the class.
+    let all: Vec<&Value> = if of_pod.is_object() {
         vec![of_pod]
     } else {
         let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);

@@ -1,0 +1,121 @@
+//! Webhooks of other projects. They change a Pod after this policy in mode `Fix`, and before the copy.
+
+use serde_json::{Value, json};
+
+use super::{Mesh, elements, elements_mut, named};
+use crate::image::Reference;
+use crate::settings::Settings;
+
+/// A webhook of another project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Webhook {
+    /// A service mesh injects its containers.
+    Mesh(Mesh),
+    /// A webhook writes the Pod with older types, which don't have `volumes[].image`. The API server
+    /// makes an `emptyDir` of each such volume. Kubewarden's container-resources-policy does this.
+    VolumeImagesDropped,
+    /// The images of containers and init containers get their digests, and the images of volumes don't.
+    /// Kubewarden's verify-image-signatures does this (`add_digest_if_not_present` in its `src/lib.rs`).
+    DigestsPinned,
+    /// The images of containers get another registry. The images of init containers and volumes don't.
+    RegistriesRenamed,
+    /// The volumes that the check template mounts are added.
+    VolumesAdded,
+    /// The `runtimeClassName` is removed.
+    RuntimeClassRemoved,
+    /// An init container is added before all others, as an injector of secrets does.
+    InitContainerAdded,
+}
+
+impl Webhook {
+    /// The name of the webhook in messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mesh(Mesh::IstioNativeSidecar) => "istio-native-between",
+            Self::Mesh(Mesh::IstioSidecar) => "istio-between",
+            Self::Mesh(Mesh::LinkerdNativeSidecar) => "linkerd-native-between",
+            Self::Mesh(Mesh::LinkerdSidecar) => "linkerd-between",
+            Self::VolumeImagesDropped => "volume-images-dropped",
+            Self::DigestsPinned => "digests-pinned",
+            Self::RegistriesRenamed => "registries-renamed",
+            Self::VolumesAdded => "volumes-added",
+            Self::RuntimeClassRemoved => "runtime-class-removed",
+            Self::InitContainerAdded => "init-container-added",
+        }
+    }
+
+    /// Changes a Pod, as the webhook does. The settings are those of this policy.
+    pub fn change(self, pod: &mut Value, settings: Settings<'_>) {
+        let spec = &mut pod["spec"];
+        match self {
+            Self::Mesh(mesh) => mesh.inject(pod),
+            Self::VolumeImagesDropped => {
+                for volume in elements_mut(spec, "volumes") {
+                    if volume["image"].is_object() {
+                        *volume = json!({"name": volume["name"], "emptyDir": {}});
+                    }
+                }
+            }
+            Self::DigestsPinned => change_images(spec, &["initContainers", "containers"], pinned),
+            Self::RegistriesRenamed => change_images(spec, &["containers"], renamed),
+            Self::VolumesAdded => {
+                let template = settings.template().unwrap_or(&Value::Null);
+                let mut volumes = elements(spec, "volumes").to_vec();
+                for mount in elements(template, "volumeMounts") {
+                    if named(&volumes, &mount["name"]).is_none() {
+                        volumes.push(json!({"name": mount["name"], "emptyDir": {}}));
+                    }
+                }
+                if volumes.len() > elements(spec, "volumes").len() {
+                    spec["volumes"] = volumes.into();
+                }
+            }
+            Self::RuntimeClassRemoved => {
+                if let Some(spec) = spec.as_object_mut() {
+                    spec.remove("runtimeClassName");
+                }
+            }
+            Self::InitContainerAdded => {
+                let mut list = vec![json!({
+                    "name": "vault-agent-init",
+                    "image": "docker.io/hashicorp/vault:1.20.4",
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": ["/bin/sh", "-ec"],
+                    "args": ["vault agent -exit-after-auth"],
+                    "resources": {},
+                })];
+                list.extend_from_slice(elements(spec, "initContainers"));
+                spec["initContainers"] = list.into();
+            }
+        }
+    }
+}
+
+/// Replaces each image in these lists that is a valid reference.
+fn change_images(spec: &mut Value, lists: &[&str], change: fn(&str, &Reference) -> String) {
+    for list in lists {
+        for container in elements_mut(spec, list) {
+            let image = container["image"].as_str().unwrap_or_default();
+            if let Some(reference) = Reference::parse(image) {
+                container["image"] = change(image, &reference).into();
+            }
+        }
+    }
+}
+
+/// The image with a digest. References of the same image get the same digest.
+fn pinned(image: &str, reference: &Reference) -> String {
+    if reference.digest.is_some() {
+        return image.to_owned();
+    }
+    let add = |sum: u128, byte| sum.wrapping_mul(31).wrapping_add(u128::from(byte));
+    let digest = reference.normalised().bytes().fold(7, add);
+    format!("{image}@sha256:{digest:064x}")
+}
+
+/// The image in another registry, with the same repository, tag and digest.
+fn renamed(image: &str, reference: &Reference) -> String {
+    let rest = image.strip_prefix(&reference.spelling).unwrap_or_default();
+    format!("mirror.example.com/{}{rest}", reference.repository)
+}

@@ -1,0 +1,232 @@
+//! Checks that a wrong policy is noticed: by a promise, or by the comparison with the specification. Each
+//! policy here answers one kind of request wrongly.
+
+use std::sync::Arc;
+
+use consistent_pull_policy_spec::compare::{Observed, differences};
+use consistent_pull_policy_spec::differential::{HostCall, Policy};
+use consistent_pull_policy_spec::events::{Event, Webhook};
+use consistent_pull_policy_spec::generate::{Answers, Case};
+use consistent_pull_policy_spec::promises::{
+    COPY_BESIDE_WEBHOOK, DEBUG, OUTDATED_CHECK, PULLED_FIRST, SET_IMAGE, STABLE, VALID,
+    broken_promises,
+};
+use consistent_pull_policy_spec::{Record, Verdict};
+use serde_json::{Value, json};
+
+const RECORD: &str = "consistent-pull-policy/changes";
+
+/// A policy whose answers a function gives. The function gets the request and the settings.
+struct Answering<F>(F);
+
+impl<F: Fn(&Value, &Value) -> Value> Policy for Answering<F> {
+    fn validate(&self, payload: &[u8], _: Arc<HostCall>) -> Result<Vec<u8>, String> {
+        let payload: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        Ok((self.0)(&payload["request"], &payload["settings"])
+            .to_string()
+            .into_bytes())
+    }
+
+    fn validate_settings(&self, _: &[u8]) -> Result<Vec<u8>, String> {
+        Ok(json!({"valid": true}).to_string().into_bytes())
+    }
+}
+
+/// A request that creates a Pod with a check, an app container and an ephemeral container.
+fn case() -> Case {
+    let request = json!({
+        "uid": "u", "operation": "CREATE", "userInfo": {"username": "a"},
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "object": {"metadata": {"name": "p"}, "spec": {
+            "runtimeClassName": "gvisor",
+            "containers": [{"name": "app", "image": "app:v1", "imagePullPolicy": "Always"}],
+            "ephemeralContainers": [{"name": "e", "image": "e:1"}],
+        }},
+    });
+    Case {
+        request,
+        settings: json!({}),
+        answers: Answers::default(),
+    }
+}
+
+fn accepted() -> Value {
+    json!({"accepted": true})
+}
+
+fn rejected(message: &str) -> Value {
+    json!({"accepted": false, "code": 422, "message": message})
+}
+
+/// Accepts a request, returns its object with one field changed, and lists changes or findings.
+fn changed(request: &Value, pointer: &str, value: Value, annotations: &Value) -> Value {
+    let mut object = request["object"].clone();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    object.pointer_mut(parent).expect("the parent is there")[key] = value;
+    json!({"accepted": true, "mutated_object": object, "audit_annotations": annotations})
+}
+
+fn with_check(request: &Value) -> Value {
+    let check = json!([{"name": "imagecheck-0", "image": "app:v1", "imagePullPolicy": "Always", "command": ["/x"]}]);
+    changed(request, "/spec/initContainers", check, &json!({}))
+}
+
+/// Whether the request is the first one of an event: the creation of a Pod without a check.
+fn is_first(request: &Value) -> bool {
+    let object = &request["object"];
+    request["operation"] == "CREATE"
+        && object["spec"]["initContainers"].is_null()
+        && object["metadata"]["annotations"].is_null()
+}
+
+fn is_copy(settings: &Value) -> bool {
+    settings["registry"]["maxLookups"] == 0
+}
+
+fn assert_broken(event: Event, promise: &str, answer: impl Fn(&Value, &Value) -> Value) {
+    let broken = broken_promises(&Answering(answer), &case(), event).expect("an answer");
+    let promises: Vec<&str> = broken.iter().map(|one| one.promise).collect();
+    assert!(promises.contains(&promise), "{promise}: {broken:?}");
+}
+
+#[test]
+fn a_policy_that_breaks_a_promise_is_noticed() {
+    let policy = "/spec/containers/0/imagePullPolicy";
+    let volumes = "/spec/volumes";
+    let mounted = |request: &Value| {
+        let mounts = json!([{"name": "v", "mountPath": "/v"}]);
+        changed(
+            request,
+            "/spec/containers/0/volumeMounts",
+            mounts,
+            &json!({}),
+        )
+    };
+    assert_broken(Event::Created, VALID, |request, _| mounted(request));
+    assert_broken(Event::Created, PULLED_FIRST, |request, _| {
+        let changes = json!([{"container": "app", "rule": "pull-once"}]).to_string();
+        changed(
+            request,
+            policy,
+            "IfNotPresent".into(),
+            &json!({"changes": changes}),
+        )
+    });
+    // Only a missing platform is a finding of *registry* that `Fix` may have again.
+    assert_broken(Event::Created, STABLE, |request, _| {
+        if is_first(request) {
+            return with_check(request);
+        }
+        let finding = json!([{"rule": "registry", "expected": "app@sha256:1"}]).to_string();
+        json!({"accepted": true, "audit_annotations": {"findings": finding}})
+    });
+    assert_broken(Event::Debugged, DEBUG, |request, _| {
+        if request["subResource"].is_null() {
+            return accepted();
+        }
+        changed(request, "/spec/ephemeralContainers", json!([]), &json!({}))
+    });
+    assert_broken(Event::CopiedToDebug, VALID, |request, _| {
+        if request["name"] == "debug" {
+            return mounted(request);
+        }
+        accepted()
+    });
+    assert_broken(Event::ImageSet, SET_IMAGE, |request, _| {
+        if is_first(request) {
+            return accepted();
+        }
+        changed(request, policy, "IfNotPresent".into(), &json!({}))
+    });
+    assert_broken(Event::ImageSet, SET_IMAGE, |_, settings| {
+        if is_copy(settings) {
+            rejected("app")
+        } else {
+            accepted()
+        }
+    });
+    assert_broken(Event::ImageSet, OUTDATED_CHECK, |request, _| {
+        if is_first(request) {
+            with_check(request)
+        } else {
+            accepted()
+        }
+    });
+    // The copy doesn't name what the webhook changed.
+    for webhook in [
+        Webhook::RegistriesRenamed,
+        Webhook::RuntimeClassRemoved,
+        Webhook::InitContainerAdded,
+    ] {
+        assert_broken(
+            Event::ChangedBetween(webhook),
+            COPY_BESIDE_WEBHOOK,
+            |_, settings| {
+                if is_copy(settings) {
+                    rejected("no")
+                } else {
+                    accepted()
+                }
+            },
+        );
+    }
+    let image = json!([{"name": "v", "image": {"reference": "app:v1"}}]);
+    assert_broken(
+        Event::ChangedBetween(Webhook::VolumeImagesDropped),
+        COPY_BESIDE_WEBHOOK,
+        |request, settings| {
+            if is_copy(settings) {
+                return rejected("no");
+            }
+            changed(request, volumes, image.clone(), &json!({}))
+        },
+    );
+    // The copy has to accept digests that a webhook pinned.
+    assert_broken(
+        Event::ChangedBetween(Webhook::DigestsPinned),
+        COPY_BESIDE_WEBHOOK,
+        |_, settings| {
+            if is_copy(settings) {
+                rejected("app")
+            } else {
+                accepted()
+            }
+        },
+    );
+}
+
+/// The new entries of a record may have any order. The entries of the earlier record keep their order.
+#[test]
+fn the_order_of_earlier_entries_is_compared() {
+    let earlier = ["a", "b"].map(|container| json!({"container": container, "rule": "default"}));
+    let mut case = case();
+    let annotations = &mut case.request["object"]["metadata"]["annotations"];
+    *annotations = json!({RECORD: Value::from(earlier.to_vec()).to_string()});
+    let verdict = Verdict {
+        allowed: true,
+        object: Some(case.request["object"].clone()),
+        record: Some(Record {
+            new: Vec::new(),
+            earlier: earlier.to_vec(),
+        }),
+        ..Verdict::default()
+    };
+    let [a, b] = earlier;
+    for (entries, is_right) in [
+        (vec![a.clone(), b.clone()], true),
+        (vec![b, a.clone()], false),
+        (vec![a], false),
+        (Vec::new(), false),
+    ] {
+        let mut object = case.request["object"].clone();
+        // The text differs from the text of the request, so that the record counts as written.
+        let text = format!(" {}", Value::from(entries));
+        object["metadata"]["annotations"][RECORD] = text.into();
+        let observed = Observed {
+            answer: json!({"accepted": true, "mutated_object": object}),
+            calls: Vec::new(),
+        };
+        let lines = differences(&case, &verdict, &observed);
+        assert_eq!(lines.is_empty(), is_right, "{lines:?}");
+    }
+}
