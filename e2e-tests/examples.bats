@@ -17,8 +17,8 @@ settings_of() {
   in_jq -c .settings "$written"
 }
 
-# pulls KIND CHECKS: the places of the Pod that agent-stack-k8s made, with checks in place of the numbered
-# ones, are those of the row. KIND is the kind of the added checks. Sets no variable.
+# pulls KIND: the Pod has exactly the places of the row, apart from those that all Pods of agent-stack-k8s have.
+# In a row, the name of each check is `check`. KIND is the kind of the added checks.
 pulls() {
   local pod expected kind=$1
   pod=$request
