@@ -65,7 +65,7 @@ kubectl() {
   esac
 }
 
-# run SCRIPT: runs a script in the page's folder and prints its output.
+# run_script SCRIPT: runs a script in the page's folder and prints its output.
 run_script() {
   (cd "$folder" && bash -euo pipefail <(declare -f curl kwctl cargo kubectl && printf '%s\n' "$1") 2>/dev/null)
 }
