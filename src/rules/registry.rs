@@ -212,7 +212,7 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     else {
         return;
     };
-    let mut action = error.class.action(&first.lookup);
+    let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
     // on an image with a digest.
