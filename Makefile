@@ -79,7 +79,7 @@ lint: setup-components packaging ## Clippy on all code, on the module's target a
 		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings; \
 	fi
 
-# hack/weight.sh limits the lines of tests and tools for each line of this policy.
+# hack/weight.sh limits the lines of the product, of the tests and of the tools.
 .PHONY: packaging
 packaging: xtask ## Check the packaging, the workflows, the weight
 	@XTASK="$(XTASK)" hack/check-packaging.sh
@@ -228,7 +228,7 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
 
-# hack/weight.sh also fails if there are too many lines of tests or tools for each line of this policy.
+# hack/weight.sh also fails if the product, the tests or the tools have too many lines.
 .PHONY: weight
 weight: ## Count the lines of code by purpose
 	@hack/weight.sh
