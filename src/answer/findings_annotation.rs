@@ -28,7 +28,7 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         let place = self.finding.place;
         FindingSubject {
             path: UntrustedText(&self.path),
-            name: UntrustedText(&place.name.value),
+            name: UntrustedText(&place.name),
             image: UntrustedText(place.image_text()),
             policies: self.finding.policies,
         }
@@ -53,7 +53,7 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         FindingAnnotation {
             rule: finding.reason.rule().as_str(),
             path: &self.path,
-            container: cut(&finding.place.name.value),
+            container: cut(&finding.place.name),
             image: cut(finding.place.image_text()),
             found: finding.found().map(cut),
             expected: finding.expected().map(cut),

@@ -70,7 +70,7 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
             continue;
         }
         let stronger = StrongerContainer {
-            name: &guarded.place.name.value,
+            name: &guarded.place.name,
             policy: needed,
         };
         let raised = match needed {
