@@ -50,8 +50,9 @@ kubectl() {
   case $* in
     *' -f -') gojq --yaml-input . >/dev/null ;;
     *' -f https://'*) curl -sSfL "${@: -1}" >/dev/null ;;
+    'apply -f '*) gojq --yaml-input . "${@: -1}" >/dev/null ;;
     'create configmap '*) [[ $* == *=verification-config.yml && -e $ROOT/docs/verification-config.yml ]] ;;
-    'get pod nightly-report '*json) jq "$repaired" answer.json ;;
+    'get pod nightly-report -n reports '*json) jq "$repaired" answer.json ;;
     'get pods '*json*) jq "{items: [$repaired, {metadata: {name: \"other\", namespace: \"reports\"}}]}" answer.json ;;
     'get reports.openreports.io '*json)
       jq -n '{items: [{scope: {namespace: "ci", name: "hanging"}, results: [

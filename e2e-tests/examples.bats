@@ -55,6 +55,64 @@ ROWS
   done
 }
 
+# controlled_pod COPY-AGENT CHECK CONTAINER-0: prints the places of a Pod of agent-stack-k8s whose containers have
+# these pull policies. `none` is no check. The controller gives the agent's containers the pull policy of
+# `copy-agent`, and lowers `Always` to `IfNotPresent`.
+controlled_pod() {
+  echo "init copy-agent $agent $1$([[ $2 == none ]] || echo ", init imagecheck-0 $image $2")," \
+    "app container-0 $image $3, app agent $agent ${1/Always/IfNotPresent}, app checkout $agent ${1/Always/IfNotPresent}"
+}
+
+# The rows are those of the controller's own test `TestImagePullPolicies`. The first cell is the value that is
+# set there: the default pull policy of checks, the default of containers, or the pull policy of container-0.
+# docs/agent-stack-k8s.md has a shorter table of them.
+@test "agent-stack-k8s*.yaml: the 24 combinations of pull policies that the controller itself tests" {
+  tag=app:1 digest=app:1@sha256:$(printf '%064d' 1)
+  volumes=$(settings_of agent-stack-k8s-volumes)
+  every_settings=('{}' "$(settings_of agent-stack-k8s)" "$volumes")
+  while fields value kind copied check container repaired_check repaired_container; do
+    image=${!kind}
+    before=$(controlled_pod "$copied" "$check" "$container")
+    after=$(controlled_pod "$copied" "$repaired_check" "$repaired_container")
+    pod "$before"
+    for settings in "${every_settings[@]}"; do
+      evaluate "$settings"
+      if [[ $after == "$before" ]]; then untouched; else repaired "$after"; fi
+    done
+    # With skip-image-check-containers the Pod has no check. The controller chooses the other pull policies alike.
+    [[ $check != none ]] || continue
+    before=$(controlled_pod "$copied" none "$container")
+    pod "$before"
+    evaluate "$volumes"
+    repaired "$before, volume imagecheck-0 $image $container"
+  done <<'ROWS'
+    nothing                  | agent  | Always       | none         | IfNotPresent | none         | IfNotPresent
+    nothing                  | tag    | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    nothing                  | digest | Always       | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent
+    container-0 Always       | tag    | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    containers Always        | agent  | Always       | none         | IfNotPresent | none         | IfNotPresent
+    checks Always            | agent  | Always       | none         | IfNotPresent | none         | IfNotPresent
+    containers Always        | tag    | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    checks Always            | tag    | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    containers Always        | digest | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    checks Always            | digest | Always       | Always       | IfNotPresent | Always       | IfNotPresent
+    container-0 IfNotPresent | tag    | Always       | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent
+    containers IfNotPresent  | agent  | IfNotPresent | none         | IfNotPresent | none         | IfNotPresent
+    checks IfNotPresent      | agent  | Always       | none         | Always       | none         | Always
+    containers IfNotPresent  | tag    | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent
+    checks IfNotPresent      | tag    | Always       | IfNotPresent | Always       | Always       | IfNotPresent
+    containers IfNotPresent  | digest | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent
+    checks IfNotPresent      | digest | Always       | IfNotPresent | IfNotPresent | IfNotPresent | IfNotPresent
+    container-0 Never        | tag    | Always       | Never        | Never        | Never        | Never
+    containers Never         | agent  | Never        | none         | Never        | none         | Never
+    checks Never             | agent  | Always       | none         | Always       | none         | Always
+    containers Never         | tag    | Never        | Never        | Never        | Never        | Never
+    checks Never             | tag    | Always       | Never        | Always       | Always       | IfNotPresent
+    containers Never         | digest | Never        | Never        | Never        | Never        | Never
+    checks Never             | digest | Always       | Never        | IfNotPresent | IfNotPresent | IfNotPresent
+ROWS
+}
+
 @test "agent-stack-k8s.yaml: a check made from the template runs the controller's program after copy-agent" {
   settings=$(settings_of agent-stack-k8s)
   template=$(in_jq -c .imageChecks.template <<<"$settings")
