@@ -73,6 +73,7 @@ pub mod answer;
 pub mod effective_mode;
 pub mod evaluate;
 pub mod examination;
+pub mod findings;
 pub mod host;
 pub mod image;
 pub mod json;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::check_volume_mounts::{check_volume_carriers, mount_path};
 use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use crate::findings::reason::WhyNoCheck;
 use crate::json::quoted;
 use crate::pod::copied_check_fields::CopiedCheckFields;
 use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
@@ -36,20 +37,6 @@ pub enum CheckFields<'p> {
     Template(&'p CheckTemplate),
 }
 
-/// The reason why a Pod gets no image check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoCheckSource<'p> {
-    /// The API server refuses some fields of Linux containers in a Windows Pod.
-    Windows,
-    /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.
-    NoImageVolumes,
-    /// The Pod has no check that can be copied and no check volume, and there is no template.
-    NothingToCopy,
-    /// The template mounts this volume, and the Pod doesn't have it. The API server would refuse the
-    /// Pod. The Pod has no check that can be copied and no check volume.
-    TemplateNeedsVolume(&'p str),
-}
-
 impl<'p> AddedCheckSource<'p> {
     /// The source of the checks that are added to a Pod.
     ///
@@ -59,16 +46,21 @@ impl<'p> AddedCheckSource<'p> {
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         places: &[ExaminedContainerOrVolume<'p>],
-    ) -> Result<Self, NoCheckSource<'p>> {
+    ) -> Result<Self, WhyNoCheck<'p>> {
         let pod = &review.pod;
         let checks = &settings.image_checks;
         if pod.is_windows {
-            return Err(NoCheckSource::Windows);
+            return Err(WhyNoCheck::Windows);
         }
         let image_volume = if pod.can_mount_image_volumes() {
             Ok(Self::ImageVolume)
         } else {
-            Err(NoCheckSource::NoImageVolumes)
+            let beside = if pod.has_user_namespace {
+                "hostUsers: false"
+            } else {
+                "runtimeClassName"
+            };
+            Err(WhyNoCheck::NoImageVolumes { beside })
         };
         if checks.made_of == AddedCheckKind::ImageVolume {
             return image_volume;
@@ -86,10 +78,10 @@ impl<'p> AddedCheckSource<'p> {
                 with_resources: !pod.has_resources,
             }),
             None if places.iter().any(is_check_volume) => image_volume,
-            None => Err(missing_volume.map_or(
-                NoCheckSource::NothingToCopy,
-                NoCheckSource::TemplateNeedsVolume,
-            )),
+            None => {
+                Err(missing_volume
+                    .map_or(WhyNoCheck::NothingToCopy, WhyNoCheck::TemplateNeedsVolume))
+            }
         }
     }
 
