@@ -78,10 +78,10 @@ impl<'p> AddedCheckSource<'p> {
                 with_resources: !pod.has_resources,
             }),
             None if places.iter().any(is_check_volume) => image_volume,
-            None => {
-                Err(missing_volume
-                    .map_or(WhyNoCheck::NothingToCopy, WhyNoCheck::TemplateNeedsVolume))
-            }
+            None => Err(match missing_volume {
+                Some(volume) => WhyNoCheck::TemplateNeedsVolume(volume),
+                None => WhyNoCheck::NothingToCopy,
+            }),
         }
     }
 

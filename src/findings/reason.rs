@@ -84,7 +84,7 @@ pub enum Reason<'p> {
     },
     /// The tag has to be pinned to this digest.
     TagToPin(Rc<str>),
-    /// The image was pinned, so the pull policy changes too.
+    /// The image was pinned, so the pull policy changes too. No sentence is written for this reason.
     PolicyOfPinnedImage,
     /// The lookup failed, and `UseCached` allows the image that the node already has.
     CachedImageAllowed,
@@ -124,7 +124,7 @@ pub enum Reason<'p> {
     Default(&'static str),
     /// No container has the image of this check any more.
     ReplacedImage,
-    /// An init container has pulled the image already.
+    /// An init container has pulled the image already. No sentence is written for this reason.
     PulledBefore,
 }
 
@@ -222,8 +222,8 @@ pub struct MissingPlatform {
 /// Why an image that is not covered gets no check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyNoCheck<'p> {
-    /// The settings ask for no added checks.
-    NotAsked,
+    /// The settings ask for no added checks, or this object gets none: for example, a pod template.
+    NoneWanted,
     /// The API server refuses some fields of Linux containers in a Windows Pod.
     Windows,
     /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.

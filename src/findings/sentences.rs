@@ -257,14 +257,14 @@ impl Finding<'_> {
     ) -> Sentence<'s> {
         let policy = self.expected_policy();
         let way_out = match (why, written_differently) {
-            (WhyNoCheck::NotAsked | WhyNoCheck::Windows, Some(other)) => {
+            (WhyNoCheck::NoneWanted | WhyNoCheck::Windows, Some(other)) => {
                 if self.effect == Repairability::Advice {
                     return self.has_another_spelling(other);
                 }
                 let way_out = sentence!("write both alike or add a check with {}", policy);
                 return self.has_no_check(Some(other), way_out);
             }
-            (WhyNoCheck::NotAsked, None) => sentence!("add one with {}", policy),
+            (WhyNoCheck::NoneWanted, None) => sentence!("add one with {}", policy),
             (WhyNoCheck::Windows, None) => sentence!("none is added on Windows"),
             (WhyNoCheck::NoImageVolumes { beside }, _) => {
                 sentence!("no image volume is added beside {}", beside)

@@ -38,7 +38,7 @@ pub fn add_missing_checks(examination: &mut Examination<'_>) {
             WhyNoCheck::TooLarge
         }
         (None, Some(Err(why))) => why,
-        (None, Some(Ok(_)) | None) => WhyNoCheck::NotAsked,
+        (None, Some(Ok(_)) | None) => WhyNoCheck::NoneWanted,
     };
     let is_advice = examination.may_have_had_one_place()
         || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);

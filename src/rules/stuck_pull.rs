@@ -105,7 +105,7 @@ pub fn report(examination: &mut Examination<'_>) {
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(*image).copied().flatten();
-        let waiting = WaitingContainer {
+        let waiting = Reason::Waiting(WaitingContainer {
             container: is_volume.then_some(&*place.name.value),
             images,
             reason,
@@ -117,7 +117,7 @@ pub fn report(examination: &mut Examination<'_>) {
             passed_check: passed_check.filter(|check| {
                 list == PodSpecList::Containers && check.name != missing.place.name.value
             }),
-        };
+        });
         let field = FindingField::WaitingReason {
             path: FieldPath::Status {
                 list: container.status_list,
@@ -126,11 +126,7 @@ pub fn report(examination: &mut Examination<'_>) {
             },
             found: reason,
         };
-        findings.push(Finding::unrepairable(
-            missing.place,
-            field,
-            Reason::Waiting(waiting),
-        ));
+        findings.push(Finding::unrepairable(missing.place, field, waiting));
     }
     examination.findings.append(&mut findings);
 }

@@ -76,11 +76,11 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
         match raised.and_then(|check| examination.places.get_mut(check)) {
             Some(check) => {
                 let policy = stable_check_policy(check, needed, examination.settings);
-                let needed = Reason::StrongerContainer {
+                let reason = Reason::StrongerContainer {
                     name,
                     policy: needed,
                 };
-                check.set_policy(policy, needed);
+                check.set_policy(policy, reason);
                 checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
             }
             None => {
