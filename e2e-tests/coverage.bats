@@ -291,7 +291,6 @@ ROWS
 {"limits":{"ephemeral-storage":"1Gi"}}|{"resources":{"limits":{"cpu":"1m"}}}|null|{"command":["/check/true"],"resources":{"limits":{"cpu":"1m"}},$mounts}
 {"limits":{}}|{"resources":{"limits":{"cpu":"1m"}}}|null|{"command":["/check/true"],"resources":{"limits":{"cpu":"1m"}},$mounts}
 {"limits":{"memory":"1Gi"}}|{"command":null}|{"command":["/x"],"resources":{"requests":{"cpu":"1m"}}}|{"command":["/x"]}
-{"limits":{"memory":"1Gi"}}|{"command":null}|{"command":["/x"],"resources":{"requests":{"cpu":"1m"},"claims":[{"name":"gpu"}]}}|{"command":["/x"],"resources":{"claims":[{"name":"gpu"}]}}
 ROWS
 }
 

@@ -76,7 +76,7 @@ ROWS
 
 @test "entries that are malformed or can never apply are settings errors" {
   invalid_like '{"registry":{"overrides":[{"lookup":"Pin"}]}}' 'registry.overrides[0].images'
-  invalid_like '{"registry":{"overrides":[{"images":["a*"],"lookup":"Pin"},{"images":["b","ab"],"onDenied":"Reject"}]}}' \
+  invalid_like '{"registry":{"images":["*"],"overrides":[{"images":["a*"],"lookup":"Pin"},{"images":["b","ab"],"onDenied":"Reject"}]}}' \
     'registry.overrides[1].images "ab" never decides: "a*" of registry.overrides[0] matches all that it does'
   invalid_like '{"registry":{"overrides":[{"images":["a"],"onGone":"Reject"}]}}' 'registry.overrides[0].onGone'
   invalid_like '{"registry":{"overrides":[{"images":["a"],"onDenied":"Pin"}]}}' 'registry.overrides[0].onDenied'

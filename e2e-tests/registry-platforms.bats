@@ -159,6 +159,6 @@ ROWS
 }
 
 @test "platform is a settings error if no image is looked up" {
-  invalid_like '{"registry":{"platform":"Warn"}}' 'registry.platform needs lookups, and none is made'
+  invalid_like '{"registry":{"images":["*"],"platform":"Warn"}}' 'registry.platform needs lookups, and none is made'
   invalid_like '{"registry":{"platform":"arm64","lookup":"Pin"}}' 'registry.platform must be one of Off, Warn, Reject'
 }

@@ -218,6 +218,8 @@ ROWS
     "imageChecks.template.restartPolicy can't be set: a check has to run once and end"
   invalid '{"imageChecks":{"template":{"command":["/x"],"restartPolicyRules":[{"action":"Restart"}]}}}' \
     "imageChecks.template.restartPolicyRules can't be set: a check has to run once and end"
+  invalid '{"imageChecks":{"template":{"command":["/x"],"resources":{"claims":[{"name":"gpu"}]}}}}' \
+    "imageChecks.template.resources.claims can't be set: the API server refuses a claim that the Pod doesn't have"
 }
 
 @test "imageChecks.template: unknown and mistyped fields, with their paths" {

@@ -211,21 +211,20 @@ ROWS
   untouched
 }
 
-@test "a time that can't be parsed is left out" {
-  while read -r time; do
+@test "a time that can't be parsed is shown without white space, and a value that is no text is left out" {
+  while read -r time since; do
     row=$time
+    time=${time//_/ }
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a ErrImagePull
     edit '.object.status.conditions[1].lastTransitionTime = $time' --argjson time "$time"
     evaluate '{"mode":"Reject"}'
-    rejected 'a waits for app:1 with IfNotPresent (ErrImagePull): correct its image, or see to its registry'
+    rejected "a waits for app:1 with IfNotPresent (ErrImagePull${since:+ $since}): correct its image, or see to its registry"
   done <<'ROWS'
 ""
-"yesterday"
-"2026-13-06T07:08:09Z"
-"2026-05-06T07:08:09"
-"2026-05-06T07:08:09Z connection refused"
-"connection refused"
+"yesterday"                                since yesterday
+"2026-13-06T07:08:09Z"                     since 2026-13-06T07:08:09Z
+"2026-05-06T07:08:09Z_connection_refused"  since 2026-05-06T07:08:09Z_connection_refused
 null
 5
 ROWS

@@ -131,10 +131,11 @@ ROWS
   done <<'ROWS'
     {"defaults":{"imagePullPolicy":"Always"}}                                 | 0 | default       | app a app:1, app b b:1
     {"defaults":{"imageCheckPullPolicy":"Always"}}                            | 0 | default       | init imagecheck-0 app:1, app a app:1
-    {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}     | 0 | missing-check | app a app:1
-    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | 0 | missing-check | app a app:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}     | 0 | missing-check | app a app:1, app b app:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | 0 | missing-check | app a app:1, app b app:1
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"volumeMounts":[{"name":"t","mountPath":"/t"}]}}} | 1 | missing-check | app a app:1, app b app:1
     {"imageChecks":{"coverage":"Fix"}}                                        | 1 | missing-check | init imagecheck-0 app:1, app b b:1
-    {"imageChecks":{"coverage":"Warn","everyPod":true}}                       | 1 | missing-check | app a app:1
+    {"imageChecks":{"coverage":"Warn","everyPod":true}}                       | 1 | missing-check | app a app:1, app b app:1
     {"images":{"forbidNever":["*"]}}                                          | 1 | disallowed-policy | app a app:1 Never
 ROWS
 }
@@ -142,7 +143,8 @@ ROWS
 @test "captured: an image that kubectl apply changes gets no further check" {
   review reapply-deployment-image-changed
   evaluate '{"templates":"Enforce","imageChecks":{"coverage":"Fix"}}'
-  accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
+  # The Pods of this pod template get no check.
+  accepted 'web pulls web:v2 but no image check pulls it first: no check can be copied, set imageChecks.template'
   evaluate
   accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
 }

@@ -6,13 +6,10 @@ use wapc_guest::CallResult;
 
 use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
-use crate::json::ReadError;
 use crate::lookup::RegistryLookups;
-use crate::request::{ExaminedObject, RequestHandling, RequestType, ValidatePayload};
+use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
 use crate::rules;
-use crate::settings::{
-    AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, PodTemplateAction, Settings,
-};
+use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -27,7 +24,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
     };
     let (scope, settings) = match ValidatePayload::read(payload) {
         Ok(payload) => (payload.scope, payload.settings),
-        Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
+        Err(reason) => return reject(reason, StatusCode::BadRequest),
     };
     if matches!(scope, RequestHandling::Untouched) {
         return accept_request();
@@ -62,34 +59,16 @@ fn examine(
     let Some(mode) = EffectiveMode::of(&review, settings).filter(|_| has_new_images) else {
         return accept_restored(&review);
     };
-    if let Err(error) = read_the_rest(&mut review, settings) {
+    let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
+    if (review.pod.has_image_volumes() || makes_volumes)
+        && let Err(wrong) = review.pod.check_mounts()
+    {
         return reject(
-            error.to_string(),
+            wrong.sentence(&review.object, "object"),
             StatusCode::of_object_fault(review.request_type),
         );
     }
     answer(&rules::examine(&review, settings, mode, registries), mode)
-}
-
-/// Reads the parts of the object that only some settings or some Pods need.
-fn read_the_rest(review: &mut ExaminedObject<'_>, settings: &Settings) -> Result<(), ReadError> {
-    let checks = &settings.image_checks;
-    let makes_volumes = checks.made_of == AddedCheckKind::ImageVolume;
-    if review.pod.has_image_volumes() || makes_volumes {
-        let path = review.spec_path();
-        review.pod.read_mounts(path)?;
-    }
-    if checks.coverage == MissingCheckAction::Fix {
-        review.pod.read_node_os();
-        review.read_checks(checks)?;
-    }
-    if settings.registry.platform != MissingPlatformAction::Off {
-        review.pod.read_requested_platforms();
-    }
-    if settings.mode != Mode::Fix || review.request_type == RequestType::PodUpdate {
-        review.read_status();
-    }
-    Ok(())
 }
 
 /// Answers waPC's `validate_settings`.

@@ -97,7 +97,7 @@ impl<'p> Examination<'p> {
         let mut others: usize = 0;
         for place in review.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
-            if settings.exempt.covers(&place.name.value, || reference.ok()) {
+            if settings.exempt.covers(&place.name, || reference.ok()) {
                 continue;
             }
             let count = match place.list {

@@ -70,13 +70,13 @@
 )]
 
 pub mod answer;
+pub mod document;
 pub mod effective_mode;
 pub mod evaluate;
 pub mod examination;
 pub mod findings;
 pub mod host;
 pub mod image;
-pub mod json;
 pub mod lookup;
 pub mod outcome;
 pub mod pattern;

@@ -394,13 +394,3 @@ impl Settings {
         schemars::schema_for!(Settings)
     }
 }
-
-impl kubewarden_policy_sdk::settings::Validatable for Settings {
-    /// Looks for settings that contradict each other. Each single value was checked when it was read,
-    /// but not the image patterns and the fields of the check template.
-    fn validate(&self) -> Result<(), String> {
-        let conflicts = conflicts::all(self).into_iter();
-        SettingsError::unless_empty(conflicts.map(SettingsProblem::from).collect())
-            .map_err(|error| error.to_string())
-    }
-}

@@ -86,8 +86,8 @@ fn an_error_names_the_path_and_never_a_value() {
             "spec.volumes[0].image must be an object, not a string",
         ),
         (
-            r#"{"\u0069nitContainers":[]}"#.to_owned(),
-            "spec.initContainers has a name that is written with escapes: write it plainly",
+            r#"{"\u0069nitContainers":{}}"#.to_owned(),
+            "spec.initContainers must be a list, not an object",
         ),
     ];
     for (spec, expected) in cases {

@@ -253,16 +253,22 @@ impl Pod<'_> {
             return name == "windows";
         }
         // The affinity names Windows if every term has an `In` for `kubernetes.io/os` or
-        // `beta.kubernetes.io/os` with the only value `windows`.
+        // `beta.kubernetes.io/os` with the only value `windows`. **Decided**: several such `In` count as
+        // one, with the values that all of them have.
         let terms = self.spec.pointer(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
         );
         let asks_for_windows = |term: &Value| {
             let expressions = term["matchExpressions"].as_array().into_iter().flatten();
-            expressions.into_iter().any(|one| {
-                OS_LABELS.iter().any(|label| one["key"] == *label)
-                    && one["operator"] == "In"
-                    && one["values"] == serde_json::json!(["windows"])
+            let lists: Vec<Vec<Value>> = expressions
+                .filter(|one| OS_LABELS.iter().any(|label| one["key"] == *label))
+                .filter(|one| one["operator"] == "In")
+                .map(|one| one["values"].as_array().cloned().unwrap_or_default())
+                .collect();
+            lists.first().is_some_and(|first| {
+                let mut common = first.clone();
+                common.retain(|value| lists.iter().all(|list| list.contains(value)));
+                common == ["windows"]
             })
         };
         terms

@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-
 use super::field_changes::FieldChange;
+use crate::document::Node;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 
 /// The longest record, in bytes.
@@ -56,21 +54,12 @@ impl ChangesRecord {
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
 fn other_annotations(review: &ExaminedObject<'_>) -> usize {
-    let annotations = review
-        .metadata
-        .annotations_key
-        .and_then(|key| review.value_of(key));
-    let annotations: Option<Value> =
-        annotations.and_then(|annotations| serde_json::from_str(annotations).ok());
-    let annotations = annotations.as_ref().and_then(Value::as_object);
-    let others = annotations
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| *key != CHANGES_ANNOTATION);
+    let annotations = review.metadata.annotations.iter().flat_map(Node::members);
+    let others = annotations.filter(|(key, _)| key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {
-            key.len()
-                .saturating_add(value.as_str().unwrap_or_default().len())
+            let value = value.as_string().unwrap_or_default();
+            key.len().saturating_add(value.len())
         })
         .fold(0, usize::saturating_add)
 }
@@ -109,9 +98,9 @@ fn list<'i>(
 fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
     let mut items = Vec::new();
     let mut more: usize = 0;
-    for item in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
-        match RecordEntry::read(&serde_json::from_str(item.get()).ok()?)? {
-            RecordEntry::Change => items.push(item.get()),
+    for item in Node::read(record).ok()?.as_list().ok()? {
+        match RecordEntry::read(&item)? {
+            RecordEntry::Change => items.push(item.text()),
             RecordEntry::More(count) => more = more.saturating_add(count),
         }
     }
@@ -127,19 +116,22 @@ enum RecordEntry {
 
 impl RecordEntry {
     /// Reads an entry. None if the entry doesn't have the form that this policy writes.
-    fn read(element: &Value) -> Option<Self> {
-        let mut keys = element.as_object()?.keys();
-        let is_known =
-            |key: &str| ["path", "container", "from", "to", "rule", "more"].contains(&key);
-        let is_text = |key: &str| element.get(key).is_some_and(Value::is_string);
-        let is_set = |key: &str| element.get(key).is_some_and(|value| !value.is_null());
-        if !keys.all(|key| is_known(key)) || is_set("container") && !is_text("container") {
+    fn read(element: &Node<'_>) -> Option<Self> {
+        const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
+        let path = element.string("path").ok()?;
+        let rule = element.string("rule").ok()?;
+        element.string("container").ok()?;
+        if !element
+            .members()
+            .iter()
+            .all(|(key, _)| KEYS.contains(&&**key))
+        {
             return None;
         }
-        if is_set("more") && !is_set("path") {
-            let count = element.get("more")?.as_u64()?;
-            return usize::try_from(count).ok().map(Self::More);
+        match (path, rule, element.get("more")) {
+            (None, _, Some(count)) => count.text().parse().ok().map(Self::More),
+            (Some(_), Some(_), None) => Some(Self::Change),
+            _ => None,
         }
-        (is_text("path") && is_text("rule") && !is_set("more")).then_some(Self::Change)
     }
 }

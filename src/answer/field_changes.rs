@@ -69,7 +69,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         let place = changed.place;
         let list = place.list;
         let index = index_after(outcome, place);
-        let name = &*place.name.value;
+        let name = &*place.name;
         if let Some(image) = &changed.image {
             let from = Some(FieldValue::Image(place.image_text()));
             let to = Some(FieldValue::Image(image));

@@ -38,7 +38,7 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         FindingAnnotation {
             rule: finding.reason.rule().as_str(),
             path: &self.path,
-            container: cut(&finding.place.name.value),
+            container: cut(&finding.place.name),
             image: cut(finding.place.image_text()),
             found: finding.found().map(cut),
             expected: finding.expected().map(cut),

@@ -1,13 +1,11 @@
 //! The source of an added image check, and its position among the init containers.
 
-use serde_json::Value;
-
 use super::check_volume_mounts::{check_volume_carriers, mount_path};
 use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use crate::document::quoted;
 use crate::findings::reason::WhyNoCheck;
-use crate::json::quoted;
-use crate::pod::copied_check_fields::CopiedCheckFields;
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::copied_check_fields::{copied_fields, runs_program_of_a_mount};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
@@ -32,7 +30,7 @@ pub enum AddedCheckSource<'p> {
 #[derive(Clone, Copy, Debug)]
 pub enum CheckFields<'p> {
     /// The fields of an image check of the Pod.
-    CopyOf(&'p CopiedCheckFields<'p>),
+    CopyOf(&'p ContainerOrVolume<'p>),
     /// The setting `imageChecks.template`.
     Template(&'p CheckTemplate),
 }
@@ -49,7 +47,7 @@ impl<'p> AddedCheckSource<'p> {
     ) -> Result<Self, WhyNoCheck<'p>> {
         let pod = &review.pod;
         let checks = &settings.image_checks;
-        if pod.is_windows {
+        if pod.is_windows() {
             return Err(WhyNoCheck::Windows);
         }
         let image_volume = if pod.can_mount_image_volumes() {
@@ -69,13 +67,13 @@ impl<'p> AddedCheckSource<'p> {
             one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
         };
         let template = checks.template.as_ref();
-        let missing_volume = template.and_then(|template| missing_volume(template, pod));
+        let missing_volume = template.and_then(|template| missing_volume(template, review));
         let copied = last_copyable_check(review, places).map(CheckFields::CopyOf);
         let template = template.filter(|_| missing_volume.is_none());
         match copied.or(template.map(CheckFields::Template)) {
             Some(fields) => Ok(Self::InitContainer {
                 fields,
-                with_resources: !pod.has_resources,
+                with_resources: !pod.has_resources(),
             }),
             None if places.iter().any(is_check_volume) => image_volume,
             None => Err(match missing_volume {
@@ -120,8 +118,8 @@ impl<'p> AddedCheckSource<'p> {
             return String::new();
         };
         let fields: Vec<String> = match fields {
-            CheckFields::CopyOf(copied) => {
-                let fields = copied.copied_fields(*with_resources).into_iter();
+            CheckFields::CopyOf(check) => {
+                let fields = copied_fields(check, *with_resources).into_iter();
                 fields
                     .map(|(key, value)| format!(",\"{key}\":{value}"))
                     .collect()
@@ -140,19 +138,13 @@ impl<'p> AddedCheckSource<'p> {
 
 /// The first volume that the check template mounts and that the Pod doesn't have. The claim templates
 /// of a `StatefulSet` count as volumes.
-fn missing_volume<'p>(template: &'p CheckTemplate, pod: &Pod<'_>) -> Option<&'p str> {
-    let claims: Value = pod
-        .claim_templates
-        .and_then(|claims| serde_json::from_str(claims).ok())
-        .unwrap_or_default();
-    let is_claim = |name: &str| {
-        let mut claims = claims.as_array().into_iter().flatten();
-        claims.any(|claim| claim.pointer("/metadata/name").and_then(Value::as_str) == Some(name))
+fn missing_volume<'p>(template: &'p CheckTemplate, review: &ExaminedObject<'_>) -> Option<&'p str> {
+    let claims = review.claim_template_names();
+    let is_there = |name: &str| {
+        let mut volumes = review.pod.volume_names.iter().chain(&claims);
+        volumes.any(|volume| volume == name)
     };
-    let is_there = |name: &str| pod.volume_names.iter().any(|volume| volume == name);
-    template
-        .volumes()
-        .find(|name| !is_there(name) && !is_claim(name))
+    template.volumes().find(|name| !is_there(name))
 }
 
 fn init_container_checks<'c, 'p>(
@@ -169,16 +161,11 @@ fn init_container_checks<'c, 'p>(
 fn last_copyable_check<'p>(
     review: &ExaminedObject<'p>,
     places: &[ExaminedContainerOrVolume<'p>],
-) -> Option<&'p CopiedCheckFields<'p>> {
-    let has_app_armor_annotation = |place: &ContainerOrVolume<'_>| {
-        let annotated = &review.metadata.app_armor_containers;
-        annotated.iter().any(|name| *name == place.name.value)
-    };
+) -> Option<&'p ContainerOrVolume<'p>> {
     init_container_checks(places)
         .rev()
-        .filter(|place| !has_app_armor_annotation(place))
-        .filter_map(|place| place.as_check.as_deref())
-        .find(|check| check.runs_program_of_a_mount())
+        .filter(|check| !review.metadata.has_app_armor_annotation(&check.name))
+        .find(|check| runs_program_of_a_mount(check))
 }
 
 /// The position of added init containers: directly after the Pod's last check that is an init
@@ -199,9 +186,8 @@ impl<'p> CheckInsertPosition<'p> {
         places: &[ExaminedContainerOrVolume<'p>],
     ) -> Self {
         let patterns = &settings.image_checks.after;
-        let is_named = |place: &&ContainerOrVolume<'_>| {
-            patterns.iter().any(|one| one.matches(&place.name.value))
-        };
+        let is_named =
+            |place: &&ContainerOrVolume<'_>| patterns.iter().any(|one| one.matches(&place.name));
         let mut init_containers = review.pod.list(PodSpecList::InitContainers).rev();
         Self {
             after: init_container_checks(places)

@@ -24,7 +24,7 @@ pub fn check_volume_carriers<'p>(
 ) -> Vec<&'p ContainerOrVolume<'p>> {
     let can_carry = |place: &&ContainerOrVolume<'_>| {
         let reference = || Reference::parse(place.image_text()).ok();
-        !place.is_native_sidecar && !settings.exempt.covers(&place.name.value, reference)
+        !place.is_native_sidecar && !settings.exempt.covers(&place.name, reference)
     };
     match pod.list(PodSpecList::InitContainers).find(can_carry) {
         Some(place) => vec![place],

@@ -1,5 +1,7 @@
 //! Names for added checks: the first of `imageChecks.namePrefixes`, and the lowest unused number.
 
+use std::borrow::Cow;
+
 use super::Examination;
 use super::added_check::AddedCheckSource;
 use super::check_volume_mounts::MOUNT_FOLDER;
@@ -26,13 +28,16 @@ impl<'p> FreeCheckNames<'p> {
         let prefixes = &examination.settings.image_checks.name_prefixes;
         let pod = &examination.review.pod;
         let containers = pod.places.iter().filter(|p| p.list != PodSpecList::Volumes);
-        let mut names: Vec<&str> = containers.map(|place| &*place.name.value).collect();
+        let mut names: Vec<Cow<'_, str>> = containers.map(|place| place.name.clone()).collect();
         if source.is_image_volume() {
-            names.extend(pod.volume_names.iter().map(|name| &**name));
-            let mounts = pod.places.iter().flat_map(|place| &place.mounts);
-            names.extend(mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER)));
-            let devices = pod.places.iter().flat_map(|place| &place.device_paths);
-            names.extend(devices.filter_map(|path| path.strip_prefix(MOUNT_FOLDER)));
+            names.extend(pod.volume_names.iter().cloned());
+            let paths = pod.places.iter().flat_map(|place| {
+                let mounts = place.mounts().into_iter().map(|mount| mount.path);
+                mounts.chain(place.device_paths())
+            });
+            let name =
+                |path: Cow<'_, str>| Some(path.strip_prefix(MOUNT_FOLDER)?.to_owned().into());
+            names.extend(paths.filter_map(name));
         }
         let prefix = prefixes
             .first()

@@ -1,5 +1,6 @@
 //! Which image checks of a running Pod have passed, by the status of the Pod.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
@@ -7,14 +8,14 @@ use crate::request::{ContainerState, PodStatus};
 
 /// The states of a Pod's containers, and the first carrier of each volume.
 pub struct PassedChecks<'s> {
-    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState>,
-    first_carriers: BTreeMap<&'s str, &'s ContainerOrVolume<'s>>,
+    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
+    first_carriers: BTreeMap<Cow<'s, str>, &'s ContainerOrVolume<'s>>,
 }
 
 impl<'s> PassedChecks<'s> {
     /// Reads the states from the status of a Pod.
     #[must_use]
-    pub fn of(pod: &'s Pod<'s>, status: &'s PodStatus) -> Self {
+    pub fn of(pod: &'s Pod<'s>, status: &'s PodStatus<'s>) -> Self {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
@@ -22,8 +23,8 @@ impl<'s> PassedChecks<'s> {
         }
         let mut first_carriers = BTreeMap::new();
         for place in &pod.places {
-            for mount in &place.mounts {
-                first_carriers.entry(&*mount.name).or_insert(place);
+            for mount in place.mounts() {
+                first_carriers.entry(mount.name).or_insert(place);
             }
         }
         Self {
@@ -37,7 +38,7 @@ impl<'s> PassedChecks<'s> {
     #[must_use]
     pub fn has_passed(&self, check: &ContainerOrVolume<'_>) -> bool {
         if check.list == PodSpecList::Volumes {
-            let carrier = self.first_carriers.get(&*check.name.value);
+            let carrier = self.first_carriers.get(&*check.name);
             let state = carrier.and_then(|carrier| self.state(carrier));
             state.is_some_and(|state| state.has_started)
         } else {
@@ -45,9 +46,9 @@ impl<'s> PassedChecks<'s> {
         }
     }
 
-    fn state<'t>(&'t self, place: &'t ContainerOrVolume<'_>) -> Option<&'t ContainerState> {
+    fn state<'t>(&'t self, place: &'t ContainerOrVolume<'_>) -> Option<&'t ContainerState<'t>> {
         self.container_states
-            .get(&(place.list, &*place.name.value))
+            .get(&(place.list, &*place.name))
             .copied()
     }
 }

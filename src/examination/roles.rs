@@ -48,7 +48,7 @@ impl<'p> PodRoles<'p> {
     #[must_use]
     pub fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
         let checks = &self.settings.image_checks;
-        let name = &*place.name.value;
+        let name = &*place.name;
         match place.list {
             PodSpecList::InitContainers if place.is_native_sidecar => Role::Unguarded,
             PodSpecList::InitContainers if checks.names(name) => Role::ImageCheck,
@@ -126,14 +126,13 @@ fn volume_mounters<'p>(
             pulling_its_image: pulling_its_image.unwrap_or_default(),
             ..VolumeMounters::default()
         };
-        volumes.insert(&place.name.value, mounters);
+        volumes.insert(&place.name, mounters);
     }
     for place in &pod.places {
         let image = identity(place);
-        let mut names: BTreeSet<&str> = BTreeSet::new();
-        names.extend(place.mounts.iter().map(|mount| &*mount.name));
+        let names: BTreeSet<_> = place.mounts().into_iter().map(|mount| mount.name).collect();
         for name in names {
-            let Some(mounters) = volumes.get_mut(name) else {
+            let Some(mounters) = volumes.get_mut(&*name) else {
                 continue;
             };
             match place.list {

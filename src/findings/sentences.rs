@@ -332,7 +332,7 @@ impl Finding<'_> {
     }
 
     fn name(&self) -> UntrustedText<'_> {
-        UntrustedText(&self.place.name.value)
+        UntrustedText(&self.place.name)
     }
 
     fn image(&self) -> UntrustedText<'_> {

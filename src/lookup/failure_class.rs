@@ -1,7 +1,5 @@
 //! The classes of failed lookups. Fixed phrases in the host's error text decide the class.
 
-use crate::settings::{EffectiveLookupSettings, LookupFailureAction};
-
 /// The classes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
@@ -101,17 +99,5 @@ impl FailureClass {
             .into_iter()
             .find(|(word, _)| message.contains(word))
             .map_or(Self::Unknown, |(_, failure)| failure)
-    }
-
-    /// The action that the settings name for this class. `NotGranted` has the action of `Unknown`.
-    #[must_use]
-    pub const fn action(self, lookup: &EffectiveLookupSettings) -> LookupFailureAction {
-        match self {
-            Self::NotFound => lookup.on_not_found,
-            Self::Denied => lookup.on_denied,
-            Self::RateLimited => lookup.on_rate_limited,
-            Self::Unreachable => lookup.on_unreachable,
-            Self::Unknown | Self::NotGranted => lookup.on_unknown,
-        }
     }
 }

@@ -25,6 +25,24 @@ impl PodSpecList {
         }
     }
 
+    /// The key of the image. In an image volume, it is a key of the member `image`.
+    #[must_use]
+    pub const fn image_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "reference",
+            _ => "image",
+        }
+    }
+
+    /// The key of the pull policy. In an image volume, it is a key of the member `image`.
+    #[must_use]
+    pub const fn pull_policy_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "pullPolicy",
+            _ => "imagePullPolicy",
+        }
+    }
+
     /// The path from an element of the list to its image.
     #[must_use]
     pub const fn image_field(self) -> &'static str {

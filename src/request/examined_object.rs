@@ -1,14 +1,14 @@
 //! An object that the rules examine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::object_reader::Metadata;
+use super::metadata::Metadata;
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
-use crate::json::{ReadError, elements, value_before, value_of};
+use crate::document::Node;
 use crate::pod::{Pod, PodSpecList};
-use crate::settings::ImageCheckSettings;
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
@@ -19,25 +19,12 @@ pub struct ExaminedObject<'a> {
     pub kind: ObjectKind,
     /// Whether the request names no user. Audits send such requests.
     pub names_no_user: bool,
-    /// The payload, from which the other fields borrow their texts.
-    pub(super) payload: &'a str,
-    /// The key of the object in the payload.
-    pub(super) object_key: &'a str,
-    /// The key that follows the object in the payload. `None` if no key follows.
-    pub(super) key_after_object: Option<&'a str>,
-    /// The key of the metadata in the payload.
-    pub metadata_key: Option<&'a str>,
+    /// The object as it came in.
+    pub object: Node<'a>,
     /// The metadata.
     pub metadata: Metadata<'a>,
-    /// The key of the Pod spec in the payload.
-    pub spec_key: Option<&'a str>,
     /// The Pod spec.
     pub pod: Pod<'a>,
-    /// The status of an existing Pod, in an audit or at UPDATE.
-    /// [`read_status`](ExaminedObject::read_status) reads it.
-    pub status: PodStatus,
-    /// The text of the status in the payload.
-    pub(super) status_text: Option<&'a str>,
     /// At UPDATE, the stored object. `None` if it is missing or can't be read.
     pub(super) stored: Option<StoredObject<'a>>,
     /// The fields that were put back to their stored values.
@@ -47,10 +34,20 @@ pub struct ExaminedObject<'a> {
 /// The stored object of an UPDATE.
 #[derive(Clone, Debug)]
 pub(super) struct StoredObject<'a> {
-    pub(super) metadata: Metadata<'a>,
-    pub(super) pod: Pod<'a>,
-    /// The text of the status in the payload.
-    pub(super) status_text: Option<&'a str>,
+    object: Node<'a>,
+    metadata: Metadata<'a>,
+    pod: Pod<'a>,
+}
+
+impl<'a> StoredObject<'a> {
+    /// Reads a stored object. None if it can't be read. Without it, every place counts as new.
+    pub(super) fn read(object: Node<'a>, kind: ObjectKind) -> Option<Self> {
+        Some(Self {
+            metadata: Metadata::read(&object).ok()?,
+            pod: Pod::read(kind.pod_spec(&object).ok()?).ok()?,
+            object,
+        })
+    }
 }
 
 impl<'a> ExaminedObject<'a> {
@@ -60,21 +57,27 @@ impl<'a> ExaminedObject<'a> {
         self.kind.spec_path()
     }
 
-    /// The object as it came in.
-    #[must_use]
-    pub fn object(&self) -> Option<&'a str> {
-        // Hosts normally write another key after the object. This key marks the end of the object, so
-        // no code has to search for the end.
-        match self.key_after_object {
-            Some(next) => value_before(self.payload, self.object_key, next),
-            None => value_of(self.payload, self.object_key),
+    /// Whether the stored object has the same pod template, written alike.
+    pub(super) fn has_stored_template(&self) -> bool {
+        let template = |object| self.kind.pod_template(object).ok();
+        let stored = self.stored.as_ref();
+        match (
+            template(&self.object),
+            stored.and_then(|stored| template(&stored.object)),
+        ) {
+            (Some(template), Some(stored)) => template.text() == stored.text(),
+            _ => false,
         }
     }
 
-    /// The value of a key of the object. Each call searches for the end of the value.
+    /// The names of the claim templates of a `StatefulSet`. The controller makes a volume of each.
     #[must_use]
-    pub fn value_of(&self, key: &'a str) -> Option<&'a str> {
-        value_of(self.payload, key)
+    pub fn claim_template_names(&self) -> Vec<Cow<'a, str>> {
+        let spec = self.object.get("spec");
+        let claims = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
+        let claims = claims.map(|claims| claims.elements()).unwrap_or_default();
+        let name = |claim: &Node<'a>| claim.get("metadata")?.string("name").ok()?;
+        claims.iter().filter_map(name).collect()
     }
 
     /// *Re-apply*, at UPDATE of a Pod or a Job: puts back the stored values that a manifest would
@@ -90,29 +93,20 @@ impl<'a> ExaminedObject<'a> {
         }
     }
 
-    /// Reads those fields of the existing checks that an added check may copy.
-    ///
-    /// # Errors
-    /// An init container with the name of a check has a wrong shape.
-    pub fn read_checks(&mut self, checks: &ImageCheckSettings) -> Result<(), ReadError> {
-        let list = self
-            .pod
-            .init_containers_key
-            .and_then(|key| self.value_of(key));
-        let elements = list.map(elements).unwrap_or_default();
-        self.pod.read_checks(&elements, |name| checks.names(name))
-    }
-
-    /// Reads the status of an existing Pod. An audit sends this status in a CREATE without a user. At
+    /// The status of an existing Pod. An audit sends this status in a CREATE without a user. At
     /// UPDATE, the stored object has it. The status in any other request is ignored, because a person may
     /// have written it.
-    pub fn read_status(&mut self) {
-        let text = match self.request_type {
-            RequestType::PodCreate if self.names_no_user => self.status_text,
-            RequestType::PodUpdate => self.stored.as_ref().and_then(|stored| stored.status_text),
+    #[must_use]
+    pub fn status(&self) -> PodStatus<'a> {
+        let object = match self.request_type {
+            RequestType::PodCreate if self.names_no_user => Some(&self.object),
+            RequestType::PodUpdate => self.stored.as_ref().map(|stored| &stored.object),
             _ => None,
         };
-        self.status = text.map(PodStatus::read).unwrap_or_default();
+        let status = object.and_then(|object| object.get("status"));
+        status
+            .map(|status| PodStatus::read(&status))
+            .unwrap_or_default()
     }
 
     /// Finds the places that the rules examine. At UPDATE of a Pod, these are init and app containers
@@ -131,10 +125,10 @@ impl<'a> ExaminedObject<'a> {
         };
         let mut stored = BTreeMap::new();
         for place in self.stored.iter().flat_map(|stored| &stored.pod.places) {
-            stored.insert((place.list, &*place.name.value), place);
+            stored.insert((place.list, &*place.name), place);
         }
         for place in &mut self.pod.places {
-            let before = stored.get(&(place.list, &*place.name.value));
+            let before = stored.get(&(place.list, &*place.name));
             place.stored_image = before.map(|before| before.image_text().to_owned());
             let is_new = match before {
                 None => true,

@@ -1,15 +1,10 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
-use std::borrow::Cow;
-
-use serde::de::MapAccess;
-use serde_json::value::RawValue;
-
 use super::examined_object::{ExaminedObject, StoredObject};
-use super::object_reader::{KubernetesObjectReader, Metadata};
+use super::metadata::Metadata;
 use super::request_type::{ObjectKind, RequestType};
-use super::status::PodStatus;
-use crate::json::{self, JsonString, Member, Members, ReadError, value_of};
+use crate::document::{Node, WrongValue};
+use crate::pod::Pod;
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -40,199 +35,111 @@ impl<'a> ValidatePayload<'a> {
     /// Reads the payload.
     ///
     /// # Errors
-    /// The text is not a payload that Kubewarden sends.
-    pub fn read(payload: &'a str) -> Result<Self, ReadError> {
-        let mut parts = PayloadReader::default();
-        if json::read(payload, "the request", &mut parts).is_ok() {
-            return Ok(Self {
-                settings: parts.settings(),
-                scope: parts.request.scope(payload),
-            });
-        }
-        // If reading fails, the cause is usually a malformed object. The request is read again without
-        // the object, because this policy accepts some requests whatever the object contains. For
-        // example, this policy must not block the UPDATE of an object that is being deleted.
-        let mut parts = PayloadReader {
-            object_later: true,
-            ..PayloadReader::default()
+    /// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
+    pub fn read(payload: &'a str) -> Result<Self, String> {
+        let Ok(payload) = Node::read(payload) else {
+            return Err("the request is not JSON".to_owned());
         };
-        json::read(payload, "the request", &mut parts)?;
+        let request = payload.required("request");
+        let request = request.and_then(|request| AdmissionRequest::read(&request));
+        let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
+        let settings = payload.member("settings").ok().flatten();
         Ok(Self {
-            settings: parts.settings(),
-            scope: parts.request.scope_of_malformed(),
+            scope: request.handling(),
+            settings: settings.map_or("null", |settings| settings.text()),
         })
     }
 }
 
-#[derive(Default)]
-struct PayloadReader<'a> {
-    request: RequestReader<'a>,
-    has_request: bool,
-    settings: Option<&'a RawValue>,
-    /// Whether the object is kept as text, to be read later.
-    object_later: bool,
-}
-
-impl<'a> PayloadReader<'a> {
-    fn settings(&self) -> &'a str {
-        self.settings.map_or("null", RawValue::get)
-    }
-}
-
-impl<'a> Members<'a> for PayloadReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
-        match member.name() {
-            "request" => {
-                self.has_request = true;
-                self.request = RequestReader {
-                    object_later: self.object_later,
-                    ..RequestReader::default()
-                };
-                member.object(&mut self.request)
-            }
-            "settings" => {
-                self.settings = Some(member.read()?);
-                Ok(())
-            }
-            _ => member.skip(),
-        }
-    }
-
-    fn missing(&self) -> Option<&'static str> {
-        (!self.has_request).then_some("request")
-    }
-}
-
-/// Reads the parts of an `AdmissionRequest` that this policy needs.
-#[derive(Default)]
-struct RequestReader<'a> {
-    kind: Option<GroupKind<'a>>,
-    operation: Cow<'a, str>,
-    sub_resource: Cow<'a, str>,
-    user: UserInfo<'a>,
-    object_key: Option<&'a str>,
-    key_after_object: Option<&'a str>,
-    object: Option<KubernetesObjectReader<'a>>,
-    /// The object as text, if it can't be read at once: the object comes before the kind, the kind
-    /// is unknown, or `object_later` is set.
-    raw_object: Option<&'a RawValue>,
-    old_object: Option<&'a RawValue>,
-    object_later: bool,
-}
-
-impl<'a> Members<'a> for RequestReader<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
-        if self.object_key.is_some() && self.key_after_object.is_none() {
-            self.key_after_object = Some(member.raw_key()?);
-        }
-        match member.name() {
-            "kind" => {
-                let mut kind = GroupKind::default();
-                member.object(&mut kind)?;
-                self.kind = Some(kind);
-            }
-            "operation" => self.operation = member.read::<JsonString<'_>>()?.value,
-            "subResource" => {
-                let name = member.read::<Option<JsonString<'_>>>()?;
-                self.sub_resource = name.unwrap_or_default().value;
-            }
-            "userInfo" => {
-                self.user = UserInfo::default();
-                member.optional_object(&mut self.user)?;
-            }
-            "object" => {
-                self.object_key = Some(member.raw_key()?);
-                self.key_after_object = None;
-                (self.object, self.raw_object) = (None, None);
-                // Hosts write the kind before the object, so the object can be read at once.
-                match self.kind.as_ref().map(GroupKind::known) {
-                    Some(Some(kind)) if !self.object_later => {
-                        let mut object = KubernetesObjectReader::new(kind);
-                        let is_one = member.optional_object(&mut object)?;
-                        self.object = is_one.then_some(object);
-                    }
-                    _ => self.raw_object = member.read()?,
-                }
-            }
-            "oldObject" => self.old_object = member.read()?,
-            _ => member.skip()?,
-        }
-        Ok(())
-    }
-
-    fn missing(&self) -> Option<&'static str> {
-        self.kind.is_none().then_some("kind")
-    }
-}
-
-/// `request.kind`
-#[derive(Default)]
-struct GroupKind<'a> {
-    group: Option<JsonString<'a>>,
-    kind: Option<JsonString<'a>>,
-}
-
-impl GroupKind<'_> {
-    fn known(&self) -> Option<ObjectKind> {
-        let group = self.group.as_ref().map_or("", |group| &*group.value);
-        ObjectKind::of(group, &self.kind.as_ref()?.value)
-    }
-}
-
-impl<'a> Members<'a> for GroupKind<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
-        match member.name() {
-            "group" => self.group = member.read()?,
-            "kind" => self.kind = member.read()?,
-            _ => member.skip()?,
-        }
-        Ok(())
-    }
-
-    fn missing(&self) -> Option<&'static str> {
-        self.kind.is_none().then_some("kind")
-    }
-}
-
-/// `request.userInfo`
-#[derive(Default)]
-struct UserInfo<'a> {
-    username: Cow<'a, str>,
-    groups: Vec<JsonString<'a>>,
-}
-
-impl<'a> Members<'a> for UserInfo<'a> {
-    fn member<A: MapAccess<'a>>(&mut self, member: Member<'_, 'a, A>) -> Result<(), A::Error> {
-        match member.name() {
-            "username" => {
-                let name: Option<JsonString<'_>> = member.read()?;
-                self.username = name.unwrap_or_default().value;
-            }
-            "groups" => self.groups = member.read::<Option<_>>()?.unwrap_or_default(),
-            _ => member.skip()?,
-        }
-        Ok(())
-    }
-}
-
-impl UserInfo<'_> {
-    fn is_node(&self) -> bool {
-        self.groups.iter().any(|group| group.value == NODES_GROUP)
-    }
-
-    /// Whether the request names no user. The requests of an audit name no user.
-    fn is_nobody(&self) -> bool {
-        self.username.is_empty()
-    }
-}
-
-impl<'a> RequestReader<'a> {
+/// The parts of an `AdmissionRequest` that this policy needs.
+struct AdmissionRequest<'a> {
     /// The kind of the object and the type of the request. None if this policy never examines
     /// requests with this kind, operation and subresource.
-    fn request_type(&self) -> Option<(ObjectKind, RequestType)> {
-        let kind = self.kind.as_ref()?.known()?;
-        RequestType::of(kind, &self.operation, &self.sub_resource)
-            .map(|request_type| (kind, request_type))
+    examined: Option<(ObjectKind, RequestType)>,
+    /// Whether a kubelet sent the request.
+    is_from_node: bool,
+    /// Whether the request names no user. The requests of an audit name no user.
+    names_no_user: bool,
+    object: Option<Node<'a>>,
+    old_object: Option<Node<'a>>,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    fn read(request: &Node<'a>) -> Result<Self, WrongValue<'a>> {
+        let text = |key| request.string(key).map(Option::unwrap_or_default);
+        let kind = request.required("kind")?;
+        let group = kind.string("group")?.unwrap_or_default();
+        let name = (kind.string("kind")?).ok_or_else(|| WrongValue::missing(&kind, "kind"))?;
+        let (operation, sub_resource) = (text("operation")?, text("subResource")?);
+        let (mut is_from_node, mut names_no_user) = (false, true);
+        if let Some(user) = request.optional("userInfo")? {
+            names_no_user = user.string("username")?.is_none_or(|name| name.is_empty());
+            for group in user.list("groups")? {
+                is_from_node |= group.as_string()? == NODES_GROUP;
+            }
+        }
+        let examined = ObjectKind::of(&group, &name).and_then(|kind| {
+            let request_type = RequestType::of(kind, &operation, &sub_resource)?;
+            Some((kind, request_type))
+        });
+        Ok(Self {
+            examined,
+            is_from_node,
+            names_no_user,
+            object: request.optional("object")?,
+            old_object: request.optional("oldObject")?,
+        })
+    }
+
+    /// Decides as the table at the start of docs/requests.md says, as far as the request alone decides.
+    /// `evaluate.rs` applies the setting `templates`, and finds the changed images of a Pod UPDATE.
+    fn handling(self) -> RequestHandling<'a> {
+        let Some((kind, request_type)) = self.examined else {
+            return RequestHandling::Untouched;
+        };
+        let reason = match &self.object {
+            None => "object is missing".to_owned(),
+            Some(object) => match self.examined_object(kind, request_type, object) {
+                Ok(None) => return RequestHandling::Untouched,
+                Ok(Some(examined)) => return RequestHandling::Examined(Box::new(examined)),
+                Err(wrong) => wrong.sentence(object, "object"),
+            },
+        };
+        // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
+        match request_type {
+            RequestType::JobUpdate => RequestHandling::Untouched,
+            _ => RequestHandling::Malformed(request_type, reason),
+        }
+    }
+
+    /// Reads the object. None if it is accepted without an examination, whatever its Pod spec contains:
+    /// for example, this policy must not block the UPDATE of an object that is being deleted.
+    fn examined_object(
+        &self,
+        kind: ObjectKind,
+        request_type: RequestType,
+        object: &Node<'a>,
+    ) -> Result<Option<ExaminedObject<'a>>, WrongValue<'a>> {
+        let metadata = Metadata::read(object)?;
+        if self.passes(kind, request_type, &metadata) {
+            return Ok(None);
+        }
+        let stored = self
+            .old_object
+            .clone()
+            .filter(|_| !request_type.is_create());
+        let examined = ExaminedObject {
+            request_type,
+            kind,
+            names_no_user: self.names_no_user,
+            object: object.clone(),
+            metadata,
+            pod: Pod::read(kind.pod_spec(object)?)?,
+            stored: stored.and_then(|stored| StoredObject::read(stored, kind)),
+            restored: Vec::new(),
+        };
+        let is_same = request_type == RequestType::TemplateUpdate && examined.has_stored_template();
+        Ok((!is_same).then_some(examined))
     }
 
     /// Whether the object is accepted without an examination because of its metadata.
@@ -247,102 +154,6 @@ impl<'a> RequestReader<'a> {
     /// request. If the request names no user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror_pod(&self, metadata: &Metadata<'_>) -> bool {
         let is_owned_by_node = metadata.controller_kind.as_deref() == Some(NODE_KIND);
-        metadata.is_mirror && (self.user.is_node() || (self.user.is_nobody() && is_owned_by_node))
-    }
-
-    /// Decides as the table at the start of docs/requests.md says, as far as the request alone decides.
-    /// `evaluate.rs` applies the setting `templates`, and finds the changed images of a Pod UPDATE.
-    fn scope(mut self, payload: &'a str) -> RequestHandling<'a> {
-        let Some((kind, request_type)) = self.request_type() else {
-            return RequestHandling::Untouched;
-        };
-        if let Some(raw) = self.raw_object {
-            let mut object = KubernetesObjectReader::new(kind);
-            if json::read(raw.get(), "object", &mut object).is_err() {
-                return self.scope_of_malformed();
-            }
-            self.object = Some(object);
-        }
-        let (Some(object), Some(object_key)) = (self.object.take(), self.object_key) else {
-            if request_type == RequestType::JobUpdate {
-                return RequestHandling::Untouched;
-            }
-            return RequestHandling::Malformed(request_type, "object is missing".to_owned());
-        };
-        if self.passes(kind, request_type, &object.metadata) {
-            return RequestHandling::Untouched;
-        }
-        let stored = if request_type.is_create() {
-            None
-        } else {
-            self.stored(kind)
-        };
-        if request_type == RequestType::TemplateUpdate
-            && let Some(stored) = &stored
-            && let (Some(new), Some(old)) = (object.template_key, stored.template_key)
-            && let Some(old_object) = self.old_object
-            && value_of(payload, new) == value_of(old_object.get(), old)
-        {
-            return RequestHandling::Untouched;
-        }
-        let mut pod = object.spec.into_pod();
-        pod.claim_templates = object.claim_templates;
-        RequestHandling::Examined(Box::new(ExaminedObject {
-            request_type,
-            kind,
-            names_no_user: self.user.is_nobody(),
-            payload,
-            object_key,
-            key_after_object: self.key_after_object,
-            metadata_key: object.metadata_key,
-            metadata: object.metadata,
-            spec_key: object.spec_key,
-            pod,
-            status: PodStatus::default(),
-            status_text: object.status,
-            stored: stored.map(|stored| StoredObject {
-                metadata: stored.metadata,
-                pod: stored.spec.into_pod(),
-                status_text: stored.status,
-            }),
-            restored: Vec::new(),
-        }))
-    }
-
-    /// The stored object. None if it is missing or can't be read. Without it, every place counts as new.
-    fn stored(&self, kind: ObjectKind) -> Option<KubernetesObjectReader<'a>> {
-        let mut object = KubernetesObjectReader::new(kind);
-        json::read(self.old_object?.get(), "oldObject", &mut object).ok()?;
-        Some(object)
-    }
-
-    /// Decides about an object that could not be read.
-    fn scope_of_malformed(self) -> RequestHandling<'a> {
-        let Some((kind, request_type)) = self.request_type() else {
-            return RequestHandling::Untouched;
-        };
-        // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
-        if request_type == RequestType::JobUpdate {
-            return RequestHandling::Untouched;
-        }
-        let Some(raw) = self.raw_object else {
-            return RequestHandling::Malformed(request_type, "object is missing".to_owned());
-        };
-        let mut object = KubernetesObjectReader::without_spec(kind);
-        let passes = json::read(raw.get(), "object", &mut object)
-            .map(|()| self.passes(kind, request_type, &object.metadata));
-        match passes {
-            Ok(true) => RequestHandling::Untouched,
-            Ok(false) => {
-                let error =
-                    json::read(raw.get(), "object", &mut KubernetesObjectReader::new(kind)).err();
-                // A request can have the key `object` more than once. Only the last object is kept. If
-                // only an earlier object is malformed, this reading of the last one finds no error.
-                let reason = error.map(|error| error.to_string());
-                let reason = reason.unwrap_or_else(|| "object is there twice".to_owned());
-                RequestHandling::Malformed(request_type, reason)
-            }
-            Err(error) => RequestHandling::Malformed(request_type, error.to_string()),
-        }
+        metadata.is_mirror && (self.is_from_node || (self.names_no_user && is_owned_by_node))
     }
 }

@@ -8,9 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::object_reader::Metadata;
+use super::metadata::Metadata;
+use crate::document::Node;
 use crate::pod::field_path::RecordedField;
 use crate::pod::{ContainerOrVolume, Pod};
 use crate::pull_policy::PullPolicy;
@@ -42,39 +41,48 @@ pub(super) fn restore<'a>(
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
-    let record = metadata
-        .record()
-        .and_then(|record| serde_json::from_str::<Vec<Value>>(&record).ok())
-        .unwrap_or_default();
+    let record = metadata.record().unwrap_or_default();
+    let Ok(record) = Node::read(&record) else {
+        return Vec::new();
+    };
+    let record = record.elements();
     if record.is_empty() {
         return Vec::new();
     }
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {
-        indexes.insert((place.list, place.name.value.to_string()), index);
+        indexes.insert((place.list, place.name.to_string()), index);
     }
     let mut stored_by_name = BTreeMap::new();
     for place in &stored.places {
-        stored_by_name.insert((place.list, &*place.name.value), place);
+        stored_by_name.insert((place.list, &*place.name), place);
     }
     let mut restored = Vec::new();
     for change in record {
-        let text = |key: &str| change.get(key).and_then(Value::as_str);
-        let (Some(recorded), Some(to)) = (text("path").and_then(RecordedField::parse), text("to"))
-        else {
+        let text = |key: &str| change.string(key).unwrap_or_default();
+        let (Some(path), Some(to)) = (text("path"), text("to")) else {
+            continue;
+        };
+        let Some(recorded) = RecordedField::parse(&path) else {
             continue;
         };
         // A container is found by its list and name. Its index may have changed, because another
         // webhook may have inserted containers. If the entry has no name, the index is used.
         let stored = match text("container") {
-            Some(name) => stored_by_name.get(&(recorded.list, name)).copied(),
+            Some(name) => stored_by_name.get(&(recorded.list, &*name)).copied(),
             None => stored.place(recorded.list, recorded.index),
         };
         if let Some(stored) = stored
-            && let Some(index) = indexes.get(&(recorded.list, stored.name.value.to_string()))
+            && let Some(index) = indexes.get(&(recorded.list, stored.name.to_string()))
             && let Some(now) = pod.places.get_mut(*index)
         {
-            restored.extend(restore_field(now, stored, text("from"), to, recorded.field));
+            restored.extend(restore_field(
+                now,
+                stored,
+                text("from").as_deref(),
+                &to,
+                recorded.field,
+            ));
         }
     }
     restored
@@ -95,7 +103,7 @@ fn restore_field<'a>(
         }
         // In the object, a missing pull policy is inserted after the image. Without an image, it
         // can't be inserted, so it is not returned as a field to write.
-        if now.policy_text.is_none() && now.image.is_none() {
+        if now.image.is_none() && !now.has_policy_member() {
             now.policy = Some(to);
             return None;
         }
@@ -106,7 +114,7 @@ fn restore_field<'a>(
         if !brings_from || stored.image_text() != to || now.image_text() == to {
             return None;
         }
-        now.image.as_mut()?.value = to.to_owned().into();
+        *now.image.as_mut()? = to.to_owned().into();
         RestoredValue::Image(to.to_owned())
     } else {
         return None;

@@ -5,6 +5,8 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet}
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Pod, PodTemplate, ReplicationController};
 
+use crate::document::{Node, WrongValue};
+
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
@@ -56,6 +58,28 @@ impl ObjectKind {
             Self::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
         }
     }
+
+    /// The Pod spec of an object.
+    ///
+    /// # Errors
+    /// A value on the path to the Pod spec is missing or has a wrong shape.
+    pub fn pod_spec<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+        at(object, self.spec_path())
+    }
+
+    /// The pod template of an object. For a Pod, this is the Pod itself.
+    ///
+    /// # Errors
+    /// A value on the path to the pod template is missing or has a wrong shape.
+    pub fn pod_template<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+        let template = self.spec_path().split_last();
+        at(object, template.map_or(&[], |(_, template)| template))
+    }
+}
+
+fn at<'a>(object: &Node<'a>, path: &[&'static str]) -> Result<Node<'a>, WrongValue<'a>> {
+    let mut keys = path.iter();
+    keys.try_fold(object.clone(), |value, key| value.required(key))
 }
 
 /// The group and the kind of a resource.

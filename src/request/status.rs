@@ -1,27 +1,27 @@
 //! The status of a Pod, as far as this policy reads it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use crate::document::Node;
 use crate::pod::PodSpecList;
 
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
-pub struct PodStatus {
+pub struct PodStatus<'a> {
     /// Whether all containers have ended, so that none of them waits for an image. The kubelet leaves an
     /// init container that never started in the state `waiting`, even after the Pod has failed.
     is_finished: bool,
     /// The statuses of init containers, then those of app containers.
-    pub containers: Vec<ContainerStatus>,
+    pub containers: Vec<ContainerStatus<'a>>,
     /// The time of each condition's last transition, as the status has it. The key of this map is the
     /// condition's type.
-    last_transitions: BTreeMap<String, String>,
+    last_transitions: BTreeMap<Cow<'a, str>, Option<Cow<'a, str>>>,
 }
 
 /// The status of a container.
 #[derive(Clone, Debug)]
-pub struct ContainerStatus {
+pub struct ContainerStatus<'a> {
     /// The list of the Pod spec that has the container.
     pub pod_spec_list: PodSpecList,
     /// The list of the status that has this entry.
@@ -29,19 +29,19 @@ pub struct ContainerStatus {
     /// The index of this entry in the list of the status.
     pub index: usize,
     /// The name of the container.
-    pub name: String,
+    pub name: Cow<'a, str>,
     /// The state of the container.
-    pub state: ContainerState,
+    pub state: ContainerState<'a>,
 }
 
 /// The state of a container.
 #[derive(Clone, Debug, Default)]
-pub struct ContainerState {
+pub struct ContainerState<'a> {
     /// The reason why the container waits. None if the status has no such reason.
-    pub waiting_reason: Option<String>,
+    pub waiting_reason: Option<Cow<'a, str>>,
     /// The kubelet's message about the wait. It may hold addresses and tokens, so this policy never
     /// repeats the message.
-    pub waiting_message: String,
+    pub waiting_message: Cow<'a, str>,
     /// Whether the state is `running` or `terminated`. While a container waits for a restart, its
     /// state is `waiting`, so this is false although the container has started before.
     pub has_started: bool,
@@ -49,50 +49,49 @@ pub struct ContainerState {
     pub has_succeeded: bool,
 }
 
-impl PodStatus {
+impl<'a> PodStatus<'a> {
     /// Reads a status. A part with another shape than the kubelet writes is left out.
     #[must_use]
-    pub fn read(text: &str) -> Self {
-        let status: Value = serde_json::from_str(text).unwrap_or_default();
-        let items = |list: &str| {
-            let items = status.get(list).and_then(Value::as_array);
-            items.map(Vec::as_slice).unwrap_or_default()
+    pub fn read(status: &Node<'a>) -> Self {
+        let elements = |key: &str| {
+            status
+                .get(key)
+                .map(|list| list.elements())
+                .unwrap_or_default()
         };
         let mut containers = Vec::new();
         for (pod_spec_list, status_list) in [
             (PodSpecList::InitContainers, "initContainerStatuses"),
             (PodSpecList::Containers, "containerStatuses"),
         ] {
-            for (index, container) in items(status_list).iter().enumerate() {
-                let name = container.get("name").and_then(Value::as_str);
-                if let (Some(name), Some(state)) = (name, container.get("state")) {
+            for (index, container) in elements(status_list).iter().enumerate() {
+                if let (Some(name), Some(state)) = (
+                    container.string("name").unwrap_or_default(),
+                    container.get("state"),
+                ) {
                     containers.push(ContainerStatus {
                         pod_spec_list,
                         status_list,
                         index,
-                        name: name.to_owned(),
-                        state: ContainerState::read(state),
+                        name,
+                        state: ContainerState::read(&state),
                     });
                 }
             }
         }
         let mut last_transitions = BTreeMap::new();
-        for condition in items("conditions") {
-            let text = |key: &str| condition.get(key).and_then(Value::as_str);
-            if let Some(name) = text("type") {
-                let time = text("lastTransitionTime").map(str::to_owned);
+        for condition in elements("conditions") {
+            if let Some(name) = condition.string("type").unwrap_or_default() {
+                let time = condition.string("lastTransitionTime").unwrap_or_default();
                 // If several conditions have the same type, only the first counts.
-                last_transitions.entry(name.to_owned()).or_insert(time);
+                last_transitions.entry(name).or_insert(time);
             }
         }
-        let phase = status.get("phase").and_then(Value::as_str);
+        let phase = status.string("phase").unwrap_or_default();
         Self {
-            is_finished: matches!(phase, Some("Succeeded" | "Failed")),
+            is_finished: matches!(phase.as_deref(), Some("Succeeded" | "Failed")),
             containers,
-            last_transitions: last_transitions
-                .into_iter()
-                .filter_map(|(name, time)| Some((name, time?)))
-                .collect(),
+            last_transitions,
         }
     }
 
@@ -105,21 +104,23 @@ impl PodStatus {
 
     /// The time of a condition's last transition, as the status has it.
     #[must_use]
-    pub fn last_transition(&self, condition: &str) -> Option<&str> {
-        self.last_transitions.get(condition).map(String::as_str)
+    pub fn last_transition(&self, condition: &str) -> Option<Cow<'a, str>> {
+        self.last_transitions.get(condition)?.clone()
     }
 }
 
-impl ContainerState {
-    fn read(state: &Value) -> Self {
-        let is_object = |key: &str| state.get(key).is_some_and(Value::is_object);
-        let exit_code = state.pointer("/terminated/exitCode");
-        let text = |pointer| state.pointer(pointer).and_then(Value::as_str);
+impl<'a> ContainerState<'a> {
+    fn read(state: &Node<'a>) -> Self {
+        let waiting = state.get("waiting");
+        let of_waiting = |key| waiting.as_ref()?.string(key).ok()?;
+        let terminated = state.get("terminated").filter(Node::is_object);
+        let exit_code = terminated.as_ref().and_then(|state| state.get("exitCode"));
         Self {
-            waiting_reason: text("/waiting/reason").map(str::to_owned),
-            waiting_message: text("/waiting/message").unwrap_or_default().to_owned(),
-            has_started: is_object("running") || is_object("terminated"),
-            has_succeeded: exit_code.and_then(Value::as_i64) == Some(0),
+            waiting_reason: of_waiting("reason"),
+            waiting_message: of_waiting("message").unwrap_or_default(),
+            has_started: terminated.is_some()
+                || state.get("running").is_some_and(|state| state.is_object()),
+            has_succeeded: exit_code.is_some_and(|code| code.text() == "0"),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! `kubectl set image` changes the image of a container, and not the image of its check. If the check
 //! waits for a misspelt tag, it goes on waiting, and the Pod never starts.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
@@ -10,7 +11,7 @@ use crate::examination::passed_checks::PassedChecks;
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::request::RequestType;
 use crate::settings::Settings;
 
@@ -36,9 +37,17 @@ pub fn report(examination: &mut Examination<'_>) {
         .list(PodSpecList::Containers)
         .filter_map(|place| Reference::parse(place.image_text()).ok());
     let now: BTreeSet<ImageIdentity<'_>> = now.map(Reference::identity).collect();
-    let passed = PassedChecks::of(pod, &review.status);
+    let mounted: BTreeSet<Cow<'_, str>> = pod
+        .places
+        .iter()
+        .filter(|place| !place.is_native_sidecar)
+        .flat_map(ContainerOrVolume::mounts)
+        .map(|mount| mount.name)
+        .collect();
+    let status = review.status();
+    let passed = PassedChecks::of(pod, &status);
     let checks = pod.places.iter().filter(|place| {
-        is_check(place, pod, examination.settings)
+        is_check(place, &mounted, examination.settings)
             && Reference::parse(place.image_text()).is_ok_and(|image| {
                 before.contains(&(image.identity(), image.written()))
                     && !now.contains(&image.identity())
@@ -54,14 +63,15 @@ pub fn report(examination: &mut Examination<'_>) {
 
 /// Whether a place is an image check: an init container or image volume with the name of a check. An app
 /// container, or an init container that ends, mounts the volume.
-fn is_check(place: &ContainerOrVolume<'_>, pod: &Pod<'_>, settings: &Settings) -> bool {
-    let name = &*place.name.value;
+fn is_check(
+    place: &ContainerOrVolume<'_>,
+    mounted: &BTreeSet<Cow<'_, str>>,
+    settings: &Settings,
+) -> bool {
+    let name = &*place.name;
     let can_be_check = match place.list {
         PodSpecList::InitContainers => !place.is_native_sidecar,
-        PodSpecList::Volumes => {
-            let mut places = pod.places.iter();
-            places.any(|one| !one.is_native_sidecar && one.has_mounted(name))
-        }
+        PodSpecList::Volumes => mounted.contains(name),
         PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
     };
     let reference = || Reference::parse(place.image_text()).ok();

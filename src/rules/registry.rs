@@ -20,7 +20,7 @@ use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCache
 use crate::findings::reason::{MissingPlatform, Reason};
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
-use crate::pod::PodSpecList;
+use crate::pod::{PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
@@ -32,10 +32,20 @@ pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
             examination.lookups = PlannedOrAnsweredLookups::Planned(images_to_look_up(examination));
         }
         PlannedOrAnsweredLookups::Answered(images) => {
-            for image in Rc::clone(images).iter() {
-                use_answer(examination, image);
+            let images = Rc::clone(images);
+            let requested = requested_platforms(examination);
+            for image in images.iter() {
+                use_answer(examination, image, &requested);
             }
         }
+    }
+}
+
+/// The platforms that each looked-up image has to exist for. None with `registry.platform: Off`.
+fn requested_platforms(examination: &Examination<'_>) -> RequestedPlatforms {
+    match examination.settings.registry.platform {
+        MissingPlatformAction::Off => RequestedPlatforms::default(),
+        _ => examination.review.pod.requested_platforms(),
     }
 }
 
@@ -45,8 +55,7 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     if settings.accepts_unknown_answers() || !settings.looks_up() {
         return Vec::new();
     }
-    let platforms = &examination.review.pod.requested_platforms;
-    let with_platforms = !platforms.platforms.is_empty();
+    let with_platforms = !requested_platforms(examination).platforms.is_empty();
     let mut images = Vec::new();
     for places in places_by_image(examination) {
         let examined = || {
@@ -118,11 +127,15 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
     places_by_image
 }
 
-fn use_answer(examination: &mut Examination<'_>, image: &LookedUpImage) {
+fn use_answer(
+    examination: &mut Examination<'_>,
+    image: &LookedUpImage,
+    requested: &RequestedPlatforms,
+) {
     match &image.answer {
         Ok(answer) => {
             if let Some(index) = &answer.platforms {
-                report_missing_platform(examination, &image.places, index);
+                report_missing_platform(examination, &image.places, index, requested);
             }
             pin_tags(examination, &image.places);
         }
@@ -164,8 +177,8 @@ fn report_missing_platform(
     examination: &mut Examination<'_>,
     places: &[usize],
     index: &[oci_spec::image::Platform],
+    requested: &RequestedPlatforms,
 ) {
-    let requested = &examination.review.pod.requested_platforms;
     let Some((has, lacks)) = missing_platform::find(requested, index) else {
         return;
     };
@@ -199,7 +212,7 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     else {
         return;
     };
-    let mut action = error.class.action(&first.lookup);
+    let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
     // on an image with a digest.

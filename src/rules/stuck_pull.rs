@@ -4,7 +4,6 @@
 //! with a user, a person may have written the status, so this rule ignores it. A message of the
 //! kubelet may contain addresses and tokens, so this policy never repeats such a message.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
@@ -16,7 +15,8 @@ use crate::findings::{Finding, FindingField};
 use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
 use crate::pod::{ContainerOrVolume, PodSpecList};
-use crate::request::RequestType;
+use crate::request::{PodStatus, RequestType};
+use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -36,12 +36,15 @@ const REASONS: [(&str, &str); 7] = [
     ("SignatureValidationFailed", "sign its image"),
 ];
 
-/// Reports the containers that wait for an image. The status is
-/// [read](crate::request::ExaminedObject::read_status) only in audits, and only in the modes that
-/// change nothing.
+/// Reports the containers that wait for an image, in audits. Mode `Fix` is silent, because it doesn't
+/// change a container that waits.
 pub fn report(examination: &mut Examination<'_>) {
-    let status = &examination.review.status;
-    if examination.review.request_type != RequestType::PodCreate || !status.is_waiting() {
+    let review = examination.review;
+    if review.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
+        return;
+    }
+    let status = review.status();
+    if !status.is_waiting() {
         return;
     }
     let images = examination.image_groups();
@@ -53,7 +56,7 @@ pub fn report(examination: &mut Examination<'_>) {
     };
     let pod_places = &examination.review.pod.places;
     let by_name = indexes(pod_places.iter().map(list_and_name));
-    let passed = passed_checks(examination, &images);
+    let passed = passed_checks(examination, &images, &status);
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for container in &status.containers {
@@ -77,8 +80,8 @@ pub fn report(examination: &mut Examination<'_>) {
             continue;
         }
         let mut seen = BTreeSet::new();
-        let volumes = place
-            .mounts
+        let mounts = place.mounts();
+        let volumes = mounts
             .iter()
             .filter_map(|mount| examined((PodSpecList::Volumes, &*mount.name)))
             .filter(|(volume, _)| seen.insert(volume.place.index));
@@ -106,16 +109,13 @@ pub fn report(examination: &mut Examination<'_>) {
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(*image).copied().flatten();
         let waiting = Reason::Waiting(WaitingContainer {
-            container: is_volume.then_some(&*place.name.value),
+            container: is_volume.then_some(&*place.name),
             images,
             reason,
             way_out,
-            since: status
-                .last_transition(condition)
-                .filter(|time| is_time(time))
-                .map(Cow::Borrowed),
+            since: (status.last_transition(condition)).filter(|time| !time.is_empty()),
             passed_check: passed_check.filter(|check| {
-                list == PodSpecList::Containers && check.name != missing.place.name.value
+                list == PodSpecList::Containers && check.name != missing.place.name
             }),
         });
         let field = FindingField::WaitingReason {
@@ -147,37 +147,8 @@ fn names_image(message: &str, image: &str) -> bool {
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
-/// Whether a text is a time as the API server writes it, in RFC 3339 and UTC. This function doesn't use
-/// the parser of `k8s-openapi`, which would make the module 190 KB larger.
-fn is_time(text: &str) -> bool {
-    const SHAPE: &str = "0000-00-00T00:00:00Z";
-    let has_shape = text.len() == SHAPE.len()
-        && text
-            .bytes()
-            .zip(SHAPE.bytes())
-            .all(|(byte, shape)| match shape {
-                b'0' => byte.is_ascii_digit(),
-                separator => byte == separator,
-            });
-    // For month, day, hour, minute and second: the position in the text, the least and the greatest
-    // number.
-    let parts = [
-        (5, 1, 12),
-        (8, 1, 31),
-        (11, 0, 23),
-        (14, 0, 59),
-        (17, 0, 59),
-    ];
-    has_shape
-        && parts.into_iter().all(|(start, least, greatest)| {
-            let digits = text.get(start..).and_then(|rest| rest.get(..2));
-            let number: Option<u8> = digits.and_then(|digits| digits.parse().ok());
-            number.is_some_and(|number| (least..=greatest).contains(&number))
-        })
-}
-
 fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodSpecList, &'n str) {
-    (place.list, &place.name.value)
+    (place.list, &place.name)
 }
 
 /// The indexes of places or statuses, by list and name.
@@ -195,9 +166,9 @@ fn indexes<'n>(named: impl Iterator<Item = (PodSpecList, &'n str)>) -> Indexes<'
 fn passed_checks<'p>(
     examination: &Examination<'p>,
     images: &ImageGroups,
+    status: &PodStatus<'_>,
 ) -> Vec<Option<PassedCheck<'p>>> {
-    let review = examination.review;
-    let states = PassedChecks::of(&review.pod, &review.status);
+    let states = PassedChecks::of(&examination.review.pod, status);
     let mut passed = vec![None; images.image_count()];
     for (check, image) in examination.places.iter().zip(images.images()) {
         if check.role == Role::ImageCheck
@@ -205,7 +176,7 @@ fn passed_checks<'p>(
             && let Some(passed) = passed.get_mut(image)
         {
             passed.get_or_insert(PassedCheck {
-                name: &check.place.name.value,
+                name: &check.place.name,
                 policy: check.policy_before(),
             });
         }

@@ -68,7 +68,7 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
         {
             continue;
         }
-        let name = &*guarded.place.name.value;
+        let name = &*guarded.place.name;
         let raised = match needed {
             PullPolicy::Always => checks.first_for_always,
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::read;
 use crate::image::Reference;
+use crate::lookup::FailureClass;
 use crate::pattern::{ImageName, ImagePattern};
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
@@ -147,31 +148,28 @@ pub struct EffectiveLookupSettings {
     /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
     /// not match, or that `registry.skipImages` matches.
     pub mode: LookupMode,
-    /// The action if the tag or the repository does not exist.
-    pub on_not_found: LookupFailureAction,
-    /// The action for 401 and 403.
-    pub on_denied: LookupFailureAction,
-    /// The action for 429.
-    pub on_rate_limited: LookupFailureAction,
-    /// The action if there is no connection, no DNS, a TLS error, a time-out or 5xx.
-    pub on_unreachable: LookupFailureAction,
-    /// The action for any other answer.
-    pub on_unknown: LookupFailureAction,
+    /// The actions after a failed lookup, in the order of the keys `on…`.
+    actions: [LookupFailureAction; 5],
 }
 
 impl EffectiveLookupSettings {
+    /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`.
+    #[must_use]
+    pub const fn action(&self, class: FailureClass) -> LookupFailureAction {
+        let [not_found, denied, rate_limited, unreachable, unknown] = self.actions;
+        match class {
+            FailureClass::NotFound => not_found,
+            FailureClass::Denied => denied,
+            FailureClass::RateLimited => rate_limited,
+            FailureClass::Unreachable => unreachable,
+            FailureClass::Unknown | FailureClass::NotGranted => unknown,
+        }
+    }
+
     /// Whether this image is looked up and an action for a failed lookup is `UseCached`.
     #[must_use]
     pub fn may_use_cached(&self) -> bool {
-        self.mode != LookupMode::Off
-            && [
-                self.on_not_found,
-                self.on_denied,
-                self.on_rate_limited,
-                self.on_unreachable,
-                self.on_unknown,
-            ]
-            .contains(&LookupFailureAction::UseCached)
+        self.mode != LookupMode::Off && self.actions.contains(&LookupFailureAction::UseCached)
     }
 }
 
@@ -194,33 +192,36 @@ impl RegistrySettings {
     /// The settings for the lookup of one image.
     #[must_use]
     pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
-        let general = EffectiveLookupSettings {
+        let mut settings = EffectiveLookupSettings {
             mode: self.lookup,
-            on_not_found: self.on_not_found,
-            on_denied: self.on_denied,
-            on_rate_limited: self.on_rate_limited,
-            on_unreachable: self.on_unreachable,
-            on_unknown: self.on_unknown,
+            actions: [
+                self.on_not_found,
+                self.on_denied,
+                self.on_rate_limited,
+                self.on_unreachable,
+                self.on_unknown,
+            ],
         };
         if !self.looks_up() {
-            return general;
+            return settings;
         }
         let name = ImageName::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if !names(&self.images) || names(&self.skip_images) {
-            return EffectiveLookupSettings {
-                mode: LookupMode::Off,
-                ..general
-            };
+            settings.mode = LookupMode::Off;
+        } else if let Some(own) = self.overrides.iter().find(|o| names(&o.images)) {
+            settings.mode = own.lookup.unwrap_or(settings.mode);
+            let own = [
+                own.on_not_found,
+                own.on_denied,
+                own.on_rate_limited,
+                own.on_unreachable,
+                own.on_unknown,
+            ];
+            for (action, own) in settings.actions.iter_mut().zip(own) {
+                *action = own.unwrap_or(*action);
+            }
         }
-        let own = self.overrides.iter().find(|o| names(&o.images));
-        own.map_or(general, |own| EffectiveLookupSettings {
-            mode: own.lookup.unwrap_or(general.mode),
-            on_not_found: own.on_not_found.unwrap_or(general.on_not_found),
-            on_denied: own.on_denied.unwrap_or(general.on_denied),
-            on_rate_limited: own.on_rate_limited.unwrap_or(general.on_rate_limited),
-            on_unreachable: own.on_unreachable.unwrap_or(general.on_unreachable),
-            on_unknown: own.on_unknown.unwrap_or(general.on_unknown),
-        })
+        settings
     }
 }

@@ -50,6 +50,12 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
             }
         }
     }
+    if let Some(Value::Object(resources)) = fields.get_mut("resources")
+        && resources.remove("claims").is_some()
+    {
+        let reason = "can't be set: the API server refuses a claim that the Pod doesn't have";
+        problems.push(at_field("resources.claims", reason));
+    }
     let no_command = match fields.get("command") {
         None | Some(Value::Null) => true,
         Some(command) => command.as_array().is_some_and(Vec::is_empty),

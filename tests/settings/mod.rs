@@ -1,11 +1,8 @@
 //! Tests of the settings: their values, and the messages for their problems.
 
 mod schema;
-mod template;
 
 use crate::common::settings_problems;
-use consistent_pull_policy::settings::Settings;
-use kubewarden_policy_sdk::settings::Validatable;
 use serde_json::json;
 
 /// kwctl itself refuses settings that are no object, so no end-to-end test can send them.
@@ -76,22 +73,6 @@ fn settings_without_a_conflict_are_valid() {
         ]}}),
     ] {
         assert_eq!(settings_problems(&settings), None, "{settings}");
-    }
-}
-
-/// `Validatable` is the SDK's trait. A program that uses this crate can call the trait's function
-/// `validate`.
-#[test]
-fn the_validate_function_of_the_sdk_reports_conflicts() {
-    for (settings, expected) in [
-        (json!({}), None),
-        (
-            json!({"registry": {"maxLookups": 0}}),
-            Some(settings_problems(&json!({"registry": {"maxLookups": 0}}))),
-        ),
-    ] {
-        let read = Settings::read(settings.to_string().as_bytes()).expect("valid one by one");
-        assert_eq!(read.validate().err(), expected.flatten(), "{settings}");
     }
 }
 

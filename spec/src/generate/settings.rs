@@ -168,7 +168,7 @@ impl Source<'_> {
                 json!({"command": ["/check"], "resources": {"limits": {"cpu": "100m"}}}),
                 json!({
                     "command": ["/check"],
-                    "resources": {"requests": {"memory": "64Mi"}, "claims": [{"name": "gpu"}]},
+                    "resources": {"requests": {"memory": "64Mi"}},
                     "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}],
                 }),
             ];

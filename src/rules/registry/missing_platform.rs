@@ -2,7 +2,7 @@
 
 use oci_spec::image::Platform;
 
-use crate::pod::requested_platforms::RequestedPlatforms;
+use crate::pod::RequestedPlatforms;
 
 /// Returns the platforms in the image's index, and the first requested platform that is not among
 /// them. None if the index has all requested platforms, or names no platform.

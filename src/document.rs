@@ -1,0 +1,19 @@
+//! JSON as a tree of values. Each value knows its part of the text, so that an edit can leave every
+//! other byte as it is.
+//!
+//! The tree judges no shapes. A getter that finds a wrong value reports it, and the path to the value
+//! is only worked out for the message.
+
+mod edit;
+mod node;
+mod wrong_value;
+
+pub use self::edit::{append, set_member};
+pub use self::node::{Node, NotJson};
+pub use self::wrong_value::WrongValue;
+
+/// Writes a text as a JSON string, with quotes and escapes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,585 @@
+//! A value of a JSON text, with its part of the text.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::rc::Rc;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::wrong_value::WrongValue;
+use crate::text_edit::offset_in;
+
+/// The number of objects and lists inside each other that are read at once. In the object with the
+/// longest path, a `CronJob`, an image volume is at level 11.
+const LEVELS_MAX: usize = 12;
+
+/// Whether nearly every request needs the contents of the object or list with this key. They are read
+/// together with the whole text. The contents of all others are read when somebody asks for them.
+fn is_read_at_once(key: &str) -> bool {
+    matches!(
+        key,
+        "request"
+            | "kind"
+            | "userInfo"
+            | "object"
+            | "oldObject"
+            | "metadata"
+            | "annotations"
+            | "ownerReferences"
+            | "spec"
+            | "template"
+            | "jobTemplate"
+            | "initContainers"
+            | "containers"
+            | "ephemeralContainers"
+            | "volumes"
+            | "image"
+    )
+}
+
+/// A value of a JSON text. A clone is cheap.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    text: &'a str,
+    /// All values that were read together with this one, in the order of the text.
+    entries: Rc<Vec<Entry<'a>>>,
+    /// The index of this value among them.
+    index: usize,
+}
+
+/// A value that was read. Its members or elements follow it.
+#[derive(Debug)]
+struct Entry<'a> {
+    /// The key, if the value is a member of an object.
+    key: Cow<'a, str>,
+    text: &'a str,
+    /// The index of the first value after this value and its contents.
+    end: usize,
+    /// Whether the contents were read.
+    has_contents: bool,
+}
+
+/// The text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotJson;
+
+impl<'a> Node<'a> {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// The text is not JSON.
+    pub fn read(text: &'a str) -> Result<Self, NotJson> {
+        /// The usual size of a value in a request, in bytes.
+        const VALUE: usize = 48;
+        let mut entries = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let reader = NodeReader {
+            entries: &mut entries,
+            key: Cow::default(),
+            rest: text.trim_ascii_start(),
+            levels: LEVELS_MAX,
+        };
+        let text = reader.deserialize(&mut deserializer);
+        let end = deserializer.end();
+        Ok(Self {
+            text: text
+                .and_then(|text| end.map(|()| text))
+                .map_err(|_| NotJson)?,
+            entries: Rc::new(entries),
+            index: 0,
+        })
+    }
+
+    /// The value in the text.
+    #[must_use]
+    pub const fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Whether the value is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.text == "null"
+    }
+
+    /// Whether the value is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.text.starts_with('{')
+    }
+
+    /// The type of the value, as a noun with its article. The first byte decides.
+    #[must_use]
+    pub(super) fn kind(&self) -> &'static str {
+        match self.text.bytes().next() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a string",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+
+    /// This value, after its contents were read.
+    fn with_contents(&self) -> Self {
+        match self.entries.get(self.index) {
+            Some(entry) if !entry.has_contents => {
+                Self::read(self.text).unwrap_or_else(|_| self.clone())
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// The members or elements, each with its index among all values.
+    fn contents(&self) -> impl Iterator<Item = (usize, &Entry<'a>)> {
+        let end = self.entries.get(self.index).map_or(0, |entry| entry.end);
+        let mut next = self.index.saturating_add(1);
+        std::iter::from_fn(move || {
+            let index = next;
+            let entry = self.entries.get(index).filter(|_| index < end)?;
+            next = entry.end;
+            Some((index, entry))
+        })
+    }
+
+    /// The value with this index.
+    fn at(&self, (index, entry): (usize, &Entry<'a>)) -> Self {
+        Self {
+            text: entry.text,
+            entries: Rc::clone(&self.entries),
+            index,
+        }
+    }
+
+    /// The value of a member, `null` included. If the object has the key more than once, the last
+    /// value counts, as in the API server's decoder.
+    ///
+    /// # Errors
+    /// This value is not an object.
+    pub fn member(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
+        if !self.is_object() {
+            return Err(WrongValue::of_type(self, "an object"));
+        }
+        let object = self.with_contents();
+        let members = object.contents().filter(|(_, entry)| entry.key == key);
+        Ok(members.last().map(|member| object.at(member)))
+    }
+
+    /// The value of a member. `null` counts as not set, as in the API server.
+    ///
+    /// # Errors
+    /// This value is not an object.
+    pub fn optional(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
+        Ok(self.member(key)?.filter(|value| !value.is_null()))
+    }
+
+    /// The value of a member that has to be there.
+    ///
+    /// # Errors
+    /// This value is not an object, or it lacks the member.
+    pub fn required(&self, key: &'static str) -> Result<Self, WrongValue<'a>> {
+        self.member(key)?
+            .ok_or_else(|| WrongValue::missing(self, key))
+    }
+
+    /// The text of a member that is a string. None if the member is not set.
+    ///
+    /// # Errors
+    /// This value is not an object, or the member is not a string.
+    pub fn string(&self, key: &str) -> Result<Option<Cow<'a, str>>, WrongValue<'a>> {
+        self.optional(key)?
+            .map(|value| value.as_string())
+            .transpose()
+    }
+
+    /// The value of a member that is `true` or `false`. None if the member is not set.
+    ///
+    /// # Errors
+    /// This value is not an object, or the member is not a boolean.
+    pub fn boolean(&self, key: &str) -> Result<Option<bool>, WrongValue<'a>> {
+        self.optional(key)?
+            .map(|value| match value.text {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                _ => Err(WrongValue::of_type(&value, "a boolean")),
+            })
+            .transpose()
+    }
+
+    /// The elements of a member that is a list. The list is empty if the member is not set.
+    ///
+    /// # Errors
+    /// This value is not an object, or the member is not a list.
+    pub fn list(&self, key: &str) -> Result<Vec<Self>, WrongValue<'a>> {
+        self.optional(key)?
+            .map_or(Ok(Vec::new()), |value| value.as_list())
+    }
+
+    /// The elements of a list.
+    ///
+    /// # Errors
+    /// The value is not a list.
+    pub fn as_list(&self) -> Result<Vec<Self>, WrongValue<'a>> {
+        if !self.text.starts_with('[') {
+            return Err(WrongValue::of_type(self, "a list"));
+        }
+        let list = self.with_contents();
+        Ok(list.contents().map(|element| list.at(element)).collect())
+    }
+
+    /// The text of a string, without quotes and escapes.
+    ///
+    /// # Errors
+    /// The value is not a string, or one of its escapes doesn't encode a character.
+    pub fn as_string(&self) -> Result<Cow<'a, str>, WrongValue<'a>> {
+        let inner = self.text.strip_prefix('"');
+        let Some(inner) = inner.and_then(|text| text.strip_suffix('"')) else {
+            return Err(WrongValue::of_type(self, "a string"));
+        };
+        if !inner.as_bytes().contains(&b'\\') {
+            return Ok(Cow::Borrowed(inner));
+        }
+        let unescaped = serde_json::from_str(self.text).map(Cow::Owned);
+        unescaped.map_err(|_| WrongValue::new(self, "has an escape of no character"))
+    }
+
+    /// The value of a member. None if it is not set, or if this value is not an object.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Self> {
+        self.optional(key).ok()?
+    }
+
+    /// The elements of a list. Empty if the value is not a list.
+    #[must_use]
+    pub fn elements(&self) -> Vec<Self> {
+        self.as_list().unwrap_or_default()
+    }
+
+    /// The members of an object, with their keys. Empty if the value is not an object.
+    #[must_use]
+    pub fn members(&self) -> Vec<(Cow<'a, str>, Self)> {
+        if !self.is_object() {
+            return Vec::new();
+        }
+        let object = self.with_contents();
+        let member =
+            |(index, entry): (usize, &Entry<'a>)| (entry.key.clone(), object.at((index, entry)));
+        object.contents().map(member).collect()
+    }
+
+    /// The path to the value with this text, e.g. `.spec.containers[0].image`.
+    #[cold]
+    pub(super) fn path_to(&self, text: &str) -> String {
+        let mut path = String::new();
+        let mut node = self.clone();
+        while !std::ptr::eq(node.text, text) {
+            let outer = node.with_contents();
+            let mut contents = outer.contents().enumerate();
+            let step = contents.find(|(_, (_, entry))| offset_in(entry.text, text).is_some());
+            let Some((number, (index, entry))) = step else {
+                break;
+            };
+            if outer.is_object() {
+                path.push('.');
+                path.push_str(&entry.key);
+            } else {
+                path.push_str(&format!("[{number}]"));
+            }
+            node = outer.at((index, entry));
+        }
+        path
+    }
+}
+
+/// Reads one value, and returns its text.
+struct NodeReader<'r, 'a> {
+    entries: &'r mut Vec<Entry<'a>>,
+    key: Cow<'a, str>,
+    /// The text from the first byte of the value on.
+    rest: &'a str,
+    /// How many levels of the value are read. With none, the value is only checked to be JSON.
+    levels: usize,
+}
+
+impl<'a> NodeReader<'_, 'a> {
+    /// Adds the value that is read, without its contents.
+    fn add(&mut self, text: &'a str) -> usize {
+        let index = self.entries.len();
+        self.entries.push(Entry {
+            key: std::mem::take(&mut self.key),
+            text,
+            end: index.saturating_add(1),
+            has_contents: false,
+        });
+        index
+    }
+
+    /// Completes the value with this index, after its contents were read. `last` is the text of its last
+    /// member or element. It is empty if there is none.
+    fn complete(self, index: usize, last: &str) -> &'a str {
+        let at_end = if last.is_empty() {
+            behind_separator(self.rest)
+        } else {
+            behind(self.rest, last)
+        };
+        let end = self
+            .rest
+            .len()
+            .saturating_sub(at_end.len())
+            .saturating_add(1);
+        let text = self.rest.get(..end).unwrap_or_default();
+        let end = self.entries.len();
+        if let Some(entry) = self.entries.get_mut(index) {
+            (entry.text, entry.end, entry.has_contents) = (text, end, true);
+        }
+        text
+    }
+}
+
+/// The text behind one of its parts and the white space after this part.
+fn behind<'a>(text: &'a str, part: &str) -> &'a str {
+    let end = offset_in(text, part).map_or(text.len(), |start| start.saturating_add(part.len()));
+    text.get(end..).unwrap_or_default().trim_ascii_start()
+}
+
+/// The text behind its first byte, a separator, and the white space after it.
+fn behind_separator(text: &str) -> &str {
+    text.get(1..).unwrap_or_default().trim_ascii_start()
+}
+
+impl<'a> DeserializeSeed<'a> for NodeReader<'_, 'a> {
+    type Value = &'a str;
+
+    fn deserialize<D: Deserializer<'a>>(mut self, source: D) -> Result<&'a str, D::Error> {
+        match self.rest.as_bytes().first() {
+            Some(b'{') if self.levels > 0 => source.deserialize_map(self),
+            Some(b'[') if self.levels > 0 => source.deserialize_seq(self),
+            _ => {
+                let text = <&RawValue>::deserialize(source)?.get();
+                self.add(text);
+                Ok(text)
+            }
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
+    type Value = &'a str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or a list")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<&'a str, A::Error> {
+        let index = self.add("");
+        let mut last = "";
+        while let Some(Key(key)) = map.next_key()? {
+            // The text shows where a key without escapes ends, so that the value begins behind it.
+            let (rest, levels) = match key {
+                Cow::Borrowed(key) if is_read_at_once(key) => {
+                    let quote = behind(self.rest, key);
+                    let colon = behind_separator(quote);
+                    (behind_separator(colon), self.levels.saturating_sub(1))
+                }
+                _ => ("", 0),
+            };
+            let entries = &mut *self.entries;
+            last = map.next_value_seed(NodeReader {
+                entries,
+                key,
+                rest,
+                levels,
+            })?;
+        }
+        Ok(self.complete(index, last))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<&'a str, A::Error> {
+        let index = self.add("");
+        let mut last = "";
+        let mut rest = behind_separator(self.rest);
+        while let Some(element) = list.next_element_seed(NodeReader {
+            entries: self.entries,
+            key: Cow::default(),
+            rest,
+            levels: self.levels.saturating_sub(1),
+        })? {
+            last = element;
+            rest = behind_separator(behind(self.rest, last));
+        }
+        Ok(self.complete(index, last))
+    }
+}
+
+/// A key, without quotes and escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Random JSON. Some of its keys are read at once.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let key = prop_oneof![
+            Just("spec".to_owned()),
+            Just("containers".to_owned()),
+            Just("image".to_owned()),
+            any::<String>(),
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 60, 6, move |inner| {
+            let members = prop::collection::btree_map(key.clone(), inner.clone(), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..6).prop_map(Value::from),
+                members.prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Compares a node and all values in it with a value.
+    fn assert_same(node: &Node<'_>, expected: &Value) {
+        assert_eq!(
+            &serde_json::from_str::<Value>(node.text()).unwrap(),
+            expected
+        );
+        match expected {
+            Value::Object(members) => {
+                assert_eq!(node.members().len(), members.len());
+                for (key, value) in members {
+                    assert_same(&node.required_for_test(key), value);
+                }
+            }
+            Value::Array(elements) => {
+                assert_eq!(node.elements().len(), elements.len());
+                for (node, element) in node.elements().iter().zip(elements) {
+                    assert_same(node, element);
+                }
+            }
+            Value::String(text) => assert_eq!(node.as_string().unwrap(), *text),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    impl<'a> Node<'a> {
+        fn required_for_test(&self, key: &str) -> Node<'a> {
+            self.member(key).unwrap().unwrap()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_value_knows_its_text(json in any_json(), pretty in any::<bool>()) {
+            let text = if pretty {
+                serde_json::to_string_pretty(&json).unwrap()
+            } else {
+                json.to_string()
+            };
+            assert_same(&Node::read(&text).unwrap(), &json);
+        }
+    }
+
+    #[test]
+    fn white_space_and_escapes_move_no_value() {
+        let text = " {\t\"spec\" :\r\n{ } , \"\\u0073pec\"\n: { \"containers\" : [ ] ,\"image\":[ { } , 1 ] } } ";
+        let node = Node::read(text).unwrap();
+        let spec = node.required("spec").unwrap();
+        assert_eq!(
+            spec.text(),
+            r#"{ "containers" : [ ] ,"image":[ { } , 1 ] }"#
+        );
+        assert_eq!(spec.required("containers").unwrap().text(), "[ ]");
+        let texts: Vec<&str> = spec.list("image").unwrap().iter().map(Node::text).collect();
+        assert_eq!(texts, ["{ }", "1"]);
+        assert_eq!(node.members()[0].1.text(), "{ }");
+    }
+
+    #[test]
+    fn the_last_of_duplicate_keys_counts() {
+        let node = Node::read(r#"{"a":1,"a":{"b":2},"\u0061":3}"#).unwrap();
+        assert_eq!(node.required("a").unwrap().text(), "3");
+        assert_eq!(node.members().len(), 3);
+    }
+
+    #[test]
+    fn any_depth_is_read() {
+        let depth = 100_000;
+        for (open, close) in [("[", "]"), (r#"{"spec":"#, "}"), (r#"{"x":"#, "}")] {
+            let text = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            let mut node = Node::read(&text).unwrap();
+            for _ in 0..50 {
+                node = match node.elements().into_iter().next() {
+                    Some(element) => element,
+                    None => node.members()[0].1.clone(),
+                };
+            }
+            assert_eq!(
+                node.text().len(),
+                text.len() - 50 * (open.len() + close.len())
+            );
+        }
+    }
+
+    #[test]
+    fn a_getter_names_the_path_of_a_wrong_value() {
+        let spec = json!({"containers": [{"name": "a"}, {"name": 5, "x": {"y": "secret"}}]});
+        let text = json!({"spec": spec}).to_string();
+        let root = Node::read(&text).unwrap();
+        let spec = root.required("spec").unwrap();
+        let second = spec.list("containers").unwrap()[1].clone();
+        let x = second.required("x").unwrap();
+        let errors = [
+            root.list("spec").unwrap_err(),
+            spec.string("containers").unwrap_err(),
+            second.string("name").unwrap_err(),
+            x.boolean("y").unwrap_err(),
+            x.required("z").unwrap_err(),
+            spec.required("containers")
+                .unwrap()
+                .member("a")
+                .unwrap_err(),
+            root.required("metadata").unwrap_err(),
+            WrongValue::new(&root, "is not good"),
+        ];
+        let sentences = errors.map(|error| error.sentence(&root, "object"));
+        assert_eq!(
+            sentences,
+            [
+                "spec must be a list, not an object",
+                "spec.containers must be a string, not a list",
+                "spec.containers[1].name must be a string, not a number",
+                "spec.containers[1].x.y must be a boolean, not a string",
+                "spec.containers[1].x.z is missing",
+                "spec.containers must be an object, not a list",
+                "metadata is missing",
+                "object is not good",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_not_json_is_refused() {
+        for text in [
+            "",
+            "{",
+            r#"{"a":1,}"#,
+            "[1 2]",
+            r#"{"spec":{"a":}}"#,
+            "1 2",
+            "\"\u{1}\"",
+        ] {
+            assert_eq!(Node::read(text).err(), Some(NotJson), "{text:?}");
+        }
+    }
+}
