@@ -19,8 +19,9 @@ use self::field_changes::field_changes;
 use self::findings_annotation::FindingWithPath;
 use self::sort_by_field::sort_by_field;
 use crate::effective_mode::EffectiveMode;
-use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup};
-use crate::examination::finding::{Repairability, RuleId};
+use crate::findings::Repairability;
+use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
+use crate::findings::reason::RuleId;
 use crate::lookup::AskedOrSkipped;
 use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, RequestType};
@@ -313,7 +314,7 @@ fn warnings(
         if finding.finding.effect == Repairability::Advice || mode == EffectiveMode::Warn {
             lines.push(Box::new(|room| Some(finding.sentence(room))));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.repair_warning()));
+            lines.push(Box::new(|_| finding.finding.repair_warning()));
         }
     }
     for (image, lookup) in &outcome.failed_lookups {

@@ -1,7 +1,7 @@
 //! The mode of one request. It follows from the settings `mode` and `templates`, and from whether the
 //! object has a pod template.
 
-use crate::examination::finding::{Finding, Repairability};
+use crate::findings::{Finding, Repairability};
 use crate::request::ExaminedObject;
 use crate::settings::{Mode, PodTemplateAction, Settings};
 

@@ -6,8 +6,6 @@ pub mod added_check;
 pub mod check_volume_mounts;
 pub mod configured_default;
 pub mod examined_container_or_volume;
-pub mod failed_lookup;
-pub mod finding;
 mod free_check_names;
 pub mod image_groups;
 pub mod known_digest;
@@ -21,14 +19,15 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::added_check::{AddedCheck, AddedCheckSource, NoCheckSource};
+use self::added_check::{AddedCheck, AddedCheckSource};
 use self::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
-use self::failed_lookup::FailedLookup;
-use self::finding::Finding;
 use self::image_groups::ImageGroups;
 use self::known_digest::KnownDigest;
 use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
 use self::roles::PodRoles;
+use crate::findings::Finding;
+use crate::findings::failed_lookup::FailedLookup;
+use crate::findings::reason::WhyNoCheck;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
 use crate::pod::{ContainerOrVolume, PodSpecList};
@@ -62,7 +61,7 @@ pub struct Examination<'p> {
     pub has_only_one_place: bool,
     /// The source of the checks for this Pod, or for the Pods of this pod template. None without
     /// `coverage: Fix`, and None in an existing Pod.
-    pub added_check_source: Option<Result<AddedCheckSource<'p>, NoCheckSource<'p>>>,
+    pub added_check_source: Option<Result<AddedCheckSource<'p>, WhyNoCheck<'p>>>,
     /// The findings that have no repair.
     pub findings: Vec<Finding<'p>>,
     /// The image checks to add.

@@ -74,6 +74,7 @@ pub mod document;
 pub mod effective_mode;
 pub mod evaluate;
 pub mod examination;
+pub mod findings;
 pub mod host;
 pub mod image;
 pub mod lookup;

@@ -10,11 +10,9 @@ use crate::examination::Examination;
 use crate::examination::added_check::{AddedCheck, CheckInsertPosition};
 use crate::examination::check_volume_mounts::check_volume_carriers;
 use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
-use crate::examination::failed_lookup::FailedLookup;
-use crate::examination::finding::{
-    Finding, FindingField, FindingReason, FoundAndExpectedPolicy, Repairability, RuleId,
-};
-use crate::examination::known_digest::PinnedTag;
+use crate::findings::failed_lookup::FailedLookup;
+use crate::findings::reason::{Reason, RuleId};
+use crate::findings::{Finding, FindingField, FoundAndExpectedPolicy, Repairability};
 use crate::pod::ContainerOrVolume;
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
@@ -171,7 +169,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             found: Some(examined.policy_before()),
             expected: Some(examined.policy),
         };
-        let repairable = |field, reason: Rc<dyn FindingReason + 'p>| Finding {
+        let repairable = |field, reason: Reason<'p>| Finding {
             place: examined.place,
             field,
             policies,
@@ -179,15 +177,12 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             reason,
         };
         if let Some(digest) = examined.tag.pinned_digest() {
-            let image = examined.image_after();
-            let field = FindingField::ImageToPin {
-                pinned: image.clone(),
-            };
-            let digest = Rc::clone(digest);
-            findings.push(repairable(field, Rc::new(PinnedTag { image, digest })));
+            let pinned = examined.image_after();
+            let reason = Reason::TagToPin(Rc::clone(digest));
+            findings.push(repairable(FindingField::ImageToPin { pinned }, reason));
         }
         if let Some(reason) = examined.policy_finding() {
-            findings.push(repairable(FindingField::PullPolicy, Rc::clone(reason)));
+            findings.push(repairable(FindingField::PullPolicy, reason.clone()));
         }
     }
     for check in &examination.added_checks {
@@ -202,7 +197,11 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
                 expected: Some(check.policy),
             },
             effect: Repairability::Repairable,
-            reason: Rc::<AddedCheck<'p>>::clone(check),
+            reason: Reason::CheckAdded {
+                name: check.name.clone(),
+                image: check.image.clone(),
+                written_differently: check.written_differently,
+            },
         });
     }
     findings

@@ -2,20 +2,21 @@
 //!
 //! Names, images and other texts of an object may have line breaks, or be very long. A [`Sentence`]
 //! accepts such a text only as an [`UntrustedText`], and always cleans and cuts the text. The other
-//! parts of a sentence are words of this policy and checked digests. So no rule can forget to clean a
+//! pieces of a sentence are words of this policy and checked digests. So no rule can forget to clean a
 //! text.
 
 use std::borrow::Cow;
 
-use crate::pull_policy::PullPolicy;
-
-/// Makes a [`Sentence`](crate::sentence::Sentence) from its parts.
+/// Makes a [`Sentence`](crate::sentence::Sentence) from a template and a piece for each hole `{}`.
 #[macro_export]
 macro_rules! sentence {
-    ($($part:expr),+ $(,)?) => {{
-        let mut sentence = $crate::sentence::Sentence::default();
-        $(sentence.push($part);)+
-        sentence
+    ($template:literal $(, $piece:expr)* $(,)?) => {{
+        const PIECES: &[&str] = &[$(stringify!($piece)),*];
+        const { assert!($crate::sentence::holes($template) == PIECES.len()) };
+        $crate::sentence::Sentence {
+            template: $template,
+            pieces: vec![$($crate::sentence::Piece::from($piece)),*],
+        }
     }};
 }
 
@@ -80,54 +81,75 @@ impl<'t> UntrustedText<'t> {
     }
 }
 
-/// Several texts that this policy didn't write, as one list. The whole list is cut as one text.
-#[derive(Clone, Debug, Default)]
-pub struct UntrustedTexts(String);
-
-impl<'t> FromIterator<UntrustedText<'t>> for UntrustedTexts {
-    fn from_iter<I: IntoIterator<Item = UntrustedText<'t>>>(texts: I) -> Self {
-        let texts: Vec<Cow<'_, str>> = texts.into_iter().map(UntrustedText::cleaned).collect();
-        Self(texts.join(", "))
-    }
-}
-
-/// A part of a sentence.
-#[derive(Clone, Copy, Debug)]
-enum SentencePart<'t> {
+/// A value in a sentence.
+#[derive(Clone, Debug)]
+pub enum Piece<'t> {
     /// Words of this policy.
     Words(&'static str),
     /// A text that is cleaned and cut when the sentence is written.
     Text(UntrustedText<'t>),
-    /// A list of texts that are cleaned already. The list is cut when the sentence is written.
-    Texts(&'t str),
-    /// A digest. It is never cut, so that a person can copy it.
+    /// Texts that this policy didn't write, with `, ` between them. Each text is cleaned, and the whole
+    /// list is cut.
+    List(&'t [String]),
+    /// Texts that this policy didn't write, with ` or ` between them. Each text is cleaned and cut.
+    OneOf(&'t [&'t str]),
+    /// A digest. It is neither cleaned nor cut, so that a person can copy it. Whoever makes this piece
+    /// must have checked the digest.
     Digest(&'t str),
+    /// Another sentence.
+    Sentence(Sentence<'t>),
 }
 
-/// A sentence, put together from words of this policy, untrusted texts and digests. The macro
+impl Piece<'_> {
+    fn write(&self, max: usize, written: &mut String) {
+        match self {
+            Self::Words(words) => written.push_str(words),
+            Self::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
+            Self::List(texts) => {
+                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
+                let list = texts.collect::<Vec<_>>().join(", ");
+                written.push_str(&shorten(&list, max));
+            }
+            Self::OneOf(texts) => {
+                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
+                let texts: Vec<_> = texts.map(|text| shorten(&text, max).into_owned()).collect();
+                written.push_str(&texts.join(" or "));
+            }
+            Self::Digest(digest) => written.push_str(digest),
+            Self::Sentence(sentence) => sentence.write(max, written),
+        }
+    }
+}
+
+impl From<&'static str> for Piece<'_> {
+    fn from(words: &'static str) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl<'t> From<UntrustedText<'t>> for Piece<'t> {
+    fn from(text: UntrustedText<'t>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'t> From<Sentence<'t>> for Piece<'t> {
+    fn from(sentence: Sentence<'t>) -> Self {
+        Self::Sentence(sentence)
+    }
+}
+
+/// A template of this policy, with a piece for each hole `{}`. The macro
 /// [`sentence!`](crate::sentence!) makes one.
-#[derive(Clone, Debug, Default)]
-pub struct Sentence<'t>(Vec<SentencePart<'t>>);
+#[derive(Clone, Debug)]
+pub struct Sentence<'t> {
+    /// The template.
+    pub template: &'static str,
+    /// The pieces, one for each hole.
+    pub pieces: Vec<Piece<'t>>,
+}
 
-impl<'t> Sentence<'t> {
-    /// Adds a part at the end.
-    pub fn push(&mut self, part: impl SentencePiece<'t>) {
-        part.add_to(self);
-    }
-
-    // About two hundred places call this function. The module would be larger if it were inlined there.
-    #[inline(never)]
-    fn add(&mut self, part: SentencePart<'t>) {
-        self.0.push(part);
-    }
-
-    /// A sentence that is only a digest. The caller must have checked the digest, because it is neither
-    /// cleaned nor cut.
-    #[must_use]
-    pub fn of_digest(digest: &'t str) -> Self {
-        Self(vec![SentencePart::Digest(digest)])
-    }
-
+impl Sentence<'_> {
     /// The whole sentence. Only untrusted texts of more than 512 characters are cut.
     #[must_use]
     pub fn in_full(&self) -> String {
@@ -137,64 +159,35 @@ impl<'t> Sentence<'t> {
     /// The sentence with each untrusted text cut to at most `max` characters.
     fn with_texts_of(&self, max: usize) -> String {
         let mut written = String::new();
-        for part in &self.0 {
-            match part {
-                SentencePart::Words(words) => written.push_str(words),
-                SentencePart::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
-                SentencePart::Texts(texts) => written.push_str(&shorten(texts, max)),
-                SentencePart::Digest(digest) => written.push_str(digest),
-            }
-        }
+        self.write(max, &mut written);
         written
     }
-}
 
-/// A value that can be a part of a sentence.
-pub trait SentencePiece<'t> {
-    /// Adds the value at the end of a sentence.
-    fn add_to(self, sentence: &mut Sentence<'t>);
-}
-
-impl<'t> SentencePiece<'t> for &'static str {
-    fn add_to(self, sentence: &mut Sentence<'t>) {
-        sentence.add(SentencePart::Words(self));
+    fn write(&self, max: usize, written: &mut String) {
+        let mut pieces = self.pieces.iter();
+        for words in self.template.split("{}") {
+            written.push_str(words);
+            if let Some(piece) = pieces.next() {
+                piece.write(max, written);
+            }
+        }
     }
 }
 
-impl<'t> SentencePiece<'t> for PullPolicy {
-    fn add_to(self, sentence: &mut Sentence<'t>) {
-        self.as_str().add_to(sentence);
-    }
-}
-
-impl<'t> SentencePiece<'t> for UntrustedText<'t> {
-    fn add_to(self, sentence: &mut Sentence<'t>) {
-        sentence.add(SentencePart::Text(self));
-    }
-}
-
-impl<'t> SentencePiece<'t> for &'t UntrustedTexts {
-    fn add_to(self, sentence: &mut Sentence<'t>) {
-        sentence.add(SentencePart::Texts(&self.0));
-    }
-}
-
-impl<'t> SentencePiece<'t> for Sentence<'t> {
-    #[inline(never)]
-    fn add_to(self, sentence: &mut Sentence<'t>) {
-        sentence.0.extend(self.0);
-    }
-}
-
-impl From<&'static str> for Sentence<'_> {
-    fn from(words: &'static str) -> Self {
-        sentence!(words)
-    }
-}
-
-impl<'t> From<UntrustedText<'t>> for Sentence<'t> {
-    fn from(text: UntrustedText<'t>) -> Self {
-        sentence!(text)
+/// The number of holes `{}` in a template.
+#[must_use]
+pub const fn holes(template: &str) -> usize {
+    let mut rest = template.as_bytes();
+    let mut holes: usize = 0;
+    loop {
+        rest = match rest {
+            [b'{', b'}', rest @ ..] => {
+                holes = holes.saturating_add(1);
+                rest
+            }
+            [_, rest @ ..] => rest,
+            [] => return holes,
+        };
     }
 }
 
@@ -254,23 +247,21 @@ mod tests {
         for max in [120, 60, 20] {
             let sentence = line(max, |_| {
                 let image = UntrustedText(&image);
-                Some(sentence!("container-0 pulls ", image, " with Always"))
+                Some(sentence!("container-0 pulls {} with Always", image))
             })
             .expect("a sentence");
             assert!(sentence.chars().count() <= max, "{sentence}");
         }
-        let whole = line(120, |_| Some(UntrustedText("nginx").into()));
+        let whole = line(120, |_| Some(sentence!("{}", UntrustedText("nginx"))));
         assert_eq!(whole.as_deref(), Some("nginx"));
         assert_eq!(line(120, |_| None), None);
     }
 
     #[test]
     fn texts_of_an_object_have_no_white_space_in_a_sentence() {
-        let texts: UntrustedTexts = ["linux/amd 64", "linux/arm64"]
-            .map(UntrustedText)
-            .into_iter()
-            .collect();
-        let sentence = sentence!(UntrustedText("ngi nx\u{a0}x\t"), " has ", &texts);
+        let platforms = ["linux/amd 64", "linux/arm64"].map(str::to_owned);
+        let image = UntrustedText("ngi nx\u{a0}x\t");
+        let sentence = sentence!("{} has {}", image, Piece::List(&platforms));
         assert_eq!(
             sentence.in_full(),
             "ngi_nx_x_ has linux/amd_64, linux/arm64"
@@ -281,7 +272,7 @@ mod tests {
     fn a_digest_is_never_cut() {
         let digest = format!("sha256:{}", "1".repeat(64));
         let line = line(100, |_| {
-            Some(sentence!("pin to @", Sentence::of_digest(&digest)))
+            Some(sentence!("pin to @{}", Piece::Digest(&digest)))
         });
         assert!(line.expect("a line").ends_with(&digest));
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::sort_by_field::sort_by_field;
-use crate::examination::finding::RuleId;
+use crate::findings::reason::RuleId;
 use crate::outcome::{NewVolume, Outcome};
 use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pod::{ContainerOrVolume, PodSpecList};

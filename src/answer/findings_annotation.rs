@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::examination::finding::{Finding, FindingSubject};
-use crate::sentence::{Sentence, SentenceLength, UntrustedText, shorten};
+use crate::findings::Finding;
+use crate::sentence::{Sentence, SentenceLength, shorten};
 
 /// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
 const TEXT_MAX: usize = 512;
@@ -24,24 +24,9 @@ impl<'f, 'p> FindingWithPath<'f, 'p> {
         }
     }
 
-    fn subject(&self) -> FindingSubject<'_> {
-        let place = self.finding.place;
-        FindingSubject {
-            path: UntrustedText(&self.path),
-            name: UntrustedText(&place.name),
-            image: UntrustedText(place.image_text()),
-            policies: self.finding.policies,
-        }
-    }
-
     /// The sentence that says what is wrong and how to correct it.
-    pub(super) fn sentence(&self, room: SentenceLength) -> Sentence<'_> {
-        self.finding.reason.sentence(&self.subject(), room)
-    }
-
-    /// The warning about the repair. None if no warning is needed.
-    pub(super) fn repair_warning(&self) -> Option<Sentence<'_>> {
-        self.finding.reason.repair_warning(&self.subject())
+    pub(super) fn sentence(&self, length: SentenceLength) -> Sentence<'_> {
+        self.finding.sentence(&self.path, length)
     }
 
     /// The finding as an element of the audit annotation.

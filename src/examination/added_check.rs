@@ -3,6 +3,7 @@
 use super::check_volume_mounts::{check_volume_carriers, mount_path};
 use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
 use crate::document::quoted;
+use crate::findings::reason::WhyNoCheck;
 use crate::pod::copied_check_fields::{copied_fields, runs_program_of_a_mount};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -34,20 +35,6 @@ pub enum CheckFields<'p> {
     Template(&'p CheckTemplate),
 }
 
-/// The reason why a Pod gets no image check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoCheckSource<'p> {
-    /// The API server refuses some fields of Linux containers in a Windows Pod.
-    Windows,
-    /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.
-    NoImageVolumes,
-    /// The Pod has no check that can be copied and no check volume, and there is no template.
-    NothingToCopy,
-    /// The template mounts this volume, and the Pod doesn't have it. The API server would refuse the
-    /// Pod. The Pod has no check that can be copied and no check volume.
-    TemplateNeedsVolume(&'p str),
-}
-
 impl<'p> AddedCheckSource<'p> {
     /// The source of the checks that are added to a Pod.
     ///
@@ -57,16 +44,21 @@ impl<'p> AddedCheckSource<'p> {
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         places: &[ExaminedContainerOrVolume<'p>],
-    ) -> Result<Self, NoCheckSource<'p>> {
+    ) -> Result<Self, WhyNoCheck<'p>> {
         let pod = &review.pod;
         let checks = &settings.image_checks;
         if pod.is_windows() {
-            return Err(NoCheckSource::Windows);
+            return Err(WhyNoCheck::Windows);
         }
         let image_volume = if pod.can_mount_image_volumes() {
             Ok(Self::ImageVolume)
         } else {
-            Err(NoCheckSource::NoImageVolumes)
+            let beside = if pod.has_user_namespace {
+                "hostUsers: false"
+            } else {
+                "runtimeClassName"
+            };
+            Err(WhyNoCheck::NoImageVolumes { beside })
         };
         if checks.made_of == AddedCheckKind::ImageVolume {
             return image_volume;
@@ -84,10 +76,10 @@ impl<'p> AddedCheckSource<'p> {
                 with_resources: !pod.has_resources(),
             }),
             None if places.iter().any(is_check_volume) => image_volume,
-            None => Err(missing_volume.map_or(
-                NoCheckSource::NothingToCopy,
-                NoCheckSource::TemplateNeedsVolume,
-            )),
+            None => Err(match missing_volume {
+                Some(volume) => WhyNoCheck::TemplateNeedsVolume(volume),
+                None => WhyNoCheck::NothingToCopy,
+            }),
         }
     }
 

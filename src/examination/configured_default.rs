@@ -11,15 +11,6 @@ use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
-/// The setting that a default comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultSettingKey {
-    /// `defaults.imagePullPolicy`
-    ImagePullPolicy,
-    /// `defaults.imageCheckPullPolicy`
-    ImageCheckPullPolicy,
-}
-
 /// Whether the author chose the pull policy. A pull policy that equals the server default counts
 /// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
 /// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
@@ -32,22 +23,19 @@ pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
     })
 }
 
-/// The configured default of a place. None if no default is set for the place, or if the default is
+/// The configured default of a place, and the setting that it comes from. None if no default is set for the place, or if the default is
 /// `Never` and the settings select the image for lookups.
 #[must_use]
 pub fn configured_default(
     examined: &ExaminedContainerOrVolume<'_>,
     is_check: bool,
     settings: &Settings,
-) -> Option<(PullPolicy, DefaultSettingKey)> {
+) -> Option<(PullPolicy, &'static str)> {
     let defaults = &settings.defaults;
     let for_checks = defaults.image_check_pull_policy.filter(|_| is_check);
     let (default, setting) = match for_checks {
-        Some(default) => (default, DefaultSettingKey::ImageCheckPullPolicy),
-        None => (
-            defaults.image_pull_policy?,
-            DefaultSettingKey::ImagePullPolicy,
-        ),
+        Some(default) => (default, "defaults.imageCheckPullPolicy"),
+        None => (defaults.image_pull_policy?, "defaults.imagePullPolicy"),
     };
     let has_digest = examined.has_digest();
     let lookup = examined.lookup.mode;

@@ -1,11 +1,9 @@
 //! A container or image volume as the rules see it, with the image and the pull policy that it
 //! should have.
 
-use std::rc::Rc;
-
-use super::finding::FindingReason;
 use super::known_digest::KnownDigest;
 use super::pull_policy_limits::PullPolicyLimits;
+use crate::findings::reason::Reason;
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -42,7 +40,7 @@ pub struct ExaminedContainerOrVolume<'p> {
     /// came in, or the server default if none was set.
     pub policy: PullPolicy,
     /// The reason from the last call of `set_policy` that changed the pull policy.
-    pub policy_reason: Option<Rc<dyn FindingReason + 'p>>,
+    pub policy_reason: Option<Reason<'p>>,
     /// The digest behind its tag, as far as it is known.
     pub tag: KnownDigest,
 }
@@ -78,10 +76,10 @@ impl<'p> ExaminedContainerOrVolume<'p> {
 
     /// Sets the pull policy, with a reason. If the place already has this pull policy, the reason
     /// doesn't change either.
-    pub fn set_policy(&mut self, policy: PullPolicy, reason: impl FindingReason + 'p) {
+    pub fn set_policy(&mut self, policy: PullPolicy, reason: Reason<'p>) {
         if policy != self.policy {
             self.policy = policy;
-            self.policy_reason = Some(Rc::new(reason));
+            self.policy_reason = Some(reason);
         }
     }
 
@@ -93,7 +91,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
 
     /// The reason why the pull policy that came in is wrong. `None` if it isn't wrong.
     #[must_use]
-    pub fn policy_finding(&self) -> Option<&Rc<dyn FindingReason + 'p>> {
+    pub fn policy_finding(&self) -> Option<&Reason<'p>> {
         let reason = self.policy_reason.as_ref()?;
         (self.has_new_policy() && reason.is_finding()).then_some(reason)
     }

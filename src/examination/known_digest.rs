@@ -2,10 +2,6 @@
 
 use std::rc::Rc;
 
-use super::finding::{FindingReason, FindingSubject, RuleId};
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
-
 /// The digest behind the tag of an image, if it is known while a request is examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KnownDigest {
@@ -37,44 +33,6 @@ impl KnownDigest {
         match self {
             Self::Pinned(digest) => Some(digest),
             Self::Unknown | Self::Resolved(_) | Self::UseCached => None,
-        }
-    }
-}
-
-/// The reason for a finding: a tag has to be pinned to its digest.
-#[derive(Clone, Debug)]
-pub struct PinnedTag {
-    /// The image with its digest.
-    pub image: String,
-    /// The digest.
-    pub digest: Rc<str>,
-}
-
-impl FindingReason for PinnedTag {
-    fn rule(&self) -> RuleId {
-        RuleId::Registry
-    }
-
-    /// Names the digest to write. Even a short line has the whole digest.
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
-        let (name, image) = (subject.name, subject.image);
-        match room {
-            SentenceLength::Full => sentence!(
-                name,
-                " pulls ",
-                image,
-                " by its tag: set its image to ",
-                UntrustedText(&self.image),
-                " with ",
-                subject.expected()
-            ),
-            SentenceLength::Line => sentence!(
-                name,
-                ": pin ",
-                image,
-                " to @",
-                Sentence::of_digest(&self.digest)
-            ),
         }
     }
 }

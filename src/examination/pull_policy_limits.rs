@@ -1,12 +1,10 @@
 //! The pull policies that `images.requireAlways`, `images.forbidAlways` and `images.forbidNever`
 //! allow for an image.
 
-use super::finding::{FindingReason, FindingSubject, RuleId};
+use crate::findings::reason::DisallowingSetting;
 use crate::image::Reference;
 use crate::pattern::{ImagePattern, first_match};
 use crate::pull_policy::PullPolicy;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::ImagePullPolicyRules;
 
 /// The settings of `images` that match one image, each with its first matching pattern.
@@ -34,11 +32,12 @@ impl<'p> PullPolicyLimits<'p> {
     /// The setting that forbids a pull policy: `images.forbidAlways` or `images.forbidNever`.
     #[must_use]
     pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
-        match policy {
-            PullPolicy::Always => self.forbid_always.map(DisallowingSetting::ForbidAlways),
-            PullPolicy::Never => self.forbid_never.map(DisallowingSetting::ForbidNever),
-            PullPolicy::IfNotPresent => None,
-        }
+        let (name, pattern) = match policy {
+            PullPolicy::Always => ("images.forbidAlways", self.forbid_always),
+            PullPolicy::Never => ("images.forbidNever", self.forbid_never),
+            PullPolicy::IfNotPresent => return None,
+        };
+        pattern.map(|pattern| DisallowingSetting { name, pattern })
     }
 
     /// The pull policy to set instead of a disallowed one, and the setting that disallows it.
@@ -47,10 +46,10 @@ impl<'p> PullPolicyLimits<'p> {
     pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
         match self.require_always {
             Some(_) if policy == PullPolicy::Always => None,
-            Some(require) => Some((
-                PullPolicy::Always,
-                DisallowingSetting::RequireAlways(require),
-            )),
+            Some(pattern) => {
+                let name = "images.requireAlways";
+                Some((PullPolicy::Always, DisallowingSetting { name, pattern }))
+            }
             None => {
                 let forbidding = self.forbidding(policy)?;
                 Some((PullPolicy::IfNotPresent, forbidding))
@@ -71,63 +70,5 @@ impl<'p> PullPolicyLimits<'p> {
             policy = policy.max(PullPolicy::IfNotPresent);
         }
         policy
-    }
-}
-
-/// The setting that disallows a pull policy, with its pattern.
-#[derive(Clone, Copy, Debug)]
-pub enum DisallowingSetting<'p> {
-    /// `images.requireAlways`
-    RequireAlways(&'p ImagePattern),
-    /// `images.forbidAlways`
-    ForbidAlways(&'p ImagePattern),
-    /// `images.forbidNever`
-    ForbidNever(&'p ImagePattern),
-}
-
-impl<'p> DisallowingSetting<'p> {
-    const fn setting(self) -> (&'static str, &'p ImagePattern) {
-        match self {
-            Self::RequireAlways(pattern) => ("images.requireAlways", pattern),
-            Self::ForbidAlways(pattern) => ("images.forbidAlways", pattern),
-            Self::ForbidNever(pattern) => ("images.forbidNever", pattern),
-        }
-    }
-
-    /// The sentence about this setting, with a way out.
-    #[must_use]
-    pub fn sentence_with<'s>(
-        self,
-        subject: &FindingSubject<'s>,
-        way_out: Sentence<'s>,
-    ) -> Sentence<'s>
-    where
-        'p: 's,
-    {
-        let (setting, pattern) = self.setting();
-        sentence!(
-            subject.pulls(),
-            " but ",
-            setting,
-            " has ",
-            UntrustedText(pattern.as_str()),
-            ": ",
-            way_out
-        )
-    }
-}
-
-impl FindingReason for DisallowingSetting<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::DisallowedPolicy
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        self.sentence_with(subject, subject.way_out())
-    }
-
-    fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
-        let (setting, _) = self.setting();
-        Some(sentence!(subject.now_pulls(), " (", setting, ")"))
     }
 }

@@ -8,15 +8,13 @@
 use std::collections::BTreeMap;
 
 use crate::examination::Examination;
-use crate::examination::configured_default::{DefaultSettingKey, configured_default, is_chosen};
+use crate::examination::configured_default::{configured_default, is_chosen};
 use crate::examination::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
-use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
 use crate::examination::known_digest::KnownDigest;
 use crate::examination::possible_lookup_answers::may_have_got_digest_later;
+use crate::findings::reason::Reason;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
 use crate::settings::{LookupMode, Settings};
 
 /// Sets the defaults.
@@ -51,10 +49,9 @@ pub fn set_defaults(examination: &mut Examination<'_>) {
         if would_undo_pull_once || unknown_answers.may_join(&examined.reference) {
             continue;
         }
-        match examined.limits.forbidding(examined.policy) {
-            Some(disallowed) => examined.set_policy(policy, disallowed),
-            None => examined.set_policy(policy, setting),
-        }
+        let disallowed = examined.limits.forbidding(examined.policy);
+        let reason = disallowed.map_or(Reason::Default(setting), Reason::DisallowedPolicy);
+        examined.set_policy(policy, reason);
     }
 }
 
@@ -128,25 +125,4 @@ fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings)
         && examined.limits.forbid_always.is_none()
         && configured_default(examined, false, settings)
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)
-}
-
-impl FindingReason for DefaultSettingKey {
-    fn rule(&self) -> RuleId {
-        RuleId::Default
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        let setting = match self {
-            Self::ImagePullPolicy => "defaults.imagePullPolicy",
-            Self::ImageCheckPullPolicy => "defaults.imageCheckPullPolicy",
-        };
-        sentence!(
-            subject.pulls(),
-            ", which nobody chose: ",
-            subject.way_out(),
-            " (",
-            setting,
-            ")"
-        )
-    }
 }

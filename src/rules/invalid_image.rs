@@ -6,10 +6,9 @@
 //! registry is asked. No image pattern of the settings can match an image ID.
 
 use crate::examination::Examination;
-use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
+use crate::findings::reason::Reason;
+use crate::findings::{Finding, FindingField};
 use crate::image::InvalidReference;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
 /// because a controller may fill it in.
@@ -17,30 +16,9 @@ pub fn report(examination: &mut Examination<'_>) {
     let is_template = examination.review.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {
         if !(is_template && *invalid == InvalidReference::Empty) {
-            let finding = Finding::unrepairable(place, FindingField::Image, *invalid);
+            let reason = Reason::InvalidImage(*invalid);
+            let finding = Finding::unrepairable(place, FindingField::Image, reason);
             examination.findings.push(finding);
         }
-    }
-}
-
-impl FindingReason for InvalidReference {
-    fn rule(&self) -> RuleId {
-        RuleId::InvalidImage
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        let (name, path) = (subject.name, subject.path);
-        if *self == Self::Empty {
-            return sentence!(name, " has no image in ", path);
-        }
-        sentence!(
-            name,
-            " has no valid image in ",
-            path,
-            ": \"",
-            subject.image,
-            "\" can't be pulled, ",
-            self.reason()
-        )
     }
 }

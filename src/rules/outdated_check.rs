@@ -7,15 +7,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::finding::{
-    Finding, FindingField, FindingReason, FindingSubject, Repairability, RuleId,
-};
 use crate::examination::passed_checks::PassedChecks;
+use crate::findings::reason::Reason;
+use crate::findings::{Finding, FindingField, Repairability};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::{ContainerOrVolume, PodSpecList};
 use crate::request::RequestType;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
 use crate::settings::Settings;
 
 /// Reports each check whose image a container had before, written alike, if no container has this image
@@ -58,8 +55,7 @@ pub fn report(examination: &mut Examination<'_>) {
             && !passed.has_passed(place)
     });
     for check in checks {
-        let mut finding =
-            Finding::unrepairable(check, FindingField::Image, ImageWasReplaced(check));
+        let mut finding = Finding::unrepairable(check, FindingField::Image, Reason::ReplacedImage);
         finding.effect = Repairability::Advice;
         examination.findings.push(finding);
     }
@@ -80,29 +76,4 @@ fn is_check(
     };
     let reference = || Reference::parse(place.image_text()).ok();
     can_be_check && settings.image_checks.names(name) && !settings.exempt.covers(name, reference)
-}
-
-/// No container has the image of this check any more.
-#[derive(Clone, Copy, Debug)]
-struct ImageWasReplaced<'p>(&'p ContainerOrVolume<'p>);
-
-impl FindingReason for ImageWasReplaced<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::OutdatedCheck
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        let way_out = if self.0.list == PodSpecList::Volumes {
-            "create the Pod anew"
-        } else {
-            "change its image as well"
-        };
-        sentence!(
-            subject.name,
-            " still pulls ",
-            subject.image,
-            ", which no container has any more: ",
-            way_out
-        )
-    }
 }

@@ -12,10 +12,9 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::finding::{FindingReason, FindingSubject, RuleId};
+use crate::findings::reason::Reason;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
-use crate::sentence::{Sentence, SentenceLength};
 
 /// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
 /// pulled with `Always`, in the same spelling.
@@ -63,26 +62,8 @@ fn lower(examination: &mut Examination<'_>) {
             if examined.policy_before() == PullPolicy::Never {
                 examined.policy = PullPolicy::IfNotPresent;
             } else {
-                examined.set_policy(PullPolicy::IfNotPresent, PulledBefore);
+                examined.set_policy(PullPolicy::IfNotPresent, Reason::PulledBefore);
             }
         }
-    }
-}
-
-/// An init container has pulled the image already.
-#[derive(Clone, Copy, Debug)]
-struct PulledBefore;
-
-impl FindingReason for PulledBefore {
-    fn rule(&self) -> RuleId {
-        RuleId::PullOnce
-    }
-
-    fn is_finding(&self) -> bool {
-        false
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        subject.now_pulls()
     }
 }

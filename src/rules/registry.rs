@@ -9,17 +9,16 @@
 
 mod certain_rejection;
 mod missing_platform;
-mod reasons;
 
 use std::rc::Rc;
 
 pub use self::certain_rejection::is_rejected_whatever_registries_answer;
-use self::reasons::{CachedImageAllowed, LookupFailed, MissingPlatform, PolicyOfPinnedTag};
 use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
-use crate::examination::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
-use crate::examination::finding::{Finding, FindingField, Repairability};
 use crate::examination::known_digest::KnownDigest;
 use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
+use crate::findings::reason::{MissingPlatform, Reason};
+use crate::findings::{Finding, FindingField, Repairability};
 use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
 use crate::pod::{PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
@@ -168,7 +167,7 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
                 Some(_) => PullPolicy::Always,
                 None => PullPolicy::IfNotPresent,
             };
-            examined.set_policy(policy, PolicyOfPinnedTag);
+            examined.set_policy(policy, Reason::PolicyOfPinnedImage);
         }
     }
 }
@@ -183,7 +182,7 @@ fn report_missing_platform(
     let Some((has, lacks)) = missing_platform::find(requested, index) else {
         return;
     };
-    let reason = MissingPlatform {
+    let missing = MissingPlatform {
         has,
         lacks,
         pod_spec: examination.review.spec_path(),
@@ -195,6 +194,7 @@ fn report_missing_platform(
     else {
         return;
     };
+    let reason = Reason::MissingPlatform(missing);
     let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
     if examination.settings.registry.platform == MissingPlatformAction::Warn {
         finding.effect = Repairability::Advice;
@@ -238,7 +238,7 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     }
     let action = match action {
         LookupFailureAction::Reject => {
-            let reason = LookupFailed(error);
+            let reason = Reason::LookupFailed(error);
             let finding = Finding::unrepairable(first.place, FindingField::Image, reason);
             examination.findings.push(finding);
             AppliedLookupAction::Reject
@@ -271,7 +271,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedL
             if effect == UseCachedLowering::NothingLowered {
                 effect = UseCachedLowering::Lowered;
             }
-            examined.set_policy(PullPolicy::IfNotPresent, CachedImageAllowed);
+            examined.set_policy(PullPolicy::IfNotPresent, Reason::CachedImageAllowed);
         }
     }
     effect

@@ -4,21 +4,18 @@
 //! with a user, a person may have written the status, so this rule ignores it. A message of the
 //! kubelet may contain addresses and tokens, so this policy never repeats such a message.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
 use crate::examination::examined_container_or_volume::Role;
-use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::ImageGroups;
 use crate::examination::passed_checks::PassedChecks;
+use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
+use crate::findings::{Finding, FindingField};
 use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
 use crate::pod::{ContainerOrVolume, PodSpecList};
-use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
@@ -96,13 +93,12 @@ pub fn report(examination: &mut Examination<'_>) {
             continue;
         };
         // If the message names none of the candidates, each of them may be the missing image.
-        let others = if named.is_some() {
-            Vec::new()
-        } else {
-            let mut named = BTreeSet::from([missing.image()]);
-            let others = candidates.iter().map(|(other, _)| other.image());
-            others.filter(|other| named.insert(other)).collect()
+        let mut images: Vec<_> = match named {
+            Some(_) => vec![missing.image()],
+            None => candidates.iter().map(|(one, _)| one.image()).collect(),
         };
+        let mut seen = BTreeSet::new();
+        images.retain(|image| seen.insert(*image));
         if !reported.insert((missing.place.list, missing.place.index)) {
             continue;
         }
@@ -112,16 +108,16 @@ pub fn report(examination: &mut Examination<'_>) {
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(*image).copied().flatten();
-        let waiting = WaitingContainer {
+        let waiting = Reason::Waiting(WaitingContainer {
             container: is_volume.then_some(&*place.name),
-            others,
+            images,
             reason,
             way_out,
             since: (status.last_transition(condition)).filter(|time| !time.is_empty()),
             passed_check: passed_check.filter(|check| {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
-        };
+        });
         let field = FindingField::WaitingReason {
             path: FieldPath::Status {
                 list: container.status_list,
@@ -186,92 +182,4 @@ fn passed_checks<'p>(
         }
     }
     passed
-}
-
-/// A container that waits for its image, or for the image of a volume that it mounts.
-#[derive(Clone, Debug)]
-struct WaitingContainer<'p> {
-    /// The container that waits, if it waits for the image of a volume. If it waits for its own image, the
-    /// sentence takes its name from the finding's subject.
-    container: Option<&'p str>,
-    /// The other images that may be missing.
-    others: Vec<&'p str>,
-    reason: &'static str,
-    way_out: &'static str,
-    since: Option<Cow<'p, str>>,
-    passed_check: Option<PassedCheck<'p>>,
-}
-
-/// An image check that passed.
-#[derive(Clone, Copy, Debug)]
-struct PassedCheck<'p> {
-    name: &'p str,
-    policy: PullPolicy,
-}
-
-impl FindingReason for WaitingContainer<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::StuckPull
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, room: SentenceLength) -> Sentence<'s> {
-        let name = subject.name;
-        let mut image: Sentence<'s> = subject.image.into();
-        for other in &self.others {
-            image.push(" or ");
-            image.push(UntrustedText(other));
-        }
-        let waits = if let Some(container) = self.container {
-            let container = UntrustedText(container);
-            sentence!(container, " waits for ", name, "'s image ", image)
-        } else {
-            sentence!(name, " waits for ", image)
-        };
-        let reason = match &self.since {
-            Some(since) if room == SentenceLength::Full => {
-                sentence!(self.reason, " since ", UntrustedText(since))
-            }
-            _ => self.reason.into(),
-        };
-        let Some(check) = self.passed_check else {
-            return sentence!(
-                waits,
-                " with ",
-                subject.found(),
-                " (",
-                reason,
-                "): ",
-                self.way_out
-            );
-        };
-        let check_name = UntrustedText(check.name);
-        let way_out = match check.policy {
-            PullPolicy::Always => sentence!("set ", name, " to IfNotPresent"),
-            PullPolicy::IfNotPresent | PullPolicy::Never => {
-                sentence!("set ", check_name, " to Always")
-            }
-        };
-        match room {
-            SentenceLength::Full => sentence!(
-                waits,
-                " (",
-                reason,
-                ") although ",
-                check_name,
-                " passed with ",
-                check.policy,
-                ": the registry no longer has it or can't be reached; ",
-                way_out
-            ),
-            SentenceLength::Line => sentence!(
-                waits,
-                " (",
-                reason,
-                "), yet ",
-                check_name,
-                " passed: ",
-                way_out
-            ),
-        }
-    }
 }

@@ -7,12 +7,11 @@
 
 use crate::examination::Examination;
 use crate::examination::configured_default::stable_check_policy;
-use crate::examination::finding::{Finding, FindingField, FindingReason, FindingSubject, RuleId};
 use crate::examination::image_groups::PullsOfSpelling;
 use crate::examination::missing_checks;
+use crate::findings::reason::Reason;
+use crate::findings::{Finding, FindingField};
 use crate::pull_policy::PullPolicy;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
@@ -69,10 +68,7 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
         {
             continue;
         }
-        let stronger = StrongerContainer {
-            name: &guarded.place.name,
-            policy: needed,
-        };
+        let name = &*guarded.place.name;
         let raised = match needed {
             PullPolicy::Always => checks.first_for_always,
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
@@ -80,73 +76,21 @@ pub fn raise_weak_checks(examination: &mut Examination<'_>) {
         match raised.and_then(|check| examination.places.get_mut(check)) {
             Some(check) => {
                 let policy = stable_check_policy(check, needed, examination.settings);
-                check.set_policy(policy, stronger);
+                let reason = Reason::StrongerContainer {
+                    name,
+                    policy: needed,
+                };
+                check.set_policy(policy, reason);
                 checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
             }
             None => {
                 if let Some(check) = examination.places.get(first) {
-                    let reason = AlwaysForbiddenForCheck(stronger);
+                    let reason = Reason::AlwaysForbiddenForCheck { name };
                     let finding =
                         Finding::unrepairable(check.place, FindingField::PullPolicy, reason);
                     examination.findings.push(finding);
                 }
             }
         }
-    }
-}
-
-/// A container, or image volume, whose pull policy is stronger than the pull policies of its checks.
-#[derive(Clone, Copy, Debug)]
-struct StrongerContainer<'p> {
-    name: &'p str,
-    policy: PullPolicy,
-}
-
-impl FindingReason for StrongerContainer<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::WeakCheck
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        sentence!(
-            subject.pulls(),
-            " but ",
-            UntrustedText(self.name),
-            " pulls it with ",
-            self.policy,
-            ": ",
-            subject.way_out()
-        )
-    }
-
-    fn repair_warning<'s>(&'s self, subject: &FindingSubject<'s>) -> Option<Sentence<'s>> {
-        let name = UntrustedText(self.name);
-        Some(sentence!(subject.now_pulls(), ", as ", name, " needs"))
-    }
-}
-
-/// `images.forbidAlways` matches all checks of a container, so none of them can be raised to `Always`.
-#[derive(Clone, Copy, Debug)]
-struct AlwaysForbiddenForCheck<'p>(StrongerContainer<'p>);
-
-impl FindingReason for AlwaysForbiddenForCheck<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::WeakCheck
-    }
-
-    fn sentence<'s>(&'s self, subject: &FindingSubject<'s>, _: SentenceLength) -> Sentence<'s> {
-        let name = UntrustedText(self.0.name);
-        sentence!(
-            subject.name,
-            " may not pull ",
-            subject.image,
-            " with ",
-            self.0.policy,
-            " (images.forbidAlways), but ",
-            name,
-            " does: set ",
-            name,
-            " to IfNotPresent"
-        )
     }
 }

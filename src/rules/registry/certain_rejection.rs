@@ -4,8 +4,9 @@
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
 use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
-use crate::examination::finding::{Finding, Repairability, RuleId};
 use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
+use crate::findings::reason::RuleId;
+use crate::findings::{Finding, Repairability};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::LookupMode;

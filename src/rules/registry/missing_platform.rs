@@ -3,14 +3,13 @@
 use oci_spec::image::Platform;
 
 use crate::pod::RequestedPlatforms;
-use crate::sentence::{UntrustedText, UntrustedTexts};
 
 /// Returns the platforms in the image's index, and the first requested platform that is not among
 /// them. None if the index has all requested platforms, or names no platform.
 pub(super) fn find(
     requested: &RequestedPlatforms,
     index: &[Platform],
-) -> Option<(UntrustedTexts, String)> {
+) -> Option<(Vec<String>, String)> {
     // An index may also list attestations, with the platform `unknown/unknown`. An attestation
     // describes how an image was built.
     let is_attestation = |platform: &&Platform| {
@@ -35,6 +34,5 @@ pub(super) fn find(
         })
         .collect();
     has.dedup();
-    let has = has.iter().map(|platform| UntrustedText(platform)).collect();
     Some((has, missing.to_string()))
 }

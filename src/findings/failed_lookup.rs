@@ -66,47 +66,43 @@ impl FailedLookup {
             AppliedLookupAction::UseCached(UseCachedLowering::NothingLowered)
             | AppliedLookupAction::KeepTag => " (kept as it is)",
         };
-        sentence!(UntrustedText(image), " ", why_no_answer(self.error), done)
+        sentence!(
+            "{} {}{}",
+            UntrustedText(image),
+            why_no_answer(self.error),
+            done
+        )
     }
 }
 
 /// The end of a sentence that begins with an image. It says why there is no answer from the registry
 /// and, for most errors, what the user can do.
-#[must_use]
-pub fn why_no_answer(error: LookupError) -> Sentence<'static> {
-    let (why, way_out) = match (error.class, error.attempt) {
-        (FailureClass::NotGranted, _) => {
-            return sentence!(
-                "can't be looked up: grant ",
-                error.capability.id(),
-                " in hostCapabilities of its policy server"
-            );
-        }
+pub(super) fn why_no_answer(error: LookupError) -> Sentence<'static> {
+    match (error.class, error.attempt) {
+        (FailureClass::NotGranted, _) => sentence!(
+            "can't be looked up: grant {} in hostCapabilities of its policy server",
+            error.capability.id()
+        ),
         (_, AskedOrSkipped::RegistryIsDown) => {
-            ("was not looked up", "its registry just gave no answer")
+            sentence!("was not looked up: its registry just gave no answer")
         }
         (_, AskedOrSkipped::LimitReached) => {
-            ("was not looked up", "registry.maxLookups is reached")
+            sentence!("was not looked up: registry.maxLookups is reached")
         }
-        (FailureClass::NotFound, _) => (
-            "does not exist in its registry",
-            "correct its tag or repository",
-        ),
-        (FailureClass::Denied, _) => (
-            "is not for the policy to see",
-            "give the PolicyServer a pull secret",
-        ),
-        (FailureClass::RateLimited, _) => (
-            "hit its registry's rate limit",
-            "try later, or skip it with registry.skipImages",
+        (FailureClass::NotFound, _) => {
+            sentence!("does not exist in its registry: correct its tag or repository")
+        }
+        (FailureClass::Denied, _) => {
+            sentence!("is not for the policy to see: give the PolicyServer a pull secret")
+        }
+        (FailureClass::RateLimited, _) => sentence!(
+            "hit its registry's rate limit: try later, or skip it with registry.skipImages"
         ),
         (FailureClass::Unreachable, _) => {
-            ("has a registry that gives no answer", "try again later")
+            sentence!("has a registry that gives no answer: try again later")
         }
-        (FailureClass::Unknown, _) => (
-            "has a registry whose answer is not understood",
-            "look at the host's log",
-        ),
-    };
-    sentence!(why, ": ", way_out)
+        (FailureClass::Unknown, _) => {
+            sentence!("has a registry whose answer is not understood: look at the host's log")
+        }
+    }
 }
