@@ -85,7 +85,7 @@ impl ValidateAnswer {
 /// The status code of a rejection. It is never 500, because an audit reads 500 as a failure of this
 /// policy itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatusCode {
+pub(crate) enum StatusCode {
     /// 400: trying again may help, or the request is an UPDATE. An UPDATE never gets 422, because
     /// `kubectl apply --force` and Flux's `force` would then delete the object.
     BadRequest,
@@ -96,8 +96,7 @@ pub enum StatusCode {
 
 impl StatusCode {
     /// The code for a fault of the object.
-    #[must_use]
-    pub const fn of_object_fault(request_type: RequestType) -> Self {
+    pub(crate) const fn of_object_fault(request_type: RequestType) -> Self {
         if request_type.is_create() {
             Self::UnprocessableEntity
         } else {
@@ -117,7 +116,7 @@ impl StatusCode {
 ///
 /// # Errors
 /// Never, because the SDK can write every rejection.
-pub fn reject(message: String, code: StatusCode) -> CallResult {
+pub(crate) fn reject(message: String, code: StatusCode) -> CallResult {
     reject_request(Some(message), Some(code.number()), None, None)
 }
 
@@ -131,7 +130,7 @@ fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
+pub(crate) fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
     let accepted = ValidateAnswer {
         accepted: true,
         ..ValidateAnswer::default()
@@ -149,7 +148,7 @@ pub fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
+pub(crate) fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     let review = outcome.review;
     if outcome.is_empty() {
         return accept_restored(review);

@@ -8,12 +8,11 @@ mod edit;
 mod node;
 mod wrong_value;
 
-pub use self::edit::{append, set_member};
-pub use self::node::{Node, NotJson};
-pub use self::wrong_value::WrongValue;
+pub(crate) use self::edit::{append, set_member};
+pub(crate) use self::node::Node;
+pub(crate) use self::wrong_value::WrongValue;
 
 /// Writes a text as a JSON string, with quotes and escapes.
-#[must_use]
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -8,7 +8,7 @@ use crate::settings::{Mode, PodTemplateAction, Settings};
 /// The mode of one request. The mode decides what happens to the findings of this request. A finding
 /// that is only advice never rejects the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectiveMode {
+pub(crate) enum EffectiveMode {
     /// Findings are repaired. A finding without a repair rejects the request.
     Fix,
     /// Each finding rejects the request.
@@ -19,8 +19,7 @@ pub enum EffectiveMode {
 
 impl EffectiveMode {
     /// The mode for an object. None if the object has a pod template and `templates` is `Off`.
-    #[must_use]
-    pub fn of(review: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
+    pub(crate) fn of(review: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
         match (review.request_type.is_template(), settings.templates) {
             (true, PodTemplateAction::Off) => return None,
             (true, PodTemplateAction::Warn) => return Some(Self::Warn),
@@ -34,8 +33,7 @@ impl EffectiveMode {
     }
 
     /// Whether a finding rejects the request.
-    #[must_use]
-    pub fn rejects(self, finding: &Finding<'_>) -> bool {
+    pub(crate) fn rejects(self, finding: &Finding<'_>) -> bool {
         match finding.effect {
             Repairability::Advice => false,
             Repairability::Repairable => self == Self::Reject,

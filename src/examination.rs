@@ -2,18 +2,18 @@
 //!
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
-pub mod added_check;
-pub mod check_volume_mounts;
-pub mod configured_default;
-pub mod examined_container_or_volume;
+pub(crate) mod added_check;
+pub(crate) mod check_volume_mounts;
+pub(crate) mod configured_default;
+pub(crate) mod examined_container_or_volume;
 mod free_check_names;
-pub mod image_groups;
-pub mod known_digest;
-pub mod missing_checks;
-pub mod passed_checks;
-pub mod possible_lookup_answers;
-pub mod pull_policy_limits;
-pub mod roles;
+pub(crate) mod image_groups;
+pub(crate) mod known_digest;
+pub(crate) mod missing_checks;
+pub(crate) mod passed_checks;
+pub(crate) mod possible_lookup_answers;
+pub(crate) mod pull_policy_limits;
+pub(crate) mod roles;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -41,42 +41,42 @@ use crate::settings::{LookupMode, MissingCheckAction, Settings};
 /// or is part of another finding. The mode decides later what happens to the findings. So all modes
 /// compute the same outcome, apart from lookups, *stuck-pull* and fields that re-apply restores.
 #[derive(Clone, Debug)]
-pub struct Examination<'p> {
+pub(crate) struct Examination<'p> {
     /// The object in the request.
-    pub review: &'p ExaminedObject<'p>,
+    pub(crate) review: &'p ExaminedObject<'p>,
     /// The settings.
-    pub settings: &'p Settings,
+    pub(crate) settings: &'p Settings,
     /// The places that the rules examine, in the order of the Pod. Exempt places are not among
     /// them.
-    pub places: Vec<ExaminedContainerOrVolume<'p>>,
+    pub(crate) places: Vec<ExaminedContainerOrVolume<'p>>,
     /// The places whose image could not be read, each with the mistake. Exempt places are not among
     /// them.
-    pub invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
+    pub(crate) invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
-    pub has_image_checks: bool,
+    pub(crate) has_image_checks: bool,
     /// How many app containers are not exempt.
-    pub app_containers: usize,
+    pub(crate) app_containers: usize,
     /// Whether one app container is the only place that is neither exempt nor a native sidecar. No other
     /// container runs while this container waits for its image, so it needs no check.
-    pub has_only_one_place: bool,
+    pub(crate) has_only_one_place: bool,
     /// The source of the checks for this Pod, or for the Pods of this pod template. None without
     /// `coverage: Fix`, and None in an existing Pod.
-    pub added_check_source: Option<Result<AddedCheckSource<'p>, WhyNoCheck<'p>>>,
+    pub(crate) added_check_source: Option<Result<AddedCheckSource<'p>, WhyNoCheck<'p>>>,
     /// The findings that have no repair.
-    pub findings: Vec<Finding<'p>>,
+    pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.
-    pub added_checks: Vec<Rc<AddedCheck<'p>>>,
+    pub(crate) added_checks: Vec<Rc<AddedCheck<'p>>>,
     /// The planned lookups, or their answers.
-    pub lookups: PlannedOrAnsweredLookups,
+    pub(crate) lookups: PlannedOrAnsweredLookups,
     /// The lookups that failed or were not made, by the normalised image.
-    pub failed_lookups: BTreeMap<String, FailedLookup>,
+    pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
     image_groups: OnceCell<Rc<ImageGroups>>,
 }
 
 /// The lookups of a request. The rules run first without answers. If registries are asked, the
 /// rules run again with the answers.
 #[derive(Clone, Debug)]
-pub enum PlannedOrAnsweredLookups {
+pub(crate) enum PlannedOrAnsweredLookups {
     /// The images to look up. The rule *registry* chooses them.
     Planned(Vec<ImageToLookUp>),
     /// The same images, each with its answer or with the reason why there is none.
@@ -85,8 +85,7 @@ pub enum PlannedOrAnsweredLookups {
 
 impl<'p> Examination<'p> {
     /// Begins the examination of an object.
-    #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         lookups: PlannedOrAnsweredLookups,
@@ -146,8 +145,7 @@ impl<'p> Examination<'p> {
     }
 
     /// The places in groups of the same image. A rule never changes these groups.
-    #[must_use]
-    pub fn image_groups(&self) -> Rc<ImageGroups> {
+    pub(crate) fn image_groups(&self) -> Rc<ImageGroups> {
         let groups = self
             .image_groups
             .get_or_init(|| Rc::new(ImageGroups::of(&self.places)));
@@ -156,15 +154,13 @@ impl<'p> Examination<'p> {
 
     /// Whether *weak-check* and *pull-once* compare the checks of the request with the containers
     /// that the checks guard.
-    #[must_use]
-    pub fn compares_checks(&self) -> bool {
+    pub(crate) fn compares_checks(&self) -> bool {
         self.review.request_type.is_before_start() && self.has_image_checks
     }
 
     /// Whether this is the copy, and the Pod has one app container. When the first installation saw the
     /// Pod, this container may have been the only place. So a missing check is only a warning.
-    #[must_use]
-    pub fn may_have_had_one_place(&self) -> bool {
+    pub(crate) fn may_have_had_one_place(&self) -> bool {
         self.settings.registry.accepts_unknown_answers() && self.app_containers == 1
     }
 
@@ -172,8 +168,7 @@ impl<'p> Examination<'p> {
     ///
     /// A pod template gets no checks, because nothing removes an added check whose image is no
     /// longer used. If this image disappeared from the registry, the workload could not start.
-    #[must_use]
-    pub fn source_of_checks_to_add(&self) -> Option<AddedCheckSource<'p>> {
+    pub(crate) fn source_of_checks_to_add(&self) -> Option<AddedCheckSource<'p>> {
         let source = self.added_check_source?.ok()?;
         let adds_checks = self.review.request_type == RequestType::PodCreate;
         (adds_checks && !self.may_have_had_one_place()).then_some(source)
@@ -181,8 +176,7 @@ impl<'p> Examination<'p> {
 
     /// What the copy can't know: the lookup answers that the first installation may have received, and
     /// the digests that another webhook may have added later. Empty except in the copy.
-    #[must_use]
-    pub fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
+    pub(crate) fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
         if self.settings.registry.accepts_unknown_answers() {
             PossibleLookupAnswers::in_copy(&self.places)
         } else {

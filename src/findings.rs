@@ -1,8 +1,8 @@
 //! Findings. A finding is one thing that is wrong, with its reason. `findings/sentences.rs` has the
 //! sentences for people.
 
-pub mod failed_lookup;
-pub mod reason;
+pub(crate) mod failed_lookup;
+pub(crate) mod reason;
 mod sentences;
 
 use std::borrow::Cow;
@@ -14,17 +14,17 @@ use crate::pull_policy::PullPolicy;
 
 /// A pull policy that was found, and the one that should be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FoundAndExpectedPolicy {
+pub(crate) struct FoundAndExpectedPolicy {
     /// The pull policy that was found. None for an added check. If the place sets no pull policy, this
     /// is the server default in a finding with a repair, and None in other findings.
-    pub found: Option<PullPolicy>,
+    pub(crate) found: Option<PullPolicy>,
     /// The pull policy that should be there. None if the finding proposes no pull policy.
-    pub expected: Option<PullPolicy>,
+    pub(crate) expected: Option<PullPolicy>,
 }
 
 /// The field that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FindingField {
+pub(crate) enum FindingField {
     /// The image is invalid, lacks a platform, or could not be looked up. No replacement is known.
     Image,
     /// The image gets a digest. A new pull policy because of the digest is part of this finding.
@@ -50,7 +50,7 @@ pub enum FindingField {
 
 /// The effect that a finding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repairability {
+pub(crate) enum Repairability {
     /// The finding has a repair.
     Repairable,
     /// The finding has no repair.
@@ -61,23 +61,22 @@ pub enum Repairability {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
-pub struct Finding<'p> {
+pub(crate) struct Finding<'p> {
     /// The container or image volume.
-    pub place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p ContainerOrVolume<'p>,
     /// The field.
-    pub field: FindingField,
+    pub(crate) field: FindingField,
     /// The pull policies of the place, or of the added check.
-    pub policies: FoundAndExpectedPolicy,
+    pub(crate) policies: FoundAndExpectedPolicy,
     /// The effect.
-    pub effect: Repairability,
+    pub(crate) effect: Repairability,
     /// The reason.
-    pub reason: Reason<'p>,
+    pub(crate) reason: Reason<'p>,
 }
 
 impl<'p> Finding<'p> {
     /// A finding without a repair. The caller may turn it into advice.
-    #[must_use]
-    pub fn unrepairable(
+    pub(crate) fn unrepairable(
         place: &'p ContainerOrVolume<'p>,
         field: FindingField,
         reason: Reason<'p>,
@@ -95,8 +94,7 @@ impl<'p> Finding<'p> {
     }
 
     /// The path of the field in the request's object.
-    #[must_use]
-    pub fn path(&self, pod_spec: &'static [&'static str]) -> FieldPath {
+    pub(crate) fn path(&self, pod_spec: &'static [&'static str]) -> FieldPath {
         match self.field {
             FindingField::WaitingReason { path, .. } => path,
             _ => FieldPath::Spec {
@@ -109,8 +107,7 @@ impl<'p> Finding<'p> {
     }
 
     /// The key by which the findings are sorted.
-    #[must_use]
-    pub fn order(&self) -> FieldSortKey {
+    pub(crate) fn order(&self) -> FieldSortKey {
         FieldSortKey::of(self.path(&[]))
     }
 
@@ -124,8 +121,7 @@ impl<'p> Finding<'p> {
 
     /// The value of the field as it was found. None for a missing check, and for a pull policy that
     /// was not set and has no repair.
-    #[must_use]
-    pub fn found(&self) -> Option<&str> {
+    pub(crate) fn found(&self) -> Option<&str> {
         match &self.field {
             FindingField::Image | FindingField::ImageToPin { .. } => Some(self.place.image_text()),
             FindingField::MissingCheck { .. } => None,
@@ -135,8 +131,7 @@ impl<'p> Finding<'p> {
     }
 
     /// The value that should be there. None if no value is known to be right.
-    #[must_use]
-    pub fn expected(&self) -> Option<&str> {
+    pub(crate) fn expected(&self) -> Option<&str> {
         match &self.field {
             FindingField::Image | FindingField::WaitingReason { .. } => None,
             FindingField::ImageToPin { pinned } => Some(pinned),

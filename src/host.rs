@@ -10,7 +10,7 @@ use crate::lookup::RegistryLookups;
 
 /// The host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`.
 #[derive(Clone, Copy, Debug)]
-pub struct Host;
+pub(crate) struct Host;
 
 impl RegistryLookups for Host {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {

@@ -69,24 +69,24 @@
     )
 )]
 
-pub mod answer;
-pub mod document;
-pub mod effective_mode;
+mod answer;
+mod document;
+mod effective_mode;
 pub mod evaluate;
-pub mod examination;
-pub mod findings;
-pub mod host;
+mod examination;
+mod findings;
+mod host;
 pub mod image;
 pub mod lookup;
-pub mod outcome;
+mod outcome;
 pub mod pattern;
-pub mod pod;
+mod pod;
 pub mod pull_policy;
-pub mod request;
-pub mod rules;
-pub mod sentence;
+mod request;
+mod rules;
+mod sentence;
 pub mod settings;
-pub mod text_edit;
+mod text_edit;
 
 use kubewarden_policy_sdk::protocol_version_guest;
 use wapc_guest::{CallResult, register_function};

@@ -20,65 +20,64 @@ use crate::settings::Settings;
 
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
-pub struct Outcome<'p> {
+pub(crate) struct Outcome<'p> {
     /// The object that the rules examined, without their changes.
-    pub review: &'p ExaminedObject<'p>,
+    pub(crate) review: &'p ExaminedObject<'p>,
     /// The settings.
-    pub settings: &'p Settings,
+    pub(crate) settings: &'p Settings,
     /// The findings, with and without a repair.
-    pub findings: Vec<Finding<'p>>,
+    pub(crate) findings: Vec<Finding<'p>>,
     /// The containers and image volumes that change.
-    pub changed_places: Vec<ChangedContainerOrVolume<'p>>,
+    pub(crate) changed_places: Vec<ChangedContainerOrVolume<'p>>,
     /// The init containers to add.
-    pub new_init_containers: NewInitContainers<'p>,
+    pub(crate) new_init_containers: NewInitContainers<'p>,
     /// Whether checks can be added to this Pod, or to the Pods of this pod template.
-    pub can_add_checks: bool,
+    pub(crate) can_add_checks: bool,
     /// The image volumes to add. They come after all other volumes.
-    pub new_volumes: Vec<NewVolume>,
+    pub(crate) new_volumes: Vec<NewVolume>,
     /// The containers that mount each new volume.
-    pub carriers: Vec<&'p ContainerOrVolume<'p>>,
+    pub(crate) carriers: Vec<&'p ContainerOrVolume<'p>>,
     /// The lookups that failed or were skipped. The key is the normalised image.
-    pub failed_lookups: BTreeMap<String, FailedLookup>,
+    pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
 }
 
 /// A container or image volume that changes.
 #[derive(Clone, Debug)]
-pub struct ChangedContainerOrVolume<'p> {
+pub(crate) struct ChangedContainerOrVolume<'p> {
     /// The container or image volume before the change.
-    pub place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p ContainerOrVolume<'p>,
     /// The new image, if the image changes.
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
     /// The new pull policy and the rule that chose it, if the pull policy changes.
-    pub policy: Option<(PullPolicy, RuleId)>,
+    pub(crate) policy: Option<(PullPolicy, RuleId)>,
 }
 
 /// The init containers to add.
 #[derive(Clone, Debug, Default)]
-pub struct NewInitContainers<'p> {
+pub(crate) struct NewInitContainers<'p> {
     /// The position at which all of them are inserted.
-    pub position: CheckInsertPosition<'p>,
+    pub(crate) position: CheckInsertPosition<'p>,
     /// Their fields apart from name, image and pull policy, as members of a JSON object, each with a
     /// comma before it.
-    pub fields: String,
+    pub(crate) fields: String,
     /// The added checks, in their order.
-    pub checks: Vec<Rc<AddedCheck<'p>>>,
+    pub(crate) checks: Vec<Rc<AddedCheck<'p>>>,
 }
 
 /// An image volume to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewVolume {
+pub(crate) struct NewVolume {
     /// The name of the volume.
-    pub name: String,
+    pub(crate) name: String,
     /// The image of the volume.
-    pub image: String,
+    pub(crate) image: String,
     /// The pull policy of the volume.
-    pub policy: PullPolicy,
+    pub(crate) policy: PullPolicy,
 }
 
 impl<'p> Outcome<'p> {
     /// Works out the outcome of the rules.
-    #[must_use]
-    pub fn of(examination: &Examination<'p>) -> Self {
+    pub(crate) fn of(examination: &Examination<'p>) -> Self {
         let (review, settings) = (examination.review, examination.settings);
         let mut outcome = Self {
             review,
@@ -122,8 +121,7 @@ impl<'p> Outcome<'p> {
     }
 
     /// Whether the outcome has no finding, no change, no failed lookup and no restored field.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.findings.is_empty()
             && !self.changes_object()
             && self.failed_lookups.is_empty()
@@ -131,8 +129,7 @@ impl<'p> Outcome<'p> {
     }
 
     /// Whether the rules would change the object. Fields that re-apply has restored don't count.
-    #[must_use]
-    pub fn changes_object(&self) -> bool {
+    pub(crate) fn changes_object(&self) -> bool {
         !self.changed_places.is_empty()
             || !self.new_init_containers.checks.is_empty()
             || !self.new_volumes.is_empty()
@@ -140,8 +137,7 @@ impl<'p> Outcome<'p> {
 
     /// Whether a finding has a repair. The changes of *pull-once* don't count, because this rule has no
     /// findings.
-    #[must_use]
-    pub fn has_repairs(&self) -> bool {
+    pub(crate) fn has_repairs(&self) -> bool {
         let mut findings = self.findings.iter();
         findings.any(|finding| finding.effect == Repairability::Repairable)
     }

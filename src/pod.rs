@@ -1,7 +1,7 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-pub mod copied_check_fields;
-pub mod field_path;
+pub(crate) mod copied_check_fields;
+pub(crate) mod field_path;
 mod nodes;
 mod pod_spec_list;
 
@@ -10,31 +10,31 @@ use std::borrow::Cow;
 use crate::document::{Node, WrongValue};
 use crate::pull_policy::PullPolicy;
 
-pub use self::nodes::{RequestedPlatform, RequestedPlatforms};
-pub use self::pod_spec_list::PodSpecList;
+pub(crate) use self::nodes::RequestedPlatforms;
+pub(crate) use self::pod_spec_list::PodSpecList;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
-pub struct ContainerOrVolume<'a> {
+pub(crate) struct ContainerOrVolume<'a> {
     /// The list of the Pod spec that holds the place.
-    pub list: PodSpecList,
+    pub(crate) list: PodSpecList,
     /// The index of the place in this list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The element of the list.
-    pub node: Node<'a>,
+    pub(crate) node: Node<'a>,
     /// The name of the container or the volume.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
     /// A native sidecar goes on running beside the app containers, so it is no image check.
-    pub is_native_sidecar: bool,
+    pub(crate) is_native_sidecar: bool,
     /// The image, if one is set.
-    pub image: Option<Cow<'a, str>>,
+    pub(crate) image: Option<Cow<'a, str>>,
     /// The pull policy. `null` and `""` are "not set", as in the API server.
-    pub policy: Option<PullPolicy>,
+    pub(crate) policy: Option<PullPolicy>,
     /// At UPDATE of a Pod, the image of the stored container with the same list and name.
-    pub stored_image: Option<String>,
+    pub(crate) stored_image: Option<String>,
     /// Whether the rules examine the place. At UPDATE, they examine only new places and new images.
-    pub is_in_scope: bool,
+    pub(crate) is_in_scope: bool,
 }
 
 impl<'a> ContainerOrVolume<'a> {
@@ -62,8 +62,7 @@ impl<'a> ContainerOrVolume<'a> {
     }
 
     /// The object that has the image and the pull policy.
-    #[must_use]
-    pub fn image_source(&self) -> Node<'a> {
+    pub(crate) fn image_source(&self) -> Node<'a> {
         match self.list {
             PodSpecList::Volumes => self.node.get("image").unwrap_or_else(|| self.node.clone()),
             _ => self.node.clone(),
@@ -71,27 +70,23 @@ impl<'a> ContainerOrVolume<'a> {
     }
 
     /// The image as it is written. Empty if no image is set.
-    #[must_use]
-    pub fn image_text(&self) -> &str {
+    pub(crate) fn image_text(&self) -> &str {
         self.image.as_deref().unwrap_or_default()
     }
 
     /// Whether the pull policy has a value in the object, `null` and `""` included.
-    #[must_use]
-    pub fn has_policy_member(&self) -> bool {
+    pub(crate) fn has_policy_member(&self) -> bool {
         let policy = self.image_source().member(self.list.pull_policy_key());
         policy.is_ok_and(|policy| policy.is_some())
     }
 
     /// The volumes that the container mounts. They are read in each call.
-    #[must_use]
-    pub fn mounts(&self) -> Vec<Mount<'a>> {
+    pub(crate) fn mounts(&self) -> Vec<Mount<'a>> {
         self.read_mounts().unwrap_or_default()
     }
 
     /// The paths of the devices that the container uses. They are read in each call.
-    #[must_use]
-    pub fn device_paths(&self) -> Vec<Cow<'a, str>> {
+    pub(crate) fn device_paths(&self) -> Vec<Cow<'a, str>> {
         self.read_device_paths().unwrap_or_default()
     }
 
@@ -102,7 +97,7 @@ impl<'a> ContainerOrVolume<'a> {
 
     fn read_device_paths(&self) -> Result<Vec<Cow<'a, str>>, WrongValue<'a>> {
         let devices = self.elements_of_container("volumeDevices")?;
-        let path = |device: &Node<'a>| text_of(device, "devicePath");
+        let path = |device: &Node<'a>| device.string_or_empty("devicePath");
         devices.iter().map(path).collect()
     }
 
@@ -130,39 +125,33 @@ fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, Wrong
 
 /// An element of a container's `volumeMounts`.
 #[derive(Clone, Debug)]
-pub struct Mount<'a> {
+pub(crate) struct Mount<'a> {
     /// The name of the volume.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// The path at which the container mounts the volume.
-    pub path: Cow<'a, str>,
+    pub(crate) path: Cow<'a, str>,
 }
 
 impl<'a> Mount<'a> {
     fn read(mount: &Node<'a>) -> Result<Self, WrongValue<'a>> {
         Ok(Self {
-            name: text_of(mount, "name")?,
-            path: text_of(mount, "mountPath")?,
+            name: mount.string_or_empty("name")?,
+            path: mount.string_or_empty("mountPath")?,
         })
     }
 }
 
-/// The text of a member that may be missing, but not `null`.
-fn text_of<'a>(object: &Node<'a>, key: &str) -> Result<Cow<'a, str>, WrongValue<'a>> {
-    let text = object.member(key)?.map(|value| value.as_string());
-    Ok(text.transpose()?.unwrap_or_default())
-}
-
 /// A Pod spec that was read.
 #[derive(Clone, Debug)]
-pub struct Pod<'a> {
+pub(crate) struct Pod<'a> {
     /// The Pod spec.
-    pub spec: Node<'a>,
+    pub(crate) spec: Node<'a>,
     /// Init containers, app containers, ephemeral containers and image volumes, in this order.
-    pub places: Vec<ContainerOrVolume<'a>>,
+    pub(crate) places: Vec<ContainerOrVolume<'a>>,
     /// The names of all volumes.
-    pub volume_names: Vec<Cow<'a, str>>,
+    pub(crate) volume_names: Vec<Cow<'a, str>>,
     /// Whether `spec.hostUsers` is `false`: the Pod has a user namespace of its own.
-    pub has_user_namespace: bool,
+    pub(crate) has_user_namespace: bool,
     /// `spec.runtimeClassName`
     runtime_class: Option<Cow<'a, str>>,
     /// `spec.os.name`
@@ -174,7 +163,7 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// A value that every request needs has a wrong shape.
-    pub fn read(spec: Node<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(spec: Node<'a>) -> Result<Self, WrongValue<'a>> {
         let mut places = Vec::new();
         for list in [
             PodSpecList::InitContainers,
@@ -212,7 +201,7 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// A list of mounts or devices has a wrong shape.
-    pub fn check_mounts(&self) -> Result<(), WrongValue<'a>> {
+    pub(crate) fn check_mounts(&self) -> Result<(), WrongValue<'a>> {
         for place in &self.places {
             place.read_mounts()?;
             place.read_device_paths()?;
@@ -221,8 +210,7 @@ impl<'a> Pod<'a> {
     }
 
     /// The containers or image volumes of one list, in their order.
-    #[must_use]
-    pub fn list(
+    pub(crate) fn list(
         &self,
         list: PodSpecList,
     ) -> impl DoubleEndedIterator<Item = &ContainerOrVolume<'a>> + Clone {
@@ -230,8 +218,7 @@ impl<'a> Pod<'a> {
     }
 
     /// The container or image volume at an index of a list.
-    #[must_use]
-    pub fn place(&self, list: PodSpecList, index: usize) -> Option<&ContainerOrVolume<'a>> {
+    pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&ContainerOrVolume<'a>> {
         // The places are sorted by list and index.
         let found = self
             .places
@@ -242,15 +229,13 @@ impl<'a> Pod<'a> {
     /// Whether the Pod's nodes can mount image volumes. Many nodes can't if the Pod has a user
     /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
     /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
-    #[must_use]
-    pub fn can_mount_image_volumes(&self) -> bool {
+    pub(crate) fn can_mount_image_volumes(&self) -> bool {
         let runtime_class = self.runtime_class.as_deref().unwrap_or_default();
         !self.has_user_namespace && runtime_class.is_empty()
     }
 
     /// Whether the Pod has image volumes.
-    #[must_use]
-    pub fn has_image_volumes(&self) -> bool {
+    pub(crate) fn has_image_volumes(&self) -> bool {
         // Image volumes are the last places.
         let last = self.places.last();
         last.is_some_and(|place| place.list == PodSpecList::Volumes)
@@ -259,8 +244,7 @@ impl<'a> Pod<'a> {
     /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu, memory or
     /// huge pages. These are the only resources that a Pod can have as a whole. Source:
     /// `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
-    #[must_use]
-    pub fn has_resources(&self) -> bool {
+    pub(crate) fn has_resources(&self) -> bool {
         let Some(resources) = self.spec.get("resources") else {
             return false;
         };
@@ -271,14 +255,12 @@ impl<'a> Pod<'a> {
     }
 
     /// Whether the Pod is for Windows nodes.
-    #[must_use]
-    pub fn is_windows(&self) -> bool {
+    pub(crate) fn is_windows(&self) -> bool {
         nodes::is_windows(&self.spec, self.os_name.as_deref())
     }
 
     /// The platforms that the Pod asks for.
-    #[must_use]
-    pub fn requested_platforms(&self) -> RequestedPlatforms {
+    pub(crate) fn requested_platforms(&self) -> RequestedPlatforms {
         RequestedPlatforms::read(&self.spec, self.os_name.as_deref())
     }
 }

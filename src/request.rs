@@ -7,9 +7,9 @@ mod reapply;
 mod request_type;
 mod status;
 
-pub use self::examined_object::ExaminedObject;
-pub use self::metadata::{CHANGES_ANNOTATION, Metadata};
-pub use self::payload::{RequestHandling, ValidatePayload};
-pub use self::reapply::{RestoredField, RestoredValue};
-pub use self::request_type::{ObjectKind, RequestType};
-pub use self::status::{ContainerState, ContainerStatus, PodStatus};
+pub(crate) use self::examined_object::ExaminedObject;
+pub(crate) use self::metadata::CHANGES_ANNOTATION;
+pub(crate) use self::payload::{RequestHandling, ValidatePayload};
+pub(crate) use self::reapply::{RestoredField, RestoredValue};
+pub(crate) use self::request_type::RequestType;
+pub(crate) use self::status::{ContainerState, PodStatus};

@@ -3,15 +3,15 @@
 //! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
 //! changed. No rule runs another rule, and no rule knows JSON.
 
-pub mod default;
-pub mod disallowed_policy;
-pub mod invalid_image;
-pub mod missing_check;
-pub mod outdated_check;
-pub mod pull_once;
-pub mod registry;
-pub mod stuck_pull;
-pub mod weak_check;
+pub(crate) mod default;
+pub(crate) mod disallowed_policy;
+pub(crate) mod invalid_image;
+pub(crate) mod missing_check;
+pub(crate) mod outdated_check;
+pub(crate) mod pull_once;
+pub(crate) mod registry;
+pub(crate) mod stuck_pull;
+pub(crate) mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::{Examination, PlannedOrAnsweredLookups};
@@ -39,8 +39,7 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 /// The rules first run without the answers of registries. If there are images to look up, registries
 /// are asked, unless the object is certain to be rejected. (In an audit with mode `Reject`, registries are
 /// asked even then.) After registries were asked, the rules run once more, with the answers.
-#[must_use]
-pub fn examine<'p>(
+pub(crate) fn examine<'p>(
     review: &'p ExaminedObject<'p>,
     settings: &'p Settings,
     mode: EffectiveMode,

@@ -39,8 +39,7 @@ const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 /// assert_eq!(shorten("registry.example.com/team/app:v1", 15), "regist...app:v1");
 /// assert_eq!(shorten("two\nlines", 15), "two_lines");
 /// ```
-#[must_use]
-pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
+pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
     let fits = text.len() <= max || text.chars().count() <= max;
     let text = without(text, char::is_control);
@@ -73,7 +72,7 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// In a sentence, each white space of the text becomes `_`. Otherwise the text could form a phrase
 /// that a controller reads as a network error, for example `connection refused`.
 #[derive(Clone, Copy, Debug)]
-pub struct UntrustedText<'t>(pub &'t str);
+pub(crate) struct UntrustedText<'t>(pub &'t str);
 
 impl<'t> UntrustedText<'t> {
     fn cleaned(self) -> Cow<'t, str> {
@@ -83,7 +82,7 @@ impl<'t> UntrustedText<'t> {
 
 /// A value in a sentence.
 #[derive(Clone, Debug)]
-pub enum Piece<'t> {
+pub(crate) enum Piece<'t> {
     /// Words of this policy.
     Words(&'static str),
     /// A text that is cleaned and cut when the sentence is written.
@@ -142,17 +141,16 @@ impl<'t> From<Sentence<'t>> for Piece<'t> {
 /// A template of this policy, with a piece for each hole `{}`. The macro
 /// [`sentence!`](crate::sentence!) makes one.
 #[derive(Clone, Debug)]
-pub struct Sentence<'t> {
+pub(crate) struct Sentence<'t> {
     /// The template.
-    pub template: &'static str,
+    pub(crate) template: &'static str,
     /// The pieces, one for each hole.
-    pub pieces: Vec<Piece<'t>>,
+    pub(crate) pieces: Vec<Piece<'t>>,
 }
 
 impl Sentence<'_> {
     /// The whole sentence. Only untrusted texts of more than 512 characters are cut.
-    #[must_use]
-    pub fn in_full(&self) -> String {
+    pub(crate) fn in_full(&self) -> String {
         self.with_texts_of(TEXT_MAX)
     }
 
@@ -175,8 +173,7 @@ impl Sentence<'_> {
 }
 
 /// The number of holes `{}` in a template.
-#[must_use]
-pub const fn holes(template: &str) -> usize {
+pub(crate) const fn holes(template: &str) -> usize {
     let mut rest = template.as_bytes();
     let mut holes: usize = 0;
     loop {
@@ -193,7 +190,7 @@ pub const fn holes(template: &str) -> usize {
 
 /// How much room a sentence has. Some sentences say less if there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SentenceLength {
+pub(crate) enum SentenceLength {
     /// There is room for the full sentence, for example in the message of a rejection.
     Full,
     /// There is one line, in a warning, and the full sentence doesn't fit into this line.
@@ -202,8 +199,7 @@ pub enum SentenceLength {
 
 /// Writes the sentence of `say` as a line of at most `max` characters. The untrusted texts are cut in
 /// steps until the line fits. None if `say` returns no sentence.
-#[must_use]
-pub fn line<'t>(
+pub(crate) fn line<'t>(
     max: usize,
     say: impl Fn(SentenceLength) -> Option<Sentence<'t>>,
 ) -> Option<String> {

@@ -6,55 +6,43 @@ use std::collections::BTreeMap;
 
 /// A part of a text and its replacement. An empty part marks a position to insert at.
 #[derive(Clone, Debug)]
-pub struct TextEdit<'a> {
+pub(crate) struct TextEdit<'a> {
     /// The part that is replaced.
-    pub part: &'a str,
+    pub(crate) part: &'a str,
     /// The new text.
-    pub with: String,
+    pub(crate) with: String,
 }
 
 impl<'a> TextEdit<'a> {
     /// Replaces a part.
-    #[must_use]
-    pub const fn replace(part: &'a str, with: String) -> Self {
+    pub(crate) const fn replace(part: &'a str, with: String) -> Self {
         Self { part, with }
     }
 
     /// Inserts straight before a part.
-    #[must_use]
-    pub fn before(part: &'a str, with: String) -> Self {
+    pub(crate) fn before(part: &'a str, with: String) -> Self {
         let (start, _) = part.split_at(0);
         Self { part: start, with }
     }
 
     /// Inserts straight after a part.
-    #[must_use]
-    pub fn after(part: &'a str, with: String) -> Self {
+    pub(crate) fn after(part: &'a str, with: String) -> Self {
         let (_, end) = part.split_at(part.len());
         Self { part: end, with }
     }
 }
 
 /// The offset of a part in its text, in bytes. None if the part doesn't belong to that text.
-#[must_use]
-pub fn offset_in(text: &str, part: &str) -> Option<usize> {
+pub(crate) fn offset_in(text: &str, part: &str) -> Option<usize> {
     let offset = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     let end = offset.checked_add(part.len())?;
     (end <= text.len()).then_some(offset)
 }
 
-/// The text from the beginning of one part to the beginning of another part. None if a part doesn't
-/// belong to this text, or if the parts are in the other order.
-#[must_use]
-pub fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
-    text.get(offset_in(text, from)?..offset_in(text, to)?)
-}
-
 /// The text with all edits made. Texts inserted at the same position keep the order of `edits`. None if
 /// a part doesn't belong to this text, if two parts overlap, or if `edits` first replaces a part and
 /// later inserts text before the same part.
-#[must_use]
-pub fn apply_edits(text: &str, edits: &[TextEdit<'_>]) -> Option<String> {
+pub(crate) fn apply_edits(text: &str, edits: &[TextEdit<'_>]) -> Option<String> {
     let mut placed = BTreeMap::new();
     for (number, edit) in edits.iter().enumerate() {
         placed.insert((offset_in(text, edit.part)?, number), edit);
@@ -105,15 +93,5 @@ mod tests {
             TextEdit::replace(part(text, "two three"), String::new()),
         ];
         assert_eq!(apply_edits(text, &overlapping), None);
-    }
-
-    #[test]
-    fn between_is_the_text_from_one_part_to_another() {
-        let text = "one two three";
-        assert_eq!(
-            between(text, part(text, "two"), part(text, "three")),
-            Some("two ")
-        );
-        assert_eq!(between(text, part(text, "three"), part(text, "two")), None);
     }
 }

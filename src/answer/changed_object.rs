@@ -127,12 +127,11 @@ fn add_volumes<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {
         &new,
     )?];
     for place in &outcome.carriers {
-        edits.push(match place.node.member(KEY).ok()? {
-            Some(_) => append(&place.node, KEY, &mounts)?,
-            None => {
-                let name = place.node.get("name")?;
-                TextEdit::after(name.text(), format!(",\"{KEY}\":[{mounts}]"))
-            }
+        edits.push(if place.node.member(KEY).ok()?.is_some() {
+            append(&place.node, KEY, &mounts)?
+        } else {
+            let name = place.node.get("name")?;
+            TextEdit::after(name.text(), format!(",\"{KEY}\":[{mounts}]"))
         });
     }
     Some(edits)

@@ -5,8 +5,7 @@ use crate::text_edit::TextEdit;
 
 /// Replaces the value of a member. If the object lacks the member, it becomes the first member. `value`
 /// is JSON. None if `object` is not an object.
-#[must_use]
-pub fn set_member<'a>(object: &Node<'a>, key: &str, value: &str) -> Option<TextEdit<'a>> {
+pub(crate) fn set_member<'a>(object: &Node<'a>, key: &str, value: &str) -> Option<TextEdit<'a>> {
     if let Some(present) = object.member(key).ok()? {
         return Some(TextEdit::replace(present.text(), value.to_owned()));
     }
@@ -18,8 +17,7 @@ pub fn set_member<'a>(object: &Node<'a>, key: &str, value: &str) -> Option<TextE
 
 /// Adds elements at the end of a list. If the list is `null` or missing, it is written anew. `elements`
 /// is JSON, with commas between the elements. None if `parent` is not an object.
-#[must_use]
-pub fn append<'a>(parent: &Node<'a>, key: &str, elements: &str) -> Option<TextEdit<'a>> {
+pub(crate) fn append<'a>(parent: &Node<'a>, key: &str, elements: &str) -> Option<TextEdit<'a>> {
     match parent.list(key).ok()?.last() {
         Some(last) => Some(TextEdit::after(last.text(), format!(",{elements}"))),
         None => set_member(parent, key, &format!("[{elements}]")),

@@ -41,7 +41,7 @@ fn is_read_at_once(key: &str) -> bool {
 
 /// A value of a JSON text. A clone is cheap.
 #[derive(Clone, Debug)]
-pub struct Node<'a> {
+pub(crate) struct Node<'a> {
     text: &'a str,
     /// All values that were read together with this one, in the order of the text.
     entries: Rc<Vec<Entry<'a>>>,
@@ -63,14 +63,14 @@ struct Entry<'a> {
 
 /// The text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotJson;
+pub(crate) struct NotJson;
 
 impl<'a> Node<'a> {
     /// Reads a text.
     ///
     /// # Errors
     /// The text is not JSON.
-    pub fn read(text: &'a str) -> Result<Self, NotJson> {
+    pub(crate) fn read(text: &'a str) -> Result<Self, NotJson> {
         /// The usual size of a value in a request, in bytes.
         const VALUE: usize = 48;
         let mut entries = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
@@ -93,25 +93,21 @@ impl<'a> Node<'a> {
     }
 
     /// The value in the text.
-    #[must_use]
-    pub const fn text(&self) -> &'a str {
+    pub(crate) const fn text(&self) -> &'a str {
         self.text
     }
 
     /// Whether the value is `null`.
-    #[must_use]
-    pub fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.text == "null"
     }
 
     /// Whether the value is an object.
-    #[must_use]
-    pub fn is_object(&self) -> bool {
+    pub(crate) fn is_object(&self) -> bool {
         self.text.starts_with('{')
     }
 
     /// The type of the value, as a noun with its article. The first byte decides.
-    #[must_use]
     pub(super) fn kind(&self) -> &'static str {
         match self.text.bytes().next() {
             Some(b'{') => "an object",
@@ -159,7 +155,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// This value is not an object.
-    pub fn member(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
+    pub(crate) fn member(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
         if !self.is_object() {
             return Err(WrongValue::of_type(self, "an object"));
         }
@@ -172,7 +168,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// This value is not an object.
-    pub fn optional(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
+    pub(crate) fn optional(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
         Ok(self.member(key)?.filter(|value| !value.is_null()))
     }
 
@@ -180,7 +176,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// This value is not an object, or it lacks the member.
-    pub fn required(&self, key: &'static str) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn required(&self, key: &'static str) -> Result<Self, WrongValue<'a>> {
         self.member(key)?
             .ok_or_else(|| WrongValue::missing(self, key))
     }
@@ -189,17 +185,26 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// This value is not an object, or the member is not a string.
-    pub fn string(&self, key: &str) -> Result<Option<Cow<'a, str>>, WrongValue<'a>> {
+    pub(crate) fn string(&self, key: &str) -> Result<Option<Cow<'a, str>>, WrongValue<'a>> {
         self.optional(key)?
             .map(|value| value.as_string())
             .transpose()
+    }
+
+    /// The text of a member that is a string, and not `null`. Empty if the object lacks the member.
+    ///
+    /// # Errors
+    /// This value is not an object, or the member is not a string.
+    pub(crate) fn string_or_empty(&self, key: &str) -> Result<Cow<'a, str>, WrongValue<'a>> {
+        let text = self.member(key)?.map(|value| value.as_string());
+        Ok(text.transpose()?.unwrap_or_default())
     }
 
     /// The value of a member that is `true` or `false`. None if the member is not set.
     ///
     /// # Errors
     /// This value is not an object, or the member is not a boolean.
-    pub fn boolean(&self, key: &str) -> Result<Option<bool>, WrongValue<'a>> {
+    pub(crate) fn boolean(&self, key: &str) -> Result<Option<bool>, WrongValue<'a>> {
         self.optional(key)?
             .map(|value| match value.text {
                 "true" => Ok(true),
@@ -213,7 +218,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// This value is not an object, or the member is not a list.
-    pub fn list(&self, key: &str) -> Result<Vec<Self>, WrongValue<'a>> {
+    pub(crate) fn list(&self, key: &str) -> Result<Vec<Self>, WrongValue<'a>> {
         self.optional(key)?
             .map_or(Ok(Vec::new()), |value| value.as_list())
     }
@@ -222,7 +227,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// The value is not a list.
-    pub fn as_list(&self) -> Result<Vec<Self>, WrongValue<'a>> {
+    pub(crate) fn as_list(&self) -> Result<Vec<Self>, WrongValue<'a>> {
         if !self.text.starts_with('[') {
             return Err(WrongValue::of_type(self, "a list"));
         }
@@ -234,7 +239,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     /// The value is not a string, or one of its escapes doesn't encode a character.
-    pub fn as_string(&self) -> Result<Cow<'a, str>, WrongValue<'a>> {
+    pub(crate) fn as_string(&self) -> Result<Cow<'a, str>, WrongValue<'a>> {
         let inner = self.text.strip_prefix('"');
         let Some(inner) = inner.and_then(|text| text.strip_suffix('"')) else {
             return Err(WrongValue::of_type(self, "a string"));
@@ -247,20 +252,17 @@ impl<'a> Node<'a> {
     }
 
     /// The value of a member. None if it is not set, or if this value is not an object.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<Self> {
+    pub(crate) fn get(&self, key: &str) -> Option<Self> {
         self.optional(key).ok()?
     }
 
     /// The elements of a list. Empty if the value is not a list.
-    #[must_use]
-    pub fn elements(&self) -> Vec<Self> {
+    pub(crate) fn elements(&self) -> Vec<Self> {
         self.as_list().unwrap_or_default()
     }
 
     /// The members of an object, with their keys. Empty if the value is not an object.
-    #[must_use]
-    pub fn members(&self) -> Vec<(Cow<'a, str>, Self)> {
+    pub(crate) fn members(&self) -> Vec<(Cow<'a, str>, Self)> {
         if !self.is_object() {
             return Vec::new();
         }
@@ -286,7 +288,7 @@ impl<'a> Node<'a> {
                 path.push('.');
                 path.push_str(&entry.key);
             } else {
-                path.push_str(&format!("[{number}]"));
+                path.push_str(&["[", &number.to_string(), "]"].concat());
             }
             node = outer.at((index, entry));
         }
@@ -397,11 +399,11 @@ impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
         Ok(self.complete(index, last))
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<&'a str, A::Error> {
+    fn visit_seq<A: SeqAccess<'a>>(mut self, mut elements: A) -> Result<&'a str, A::Error> {
         let index = self.add("");
         let mut last = "";
         let mut rest = behind_separator(self.rest);
-        while let Some(element) = list.next_element_seed(NodeReader {
+        while let Some(element) = elements.next_element_seed(NodeReader {
             entries: self.entries,
             key: Cow::default(),
             rest,

@@ -9,7 +9,7 @@ use super::node::Node;
 /// The sentence about it never contains a value of the request, because the environment variables of
 /// a Pod may hold secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrongValue<'a> {
+pub(crate) struct WrongValue<'a> {
     /// The text of the value. If the value is missing, the text of the object that lacks it.
     text: &'a str,
     /// The key of the missing value.
@@ -19,8 +19,7 @@ pub struct WrongValue<'a> {
 
 impl<'a> WrongValue<'a> {
     /// A value with this problem, e.g. `must be Always, IfNotPresent or Never`.
-    #[must_use]
-    pub const fn new(value: &Node<'a>, problem: &'static str) -> Self {
+    pub(crate) const fn new(value: &Node<'a>, problem: &'static str) -> Self {
         Self {
             text: value.text(),
             missing: None,
@@ -40,8 +39,7 @@ impl<'a> WrongValue<'a> {
     }
 
     /// A member that an object lacks.
-    #[must_use]
-    pub const fn missing(object: &Node<'a>, key: &'static str) -> Self {
+    pub(crate) const fn missing(object: &Node<'a>, key: &'static str) -> Self {
         Self {
             text: object.text(),
             missing: Some(key),
@@ -51,9 +49,8 @@ impl<'a> WrongValue<'a> {
 
     /// The sentence for a person: the path from `root` to the value, and the problem. `name` is the
     /// name of `root`, which is shown if `root` itself is wrong.
-    #[must_use]
     #[cold]
-    pub fn sentence(&self, root: &Node<'_>, name: &str) -> String {
+    pub(crate) fn sentence(&self, root: &Node<'_>, name: &str) -> String {
         let mut path = root.path_to(self.text);
         if let Some(key) = self.missing {
             path = format!("{path}.{key}");

@@ -12,7 +12,7 @@ use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
 
 /// The source of an added image check.
 #[derive(Clone, Copy, Debug)]
-pub enum AddedCheckSource<'p> {
+pub(crate) enum AddedCheckSource<'p> {
     /// An init container with the fields of an image check of the Pod, or of the setting
     /// `imageChecks.template`.
     InitContainer {
@@ -28,7 +28,7 @@ pub enum AddedCheckSource<'p> {
 
 /// The fields of an added init container, without name, image and pull policy.
 #[derive(Clone, Copy, Debug)]
-pub enum CheckFields<'p> {
+pub(crate) enum CheckFields<'p> {
     /// The fields of an image check of the Pod.
     CopyOf(&'p ContainerOrVolume<'p>),
     /// The setting `imageChecks.template`.
@@ -40,7 +40,7 @@ impl<'p> AddedCheckSource<'p> {
     ///
     /// # Errors
     /// The reason why the Pod gets no check.
-    pub fn in_pod(
+    pub(crate) fn in_pod(
         review: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         places: &[ExaminedContainerOrVolume<'p>],
@@ -84,14 +84,16 @@ impl<'p> AddedCheckSource<'p> {
     }
 
     /// Whether an added check is an image volume, and not an init container.
-    #[must_use]
-    pub const fn is_image_volume(&self) -> bool {
+    pub(crate) const fn is_image_volume(&self) -> bool {
         matches!(self, Self::ImageVolume)
     }
 
     /// The number of containers that mount an added check volume.
-    #[must_use]
-    pub fn carrier_count(&self, review: &'p ExaminedObject<'p>, settings: &Settings) -> usize {
+    pub(crate) fn carrier_count(
+        &self,
+        review: &'p ExaminedObject<'p>,
+        settings: &Settings,
+    ) -> usize {
         if self.is_image_volume() {
             check_volume_carriers(&review.pod, settings).len()
         } else {
@@ -101,15 +103,13 @@ impl<'p> AddedCheckSource<'p> {
 
     /// The size of an added init container's fields in bytes of JSON, without name, image and pull
     /// policy. An image volume has no such fields.
-    #[must_use]
-    pub fn fields_size(&self) -> usize {
+    pub(crate) fn fields_size(&self) -> usize {
         self.fields_text().len()
     }
 
     /// The fields of an added init container as members of a JSON object, each with a comma before it.
     /// Empty for an image volume.
-    #[must_use]
-    pub fn fields_text(&self) -> String {
+    pub(crate) fn fields_text(&self) -> String {
         let Self::InitContainer {
             fields,
             with_resources,
@@ -172,15 +172,14 @@ fn last_copyable_check<'p>(
 /// container. In a Pod without such a check it is after the last init container that
 /// `imageChecks.after` names. If it names none, the added init containers come before all others.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CheckInsertPosition<'p> {
+pub(crate) struct CheckInsertPosition<'p> {
     /// The init container directly before the added ones. `None` if the added ones come first.
-    pub after: Option<&'p ContainerOrVolume<'p>>,
+    pub(crate) after: Option<&'p ContainerOrVolume<'p>>,
 }
 
 impl<'p> CheckInsertPosition<'p> {
     /// The position in a Pod.
-    #[must_use]
-    pub fn in_pod(
+    pub(crate) fn in_pod(
         review: &'p ExaminedObject<'p>,
         settings: &Settings,
         places: &[ExaminedContainerOrVolume<'p>],
@@ -197,36 +196,34 @@ impl<'p> CheckInsertPosition<'p> {
     }
 
     /// The index of the first added init container.
-    #[must_use]
-    pub fn index(&self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.after.map_or(0, |place| place.index.saturating_add(1))
     }
 }
 
 /// An image check that is added.
 #[derive(Clone, Debug)]
-pub struct AddedCheck<'p> {
+pub(crate) struct AddedCheck<'p> {
     /// Its name. No other container has this name. If the check is a volume, no other volume has it.
-    pub name: String,
+    pub(crate) name: String,
     /// Its image, written like the image of the place that the check guards.
-    pub image: String,
+    pub(crate) image: String,
     /// Its pull policy.
-    pub policy: PullPolicy,
+    pub(crate) policy: PullPolicy,
     /// Its source.
-    pub source: AddedCheckSource<'p>,
+    pub(crate) source: AddedCheckSource<'p>,
     /// The index of the examined place with the strongest pull policy among those that the check guards.
-    pub guarded: usize,
+    pub(crate) guarded: usize,
     /// The container or image volume at this index.
-    pub place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p ContainerOrVolume<'p>,
     /// The reference of an existing check that has the same image in another spelling, if there is one.
-    pub written_differently: Option<&'p str>,
+    pub(crate) written_differently: Option<&'p str>,
 }
 
 impl AddedCheck<'_> {
     /// The size of the check and of its mounts, in bytes of JSON. `fields_size` is the size of the
     /// fields that all added checks have in common. `carriers` is the number of the check's mounts.
-    #[must_use]
-    pub fn size(&self, fields_size: usize, carriers: usize) -> usize {
+    pub(crate) fn size(&self, fields_size: usize, carriers: usize) -> usize {
         /// The braces, keys, quotes and commas of `{"name":"","image":"","imagePullPolicy":""},`.
         const CONTAINER: usize = 44;
         /// The same of `{"name":"","image":{"reference":"","pullPolicy":""}},`.

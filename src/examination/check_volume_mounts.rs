@@ -5,11 +5,10 @@ use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::settings::Settings;
 
 /// The folder in which this policy mounts check volumes.
-pub const MOUNT_FOLDER: &str = "/.imagecheck/";
+pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
 
 /// The path at which this policy mounts a check volume.
-#[must_use]
-pub fn mount_path(volume: &str) -> String {
+pub(crate) fn mount_path(volume: &str) -> String {
     format!("{MOUNT_FOLDER}{volume}")
 }
 
@@ -17,8 +16,7 @@ pub fn mount_path(volume: &str) -> String {
 /// neither a native sidecar nor exempt mounts them, so that no app container starts before the volumes
 /// are pulled. If there is no such init container, all app containers mount them. A native sidecar restarts
 /// for the Pod's whole life, and each restart would need the images of the volumes.
-#[must_use]
-pub fn check_volume_carriers<'p>(
+pub(crate) fn check_volume_carriers<'p>(
     pod: &'p Pod<'p>,
     settings: &Settings,
 ) -> Vec<&'p ContainerOrVolume<'p>> {

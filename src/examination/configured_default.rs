@@ -15,8 +15,7 @@ use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 /// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
 /// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
 /// that *disallowed-policy* has set.
-#[must_use]
-pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
+pub(crate) fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
     examined.place.policy.is_some_and(|policy| {
         policy != server_default(&examined.reference)
             && examined.limits.forbidding(policy).is_none()
@@ -25,8 +24,7 @@ pub fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
 
 /// The configured default of a place, and the setting that it comes from. None if no default is set for the place, or if the default is
 /// `Never` and the settings select the image for lookups.
-#[must_use]
-pub fn configured_default(
+pub(crate) fn configured_default(
     examined: &ExaminedContainerOrVolume<'_>,
     is_check: bool,
     settings: &Settings,
@@ -56,8 +54,7 @@ pub fn configured_default(
 /// The pull policy of a check that is raised or added: at least `needed`, the strongest pull policy
 /// of the places that the check guards. `examined` is the raised check, or the place that the added
 /// check guards. A second run would not change the result.
-#[must_use]
-pub fn stable_check_policy(
+pub(crate) fn stable_check_policy(
     examined: &ExaminedContainerOrVolume<'_>,
     needed: PullPolicy,
     settings: &Settings,

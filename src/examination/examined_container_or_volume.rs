@@ -11,7 +11,7 @@ use crate::settings::{EffectiveLookupSettings, LookupMode, Settings};
 
 /// The role of a container or image volume in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// An image check.
     ImageCheck,
     /// Any other init container that ends before the app containers start.
@@ -25,30 +25,29 @@ pub enum Role {
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
 #[derive(Clone, Debug)]
-pub struct ExaminedContainerOrVolume<'p> {
+pub(crate) struct ExaminedContainerOrVolume<'p> {
     /// The container or image volume as it came in.
-    pub place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p ContainerOrVolume<'p>,
     /// Its role in the Pod.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its image as it came in.
-    pub reference: Reference<'p>,
+    pub(crate) reference: Reference<'p>,
     /// The pull policies that the settings forbid or require for its image.
-    pub limits: PullPolicyLimits<'p>,
+    pub(crate) limits: PullPolicyLimits<'p>,
     /// The settings of `registry` for its image.
-    pub lookup: EffectiveLookupSettings,
+    pub(crate) lookup: EffectiveLookupSettings,
     /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
     /// came in, or the server default if none was set.
-    pub policy: PullPolicy,
+    pub(crate) policy: PullPolicy,
     /// The reason from the last call of `set_policy` that changed the pull policy.
-    pub policy_reason: Option<Reason<'p>>,
+    pub(crate) policy_reason: Option<Reason<'p>>,
     /// The digest behind its tag, as far as it is known.
-    pub tag: KnownDigest,
+    pub(crate) tag: KnownDigest,
 }
 
 impl<'p> ExaminedContainerOrVolume<'p> {
     /// A place as it came in. Its role and its digest are set later.
-    #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         place: &'p ContainerOrVolume<'p>,
         reference: Reference<'p>,
         settings: &'p Settings,
@@ -67,8 +66,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     }
 
     /// The pull policy that came in, or the server default if none was set.
-    #[must_use]
-    pub fn policy_before(&self) -> PullPolicy {
+    pub(crate) fn policy_before(&self) -> PullPolicy {
         self.place
             .policy
             .unwrap_or_else(|| server_default(&self.reference))
@@ -76,7 +74,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
 
     /// Sets the pull policy, with a reason. If the place already has this pull policy, the reason
     /// doesn't change either.
-    pub fn set_policy(&mut self, policy: PullPolicy, reason: Reason<'p>) {
+    pub(crate) fn set_policy(&mut self, policy: PullPolicy, reason: Reason<'p>) {
         if policy != self.policy {
             self.policy = policy;
             self.policy_reason = Some(reason);
@@ -84,36 +82,31 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     }
 
     /// Whether the pull policy that the place should have differs from [`Self::policy_before`].
-    #[must_use]
-    pub fn has_new_policy(&self) -> bool {
+    pub(crate) fn has_new_policy(&self) -> bool {
         self.policy != self.policy_before()
     }
 
     /// The reason why the pull policy that came in is wrong. `None` if it isn't wrong.
-    #[must_use]
-    pub fn policy_finding(&self) -> Option<&Reason<'p>> {
+    pub(crate) fn policy_finding(&self) -> Option<&Reason<'p>> {
         let reason = self.policy_reason.as_ref()?;
         (self.has_new_policy() && reason.is_finding()).then_some(reason)
     }
 
     /// Whether it is an init container that ends before the app containers start. A check volume is none:
     /// another webhook may drop the volume's `image`, and then nothing is pulled.
-    #[must_use]
-    pub fn is_init_container(&self) -> bool {
+    pub(crate) fn is_init_container(&self) -> bool {
         matches!(self.role, Role::ImageCheck | Role::InitContainer)
             && self.place.list == PodSpecList::InitContainers
     }
 
     /// The image as it came in.
-    #[must_use]
-    pub fn image(&self) -> &'p str {
+    pub(crate) fn image(&self) -> &'p str {
         self.place.image_text()
     }
 
     /// The image as it should be. A pinned image keeps its tag, and gets `latest` if it has none:
     /// people read the tag, and patterns match it.
-    #[must_use]
-    pub fn image_after(&self) -> String {
+    pub(crate) fn image_after(&self) -> String {
         let image = self.image();
         match (self.tag.pinned_digest(), self.reference.tag()) {
             (Some(digest), Some(_)) => format!("{image}@{digest}"),
@@ -124,8 +117,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
 
     /// The identity that decides whether two places pull the same image. A tag and a digest are
     /// the same image if the tag is known to have this digest.
-    #[must_use]
-    pub fn identity(&self) -> ImageIdentity<'_> {
+    pub(crate) fn identity(&self) -> ImageIdentity<'_> {
         match self.tag.digest() {
             Some(digest) => self.reference.identity_at(Some(digest)),
             None => self.reference.identity(),
@@ -133,26 +125,22 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     }
 
     /// Whether its image has a digest, as it came in or after it was pinned.
-    #[must_use]
-    pub fn has_digest(&self) -> bool {
+    pub(crate) fn has_digest(&self) -> bool {
         self.tag.pinned_digest().is_some() || self.reference.digest().is_some()
     }
 
     /// Whether `UseCached` lets the place use the image that the node has cached.
-    #[must_use]
-    pub fn uses_cached(&self) -> bool {
+    pub(crate) fn uses_cached(&self) -> bool {
         self.tag == KnownDigest::UseCached
     }
 
     /// Whether the settings select its tag for a lookup.
-    #[must_use]
-    pub fn is_selected_for_lookup(&self) -> bool {
+    pub(crate) fn is_selected_for_lookup(&self) -> bool {
         self.lookup.mode != LookupMode::Off && self.reference.digest().is_none()
     }
 }
 
 /// The pull policy that the API server fills in for an image.
-#[must_use]
-pub fn server_default(reference: &Reference<'_>) -> PullPolicy {
+pub(crate) fn server_default(reference: &Reference<'_>) -> PullPolicy {
     PullPolicy::server_default(reference.tag(), reference.digest())
 }

@@ -14,7 +14,7 @@ use crate::pull_policy::PullPolicy;
 /// numbered in the order in which they first appear. `nginx:1` and `nginx:2` are two images, so
 /// their repository counts as two spellings.
 #[derive(Clone, Debug)]
-pub struct ImageGroups {
+pub(crate) struct ImageGroups {
     /// The number of the spelling of each place.
     spellings: Vec<usize>,
     /// The number of the image of each spelling.
@@ -24,8 +24,7 @@ pub struct ImageGroups {
 
 impl ImageGroups {
     /// Compares the images of all places.
-    #[must_use]
-    pub fn of(places: &[ExaminedContainerOrVolume<'_>]) -> Self {
+    pub(crate) fn of(places: &[ExaminedContainerOrVolume<'_>]) -> Self {
         let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
@@ -51,31 +50,28 @@ impl ImageGroups {
     }
 
     /// How many different images there are.
-    #[must_use]
-    pub const fn image_count(&self) -> usize {
+    pub(crate) const fn image_count(&self) -> usize {
         self.image_count
     }
 
     /// The number of the spelling of each place, in the order of the places.
-    pub fn spellings(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn spellings(&self) -> impl Iterator<Item = usize> + '_ {
         self.spellings.iter().copied()
     }
 
     /// The number of the image of each place, in the order of the places.
-    pub fn images(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn images(&self) -> impl Iterator<Item = usize> + '_ {
         self.spellings()
             .map(|spelling| self.images.get(spelling).copied().unwrap_or_default())
     }
 
     /// The number of the spelling of one place.
-    #[must_use]
-    pub fn spelling(&self, place: usize) -> Option<usize> {
+    pub(crate) fn spelling(&self, place: usize) -> Option<usize> {
         self.spellings.get(place).copied()
     }
 
     /// The pulls of each spelling.
-    #[must_use]
-    pub fn pulls(&self, places: &[ExaminedContainerOrVolume<'_>]) -> Vec<PullsOfSpelling> {
+    pub(crate) fn pulls(&self, places: &[ExaminedContainerOrVolume<'_>]) -> Vec<PullsOfSpelling> {
         let mut pulls: Vec<PullsOfSpelling> = self
             .images
             .iter()
@@ -93,8 +89,7 @@ impl ImageGroups {
     }
 
     /// The checks of each image, in any spelling.
-    #[must_use]
-    pub fn checks(&self, pulls: &[PullsOfSpelling]) -> Vec<ChecksOfImage> {
+    pub(crate) fn checks(&self, pulls: &[PullsOfSpelling]) -> Vec<ChecksOfImage> {
         let mut checks = vec![ChecksOfImage::default(); self.image_count];
         for pulls in pulls {
             if let Some(checks) = checks.get_mut(pulls.image) {
@@ -107,18 +102,18 @@ impl ImageGroups {
 
 /// The image checks of one image, in one spelling or in all spellings.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ChecksOfImage {
+pub(crate) struct ChecksOfImage {
     /// The index of the first check.
-    pub first: Option<usize>,
+    pub(crate) first: Option<usize>,
     /// The index of the first check that `images.forbidAlways` doesn't match. Checks of one image
     /// can have different tags of the same digest, and a pattern can match only one of these tags.
-    pub first_for_always: Option<usize>,
+    pub(crate) first_for_always: Option<usize>,
     /// The strongest pull policy of the checks.
-    pub strongest: Option<PullPolicy>,
+    pub(crate) strongest: Option<PullPolicy>,
     /// The strongest pull policy that the checks have in the request.
-    pub strongest_before: Option<PullPolicy>,
+    pub(crate) strongest_before: Option<PullPolicy>,
     /// Whether `UseCached` applies to a check whose pull policy isn't `Never`.
-    pub uses_cached: bool,
+    pub(crate) uses_cached: bool,
 }
 
 impl ChecksOfImage {
@@ -134,16 +129,16 @@ impl ChecksOfImage {
 
 /// The pulls of one image in one spelling.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PullsOfSpelling {
+pub(crate) struct PullsOfSpelling {
     /// The number of the image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The checks.
-    pub checks: ChecksOfImage,
+    pub(crate) checks: ChecksOfImage,
     /// The strongest pull policy of the init containers that are neither checks nor native sidecars.
-    pub by_init_containers: Option<PullPolicy>,
+    pub(crate) by_init_containers: Option<PullPolicy>,
     /// The strongest pull policy of the guarded places, and the index of the first guarded place
     /// with this pull policy.
-    pub guarded: Option<(usize, PullPolicy)>,
+    pub(crate) guarded: Option<(usize, PullPolicy)>,
 }
 
 impl PullsOfSpelling {
@@ -170,8 +165,7 @@ impl PullsOfSpelling {
 
     /// Whether the image is covered in this spelling, or no guarded place pulls it. A check counts
     /// even if it is too weak, because *weak-check* is about such checks.
-    #[must_use]
-    pub fn is_covered(&self) -> bool {
+    pub(crate) fn is_covered(&self) -> bool {
         let by_init = |needed| {
             self.by_init_containers
                 .is_some_and(|policy| policy >= needed)

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 /// The digest behind the tag of an image, if it is known while a request is examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum KnownDigest {
+pub(crate) enum KnownDigest {
     /// No digest behind the tag is known.
     #[default]
     Unknown,
@@ -19,8 +19,7 @@ pub enum KnownDigest {
 
 impl KnownDigest {
     /// The digest, if one is known.
-    #[must_use]
-    pub fn digest(&self) -> Option<&str> {
+    pub(crate) fn digest(&self) -> Option<&str> {
         match self {
             Self::Resolved(digest) | Self::Pinned(digest) => Some(digest),
             Self::Unknown | Self::UseCached => None,
@@ -28,8 +27,7 @@ impl KnownDigest {
     }
 
     /// The digest that is to be written into the image.
-    #[must_use]
-    pub fn pinned_digest(&self) -> Option<&Rc<str>> {
+    pub(crate) fn pinned_digest(&self) -> Option<&Rc<str>> {
         match self {
             Self::Pinned(digest) => Some(digest),
             Self::Unknown | Self::Resolved(_) | Self::UseCached => None,

@@ -17,21 +17,20 @@ const ADDITIONS_MAX: usize = 1024 * 1024;
 
 /// An image that is not covered.
 #[derive(Clone, Copy, Debug)]
-pub struct UncoveredImage<'p> {
+pub(crate) struct UncoveredImage<'p> {
     /// The index of the first guarded place that pulls the image with the strongest pull policy.
-    pub guarded: usize,
+    pub(crate) guarded: usize,
     /// The place at this index.
-    pub place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p ContainerOrVolume<'p>,
     /// The pull policy of this place.
-    pub policy: PullPolicy,
+    pub(crate) policy: PullPolicy,
     /// The image reference of a check of the same image in another spelling, if there is one.
-    pub written_differently: Option<&'p str>,
+    pub(crate) written_differently: Option<&'p str>,
 }
 
 /// The images that are not covered, each spelling once, in the order of their first appearance. The
 /// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
-#[must_use]
-pub fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
+pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
     if examination.has_only_one_place {
         return Vec::new();
     }
@@ -58,8 +57,7 @@ pub fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage
 }
 
 /// Whether a check can be added for each image that is not covered.
-#[must_use]
-pub fn can_be_added(examination: &Examination<'_>) -> bool {
+pub(crate) fn can_be_added(examination: &Examination<'_>) -> bool {
     examination.source_of_checks_to_add().is_some_and(|source| {
         checks_to_add(examination, &uncovered_images(examination), source).is_some()
     })
@@ -67,8 +65,7 @@ pub fn can_be_added(examination: &Examination<'_>) -> bool {
 
 /// The checks to add for these images. None if the checks and their mounts would be larger than
 /// `ADDITIONS_MAX`. The sizes are added up before anything is written into the Pod.
-#[must_use]
-pub fn checks_to_add<'p>(
+pub(crate) fn checks_to_add<'p>(
     examination: &Examination<'p>,
     uncovered: &[UncoveredImage<'p>],
     source: AddedCheckSource<'p>,

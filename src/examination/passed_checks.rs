@@ -7,15 +7,14 @@ use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::request::{ContainerState, PodStatus};
 
 /// The states of a Pod's containers, and the first carrier of each volume.
-pub struct PassedChecks<'s> {
+pub(crate) struct PassedChecks<'s> {
     container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
     first_carriers: BTreeMap<Cow<'s, str>, &'s ContainerOrVolume<'s>>,
 }
 
 impl<'s> PassedChecks<'s> {
     /// Reads the states from the status of a Pod.
-    #[must_use]
-    pub fn of(pod: &'s Pod<'s>, status: &'s PodStatus<'s>) -> Self {
+    pub(crate) fn of(pod: &'s Pod<'s>, status: &'s PodStatus<'s>) -> Self {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
@@ -35,8 +34,7 @@ impl<'s> PassedChecks<'s> {
 
     /// Whether a check has passed. An init container has passed if it succeeded. A check volume has
     /// passed once its first carrier started.
-    #[must_use]
-    pub fn has_passed(&self, check: &ContainerOrVolume<'_>) -> bool {
+    pub(crate) fn has_passed(&self, check: &ContainerOrVolume<'_>) -> bool {
         if check.list == PodSpecList::Volumes {
             let carrier = self.first_carriers.get(&*check.name);
             let state = carrier.and_then(|carrier| self.state(carrier));

@@ -12,7 +12,7 @@ use crate::settings::Settings;
 
 /// The references of a Pod that may be one image, although this run sees several images.
 #[derive(Debug, Default)]
-pub struct PossibleLookupAnswers<'e> {
+pub(crate) struct PossibleLookupAnswers<'e> {
     /// All spellings of a repository are one entry. The lookup of a tag can show that several references
     /// of its repository have one digest. It can also pin the tag, or make `UseCached` apply.
     repositories: BTreeMap<ImageIdentity<'e>, JoinablePulls<'e>>,
@@ -52,8 +52,7 @@ impl<'e> JoinablePulls<'e> {
 
 impl<'e> PossibleLookupAnswers<'e> {
     /// The answers that registries may give about the images of these places.
-    #[must_use]
-    pub fn about(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
+    pub(crate) fn about(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
         let mut possible = Self::default();
         for examined in places {
             let repository = examined.reference.repository_identity();
@@ -68,8 +67,7 @@ impl<'e> PossibleLookupAnswers<'e> {
 
     /// The answers that the first installation may have received about these places, and the digests
     /// that another webhook may have added to them.
-    #[must_use]
-    pub fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
+    pub(crate) fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
         let mut possible = Self::about(places);
         for examined in places {
             let tag = written_tag(&examined.reference);
@@ -91,29 +89,25 @@ impl<'e> PossibleLookupAnswers<'e> {
     }
 
     /// Whether the settings select a tag of the image's repository for a lookup.
-    #[must_use]
-    pub fn concern(&self, reference: &Reference<'_>) -> bool {
+    pub(crate) fn concern(&self, reference: &Reference<'_>) -> bool {
         let repository = self.repositories.get(&reference.repository_identity());
         repository.is_some_and(|repository| repository.is_looked_up)
     }
 
     /// Whether an image check or an init container may pull the same image.
-    #[must_use]
-    pub fn may_join(&self, reference: &Reference<'_>) -> bool {
+    pub(crate) fn may_join(&self, reference: &Reference<'_>) -> bool {
         self.joinable(reference)
             .any(|group| group.by_checks.is_some() || group.by_init_containers.is_some())
     }
 
     /// Whether a check of the image may be strong enough.
-    #[must_use]
-    pub fn may_check(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+    pub(crate) fn may_check(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
         self.joinable(reference)
             .any(|group| group.by_checks >= Some(needed))
     }
 
     /// Whether the image may be covered.
-    #[must_use]
-    pub fn may_cover(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
+    pub(crate) fn may_cover(&self, reference: &Reference<'_>, needed: PullPolicy) -> bool {
         self.joinable(reference)
             .any(|group| group.by_checks.is_some() || group.by_init_containers >= Some(needed))
     }
@@ -128,8 +122,7 @@ fn written_tag<'r>(reference: &Reference<'r>) -> (&'r str, &'r str) {
 /// Whether this is the copy, and the image has a digest that another webhook may have added. When the
 /// digest was added, the pull policy was already there. So it is no finding of *default*, unless it is
 /// `Never`.
-#[must_use]
-pub fn may_have_got_digest_later(
+pub(crate) fn may_have_got_digest_later(
     examined: &ExaminedContainerOrVolume<'_>,
     settings: &Settings,
 ) -> bool {
@@ -140,8 +133,7 @@ pub fn may_have_got_digest_later(
 
 /// Whether this is the copy, and `UseCached` of the first installation may have written the
 /// `IfNotPresent` of the place.
-#[must_use]
-pub fn may_be_left_by_use_cached(
+pub(crate) fn may_be_left_by_use_cached(
     examined: &ExaminedContainerOrVolume<'_>,
     request_type: RequestType,
     settings: &Settings,

@@ -9,19 +9,18 @@ use crate::settings::ImagePullPolicyRules;
 
 /// The settings of `images` that match one image, each with its first matching pattern.
 #[derive(Clone, Copy, Debug)]
-pub struct PullPolicyLimits<'p> {
+pub(crate) struct PullPolicyLimits<'p> {
     /// The pattern of `images.requireAlways`.
-    pub require_always: Option<&'p ImagePattern>,
+    pub(crate) require_always: Option<&'p ImagePattern>,
     /// The pattern of `images.forbidAlways`.
-    pub forbid_always: Option<&'p ImagePattern>,
+    pub(crate) forbid_always: Option<&'p ImagePattern>,
     /// The pattern of `images.forbidNever`.
-    pub forbid_never: Option<&'p ImagePattern>,
+    pub(crate) forbid_never: Option<&'p ImagePattern>,
 }
 
 impl<'p> PullPolicyLimits<'p> {
     /// The limits of an image.
-    #[must_use]
-    pub fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
+    pub(crate) fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
         Self {
             require_always: first_match(&images.require_always, reference),
             forbid_always: first_match(&images.forbid_always, reference),
@@ -30,8 +29,7 @@ impl<'p> PullPolicyLimits<'p> {
     }
 
     /// The setting that forbids a pull policy: `images.forbidAlways` or `images.forbidNever`.
-    #[must_use]
-    pub fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
+    pub(crate) fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
         let (name, pattern) = match policy {
             PullPolicy::Always => ("images.forbidAlways", self.forbid_always),
             PullPolicy::Never => ("images.forbidNever", self.forbid_never),
@@ -42,8 +40,10 @@ impl<'p> PullPolicyLimits<'p> {
 
     /// The pull policy to set instead of a disallowed one, and the setting that disallows it.
     /// `requireAlways` has priority. None if the pull policy is allowed.
-    #[must_use]
-    pub fn violated_by(&self, policy: PullPolicy) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
+    pub(crate) fn violated_by(
+        &self,
+        policy: PullPolicy,
+    ) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
         match self.require_always {
             Some(_) if policy == PullPolicy::Always => None,
             Some(pattern) => {
@@ -59,8 +59,7 @@ impl<'p> PullPolicyLimits<'p> {
 
     /// The allowed pull policy that is nearest to `policy` in strength. If `requireAlways` and
     /// `forbidAlways` contradict each other, neither of them counts.
-    #[must_use]
-    pub fn clamp(&self, policy: PullPolicy) -> PullPolicy {
+    pub(crate) fn clamp(&self, policy: PullPolicy) -> PullPolicy {
         let mut policy = match (self.require_always, self.forbid_always) {
             (Some(_), None) => PullPolicy::Always,
             (None, Some(_)) => policy.min(PullPolicy::IfNotPresent),

@@ -9,7 +9,7 @@ use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
 use crate::settings::{AddedCheckKind, LookupMode, Settings};
 
 /// The roles in one Pod.
-pub struct PodRoles<'p> {
+pub(crate) struct PodRoles<'p> {
     settings: &'p Settings,
     volumes: BTreeMap<&'p str, VolumeMounters<'p>>,
 }
@@ -30,8 +30,7 @@ struct VolumeMounters<'p> {
 
 impl<'p> PodRoles<'p> {
     /// The roles in a Pod with these examined places.
-    #[must_use]
-    pub fn of(
+    pub(crate) fn of(
         pod: &'p Pod<'p>,
         settings: &'p Settings,
         places: &[ExaminedContainerOrVolume<'p>],
@@ -45,8 +44,7 @@ impl<'p> PodRoles<'p> {
     }
 
     /// The role of a place.
-    #[must_use]
-    pub fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
+    pub(crate) fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
         let checks = &self.settings.image_checks;
         let name = &*place.name;
         match place.list {

@@ -7,16 +7,16 @@ use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]
-pub struct FailedLookup {
+pub(crate) struct FailedLookup {
     /// Why there is no answer.
-    pub error: LookupError,
+    pub(crate) error: LookupError,
     /// The action that was taken.
-    pub action: AppliedLookupAction,
+    pub(crate) action: AppliedLookupAction,
 }
 
 /// The action after a failed lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppliedLookupAction {
+pub(crate) enum AppliedLookupAction {
     /// The image is a finding without a repair.
     Reject,
     /// The failed lookup changes neither the image nor the pull policy.
@@ -27,7 +27,7 @@ pub enum AppliedLookupAction {
 
 /// The effect of `UseCached` on the places of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UseCachedLowering {
+pub(crate) enum UseCachedLowering {
     /// No place had `Always`, so no pull policy changed.
     NothingLowered,
     /// At least one place was lowered from `Always`. `images.requireAlways` matches no place.
@@ -39,8 +39,7 @@ pub enum UseCachedLowering {
 
 impl AppliedLookupAction {
     /// The value of this action in the settings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Reject => LookupFailureAction::Reject.as_str(),
             Self::KeepTag => LookupFailureAction::KeepTag.as_str(),
@@ -52,8 +51,7 @@ impl AppliedLookupAction {
 impl FailedLookup {
     /// The warning about this lookup. If `UseCached` lowered a pull policy, the warning says so only
     /// if this policy repairs the object.
-    #[must_use]
-    pub fn warning<'s>(&self, image: &'s str, is_repaired: bool) -> Sentence<'s> {
+    pub(crate) fn warning(self, image: &str, is_repaired: bool) -> Sentence<'_> {
         let done = match self.action {
             AppliedLookupAction::UseCached(UseCachedLowering::AlwaysKept) => {
                 " (Always kept: images.requireAlways)"

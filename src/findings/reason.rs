@@ -11,7 +11,7 @@ use crate::pull_policy::PullPolicy;
 
 /// The ids of the rules. The rule with the most important findings comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RuleId {
+pub(crate) enum RuleId {
     /// `src/rules/invalid_image.rs`
     InvalidImage,
     /// `src/rules/stuck_pull.rs`
@@ -34,7 +34,7 @@ pub enum RuleId {
 
 impl RuleId {
     /// All rules, the one with the most important findings first.
-    pub const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::InvalidImage,
         Self::StuckPull,
         Self::DisallowedPolicy,
@@ -47,8 +47,7 @@ impl RuleId {
     ];
 
     /// The id in annotations and in the documentation.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidImage => "invalid-image",
             Self::StuckPull => "stuck-pull",
@@ -66,7 +65,7 @@ impl RuleId {
 /// The reason why a field changes or is wrong, with the values that its sentences need beside those of
 /// the finding.
 #[derive(Clone, Debug)]
-pub enum Reason<'p> {
+pub(crate) enum Reason<'p> {
     /// The image can't be parsed, or is an image ID.
     InvalidImage(InvalidReference),
     /// A container waits for an image.
@@ -130,8 +129,7 @@ pub enum Reason<'p> {
 
 impl Reason<'_> {
     /// The rule that this reason belongs to.
-    #[must_use]
-    pub const fn rule(&self) -> RuleId {
+    pub(crate) const fn rule(&self) -> RuleId {
         match self {
             Self::InvalidImage(_) => RuleId::InvalidImage,
             Self::Waiting(_) => RuleId::StuckPull,
@@ -155,15 +153,13 @@ impl Reason<'_> {
 
     /// Whether a field that changes for this reason was wrong. A change that only saves a pull is no
     /// finding. The pull policy of a pinned image is part of the finding about its tag.
-    #[must_use]
-    pub const fn is_finding(&self) -> bool {
+    pub(crate) const fn is_finding(&self) -> bool {
         !matches!(self, Self::PolicyOfPinnedImage | Self::PulledBefore)
     }
 
     /// Whether the same request may be accepted later. True for a failed lookup, unless the image
     /// doesn't exist or `registry.maxLookups` was reached.
-    #[must_use]
-    pub fn is_momentary(&self) -> bool {
+    pub(crate) fn is_momentary(&self) -> bool {
         matches!(self, Self::LookupFailed(error)
             if error.class != FailureClass::NotFound
                 && error.attempt != AskedOrSkipped::LimitReached)
@@ -172,56 +168,56 @@ impl Reason<'_> {
 
 /// A container that waits for its image, or for the image of a volume that it mounts.
 #[derive(Clone, Debug)]
-pub struct WaitingContainer<'p> {
+pub(crate) struct WaitingContainer<'p> {
     /// The name of the container, if it waits for the image of a volume. If it waits for its own image,
     /// the finding has its name.
-    pub container: Option<&'p str>,
+    pub(crate) container: Option<&'p str>,
     /// The images that may be missing.
-    pub images: Vec<&'p str>,
+    pub(crate) images: Vec<&'p str>,
     /// The waiting reason.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// The way out, if no check passed.
-    pub way_out: &'static str,
+    pub(crate) way_out: &'static str,
     /// The time since when the container waits.
-    pub since: Option<Cow<'p, str>>,
+    pub(crate) since: Option<Cow<'p, str>>,
     /// The check of the image, if it passed.
-    pub passed_check: Option<PassedCheck<'p>>,
+    pub(crate) passed_check: Option<PassedCheck<'p>>,
 }
 
 /// An image check that passed.
 #[derive(Clone, Copy, Debug)]
-pub struct PassedCheck<'p> {
+pub(crate) struct PassedCheck<'p> {
     /// The name of the check.
-    pub name: &'p str,
+    pub(crate) name: &'p str,
     /// Its pull policy.
-    pub policy: PullPolicy,
+    pub(crate) policy: PullPolicy,
 }
 
 /// The setting that disallows a pull policy.
 #[derive(Clone, Copy, Debug)]
-pub struct DisallowingSetting<'p> {
+pub(crate) struct DisallowingSetting<'p> {
     /// The name of the setting.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its first pattern that matches the image.
-    pub pattern: &'p ImagePattern,
+    pub(crate) pattern: &'p ImagePattern,
 }
 
 /// The platforms of an image, and a platform that the Pod asks for and that is not among them.
 #[derive(Clone, Debug)]
-pub struct MissingPlatform {
+pub(crate) struct MissingPlatform {
     /// The platforms of the image.
-    pub has: Vec<String>,
+    pub(crate) has: Vec<String>,
     /// The platform that the image lacks.
-    pub lacks: String,
+    pub(crate) lacks: String,
     /// The path of the Pod spec.
-    pub pod_spec: &'static [&'static str],
+    pub(crate) pod_spec: &'static [&'static str],
     /// The field of the Pod spec that asks for the platform.
-    pub field: &'static str,
+    pub(crate) field: &'static str,
 }
 
 /// Why an image that is not covered gets no check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyNoCheck<'p> {
+pub(crate) enum WhyNoCheck<'p> {
     /// The settings ask for no added checks, or this object gets none: for example, a pod template.
     NoneWanted,
     /// The API server refuses some fields of Linux containers in a Windows Pod.

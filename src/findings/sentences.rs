@@ -11,8 +11,7 @@ use crate::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
 
 impl Finding<'_> {
     /// The sentence that says what is wrong and how to correct it. `path` is the path of the field.
-    #[must_use]
-    pub fn sentence<'s>(&'s self, path: &'s str, length: SentenceLength) -> Sentence<'s> {
+    pub(crate) fn sentence<'s>(&'s self, path: &'s str, length: SentenceLength) -> Sentence<'s> {
         let (name, image) = (self.name(), self.image());
         match &self.reason {
             Reason::InvalidImage(invalid) => self.is_invalid(*invalid, UntrustedText(path)),
@@ -98,8 +97,7 @@ impl Finding<'_> {
     /// The warning about the repair. None if no warning is needed. Defaults and pins need none,
     /// because the author of the settings asked for these changes. `UseCached` needs none, because the
     /// failed lookup has its own warning.
-    #[must_use]
-    pub fn repair_warning(&self) -> Option<Sentence<'_>> {
+    pub(crate) fn repair_warning(&self) -> Option<Sentence<'_>> {
         match &self.reason {
             Reason::DisallowedPolicy(setting) => {
                 Some(sentence!("{} ({})", self.now_pulls(), setting.name))

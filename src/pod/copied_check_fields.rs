@@ -21,8 +21,7 @@ const KEYS: [&str; 10] = [
 /// The fields that are copied from a check, each with its value as JSON text. The environment is copied
 /// only if the command, the arguments or a mount may use a variable. Of `resources`, only the requests
 /// and the limits are copied, and only if `with_resources` is true.
-#[must_use]
-pub fn copied_fields(
+pub(crate) fn copied_fields(
     check: &ContainerOrVolume<'_>,
     with_resources: bool,
 ) -> Vec<(&'static str, String)> {
@@ -66,8 +65,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have this program.
-#[must_use]
-pub fn runs_program_of_a_mount(check: &ContainerOrVolume<'_>) -> bool {
+pub(crate) fn runs_program_of_a_mount(check: &ContainerOrVolume<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
     let Some(Ok(program)) = program.map(Node::as_string) else {

@@ -6,7 +6,7 @@ use super::pod_spec_list::PodSpecList;
 
 /// The path of a field, or of a whole element of a list, in an object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldPath {
+pub(crate) enum FieldPath {
     /// A field of an element in a list of the Pod spec.
     Spec {
         /// The keys that lead from the object to its Pod spec.
@@ -59,20 +59,19 @@ impl fmt::Display for FieldPath {
 
 /// The end of a path in the record of changes: list, index and field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordedField<'t> {
+pub(crate) struct RecordedField<'t> {
     /// The list of the Pod spec.
-    pub list: PodSpecList,
+    pub(crate) list: PodSpecList,
     /// The index of the element in the list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The field of the element.
-    pub field: &'t str,
+    pub(crate) field: &'t str,
 }
 
 impl<'t> RecordedField<'t> {
     /// Reads a path that [`FieldPath`] wrote. The keys before the list are ignored. None for a path
     /// without a field, and for a list of the status.
-    #[must_use]
-    pub fn parse(path: &'t str) -> Option<Self> {
+    pub(crate) fn parse(path: &'t str) -> Option<Self> {
         let (list, rest) = path.split_once('[')?;
         let (index, field) = rest.split_once("].")?;
         let list = list.rsplit('.').next()?;
@@ -89,7 +88,7 @@ impl<'t> RecordedField<'t> {
 /// The sort key of findings and changes. Fields of the Pod spec come before fields of the status.
 /// Then the list's name, the index and the field decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FieldSortKey {
+pub(crate) struct FieldSortKey {
     is_in_status: bool,
     list: &'static str,
     index: usize,
@@ -98,8 +97,7 @@ pub struct FieldSortKey {
 
 impl FieldSortKey {
     /// The sort key of a field in an element of a list of the Pod spec.
-    #[must_use]
-    pub const fn in_spec(list: PodSpecList, index: usize, field: &'static str) -> Self {
+    pub(crate) const fn in_spec(list: PodSpecList, index: usize, field: &'static str) -> Self {
         Self {
             is_in_status: false,
             list: list.name(),
@@ -109,8 +107,7 @@ impl FieldSortKey {
     }
 
     /// The sort key of a path.
-    #[must_use]
-    pub const fn of(path: FieldPath) -> Self {
+    pub(crate) const fn of(path: FieldPath) -> Self {
         match path {
             FieldPath::Spec {
                 list, index, field, ..

@@ -88,7 +88,7 @@ fn allowed_values<'a>(term: &Node<'a>, labels: &[&str]) -> Option<Vec<Cow<'a, st
 
 /// A platform that a Pod asks for. A part that is not set matches any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestedPlatform {
+pub(crate) struct RequestedPlatform {
     architecture: Option<Arch>,
     os: Option<Os>,
 }
@@ -99,8 +99,7 @@ impl RequestedPlatform {
     }
 
     /// Whether `platform` has the architecture and the operating system that the Pod asks for.
-    #[must_use]
-    pub fn is_met_by(&self, platform: &Platform) -> bool {
+    pub(crate) fn is_met_by(&self, platform: &Platform) -> bool {
         let architecture = self.architecture.as_ref();
         let os = self.os.as_ref();
         architecture.is_none_or(|wanted| wanted == platform.architecture())
@@ -137,11 +136,11 @@ impl fmt::Display for RequestedPlatform {
 
 /// The platforms that a Pod asks for, and the field of the Pod spec that asks for them.
 #[derive(Clone, Debug, Default)]
-pub struct RequestedPlatforms {
+pub(crate) struct RequestedPlatforms {
     /// The platforms. Each looked-up image has to exist for all these platforms.
-    pub platforms: Vec<RequestedPlatform>,
+    pub(crate) platforms: Vec<RequestedPlatform>,
     /// The field of the Pod spec that a person would change to ask for other platforms.
-    pub field: &'static str,
+    pub(crate) field: &'static str,
 }
 
 impl RequestedPlatforms {

@@ -2,7 +2,7 @@
 
 /// The lists of a Pod spec whose elements hold image references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PodSpecList {
+pub(crate) enum PodSpecList {
     /// `spec.initContainers`
     InitContainers,
     /// `spec.containers`
@@ -15,8 +15,7 @@ pub enum PodSpecList {
 
 impl PodSpecList {
     /// The list's name in the Pod spec.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::InitContainers => "initContainers",
             Self::Containers => "containers",
@@ -26,8 +25,7 @@ impl PodSpecList {
     }
 
     /// The key of the image. In an image volume, it is a key of the member `image`.
-    #[must_use]
-    pub const fn image_key(self) -> &'static str {
+    pub(crate) const fn image_key(self) -> &'static str {
         match self {
             Self::Volumes => "reference",
             _ => "image",
@@ -35,8 +33,7 @@ impl PodSpecList {
     }
 
     /// The key of the pull policy. In an image volume, it is a key of the member `image`.
-    #[must_use]
-    pub const fn pull_policy_key(self) -> &'static str {
+    pub(crate) const fn pull_policy_key(self) -> &'static str {
         match self {
             Self::Volumes => "pullPolicy",
             _ => "imagePullPolicy",
@@ -44,8 +41,7 @@ impl PodSpecList {
     }
 
     /// The path from an element of the list to its image.
-    #[must_use]
-    pub const fn image_field(self) -> &'static str {
+    pub(crate) const fn image_field(self) -> &'static str {
         match self {
             Self::Volumes => "image.reference",
             _ => "image",
@@ -53,8 +49,7 @@ impl PodSpecList {
     }
 
     /// The path from an element of the list to its pull policy.
-    #[must_use]
-    pub const fn pull_policy_field(self) -> &'static str {
+    pub(crate) const fn pull_policy_field(self) -> &'static str {
         match self {
             Self::Volumes => "image.pullPolicy",
             _ => "imagePullPolicy",
@@ -62,7 +57,7 @@ impl PodSpecList {
     }
 
     /// All lists, in the order in which [`Pod::places`](super::Pod::places) holds their elements.
-    pub const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 4] = [
         Self::InitContainers,
         Self::Containers,
         Self::EphemeralContainers,

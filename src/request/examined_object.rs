@@ -12,23 +12,23 @@ use crate::pod::{Pod, PodSpecList};
 
 /// An object that the rules examine.
 #[derive(Clone, Debug)]
-pub struct ExaminedObject<'a> {
+pub(crate) struct ExaminedObject<'a> {
     /// The type of the request.
-    pub request_type: RequestType,
+    pub(crate) request_type: RequestType,
     /// The kind of the object.
-    pub kind: ObjectKind,
+    pub(crate) kind: ObjectKind,
     /// Whether the request names no user. Audits send such requests.
-    pub names_no_user: bool,
+    pub(crate) names_no_user: bool,
     /// The object as it came in.
-    pub object: Node<'a>,
+    pub(crate) object: Node<'a>,
     /// The metadata.
-    pub metadata: Metadata<'a>,
+    pub(crate) metadata: Metadata<'a>,
     /// The Pod spec.
-    pub pod: Pod<'a>,
+    pub(crate) pod: Pod<'a>,
     /// At UPDATE, the stored object. `None` if it is missing or can't be read.
     pub(super) stored: Option<StoredObject<'a>>,
     /// The fields that were put back to their stored values.
-    pub restored: Vec<RestoredField<'a>>,
+    pub(crate) restored: Vec<RestoredField<'a>>,
 }
 
 /// The stored object of an UPDATE.
@@ -52,8 +52,7 @@ impl<'a> StoredObject<'a> {
 
 impl<'a> ExaminedObject<'a> {
     /// The keys that lead from the object to its Pod spec.
-    #[must_use]
-    pub const fn spec_path(&self) -> &'static [&'static str] {
+    pub(crate) const fn spec_path(&self) -> &'static [&'static str] {
         self.kind.spec_path()
     }
 
@@ -71,8 +70,7 @@ impl<'a> ExaminedObject<'a> {
     }
 
     /// The names of the claim templates of a `StatefulSet`. The controller makes a volume of each.
-    #[must_use]
-    pub fn claim_template_names(&self) -> Vec<Cow<'a, str>> {
+    pub(crate) fn claim_template_names(&self) -> Vec<Cow<'a, str>> {
         let spec = self.object.get("spec");
         let claims = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
         let claims = claims.map(|claims| claims.elements()).unwrap_or_default();
@@ -82,7 +80,7 @@ impl<'a> ExaminedObject<'a> {
 
     /// *Re-apply*, at UPDATE of a Pod or a Job: puts back the stored values that a manifest would
     /// undo when somebody applies the manifest again. See [`reapply`].
-    pub fn restore_stored_values(&mut self) {
+    pub(crate) fn restore_stored_values(&mut self) {
         if let Some(stored) = &self.stored
             && matches!(
                 self.request_type,
@@ -96,8 +94,7 @@ impl<'a> ExaminedObject<'a> {
     /// The status of an existing Pod. An audit sends this status in a CREATE without a user. At
     /// UPDATE, the stored object has it. The status in any other request is ignored, because a person may
     /// have written it.
-    #[must_use]
-    pub fn status(&self) -> PodStatus<'a> {
+    pub(crate) fn status(&self) -> PodStatus<'a> {
         let object = match self.request_type {
             RequestType::PodCreate if self.names_no_user => Some(&self.object),
             RequestType::PodUpdate => self.stored.as_ref().map(|stored| &stored.object),
@@ -113,7 +110,7 @@ impl<'a> ExaminedObject<'a> {
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
     /// request, the rules examine all places. Returns whether there are any.
-    pub fn find_new_images(&mut self) -> bool {
+    pub(crate) fn find_new_images(&mut self) -> bool {
         let request_type = self.request_type;
         let lists: &[PodSpecList] = match request_type {
             RequestType::PodUpdate => &[PodSpecList::InitContainers, PodSpecList::Containers],

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::document::{Node, WrongValue};
 
 /// The annotation that records the changes made to an object.
-pub const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
+pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -17,15 +17,15 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 
 /// The parts of an object's metadata that this policy needs.
 #[derive(Clone, Debug, Default)]
-pub struct Metadata<'a> {
+pub(crate) struct Metadata<'a> {
     /// The annotations, if the object has any.
-    pub annotations: Option<Node<'a>>,
+    pub(crate) annotations: Option<Node<'a>>,
     /// Whether the object has the annotation of a mirror Pod.
-    pub is_mirror: bool,
+    pub(crate) is_mirror: bool,
     /// Whether the object has a `deletionTimestamp`.
-    pub is_deleting: bool,
+    pub(crate) is_deleting: bool,
     /// The kind of the object's controller. None if the object has no controller.
-    pub controller_kind: Option<Cow<'a, str>>,
+    pub(crate) controller_kind: Option<Cow<'a, str>>,
 }
 
 impl<'a> Metadata<'a> {
@@ -33,7 +33,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub fn read(object: &Node<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(object: &Node<'a>) -> Result<Self, WrongValue<'a>> {
         let Some(metadata) = object.optional("metadata")? else {
             return Ok(Self::default());
         };
@@ -58,22 +58,19 @@ impl<'a> Metadata<'a> {
     }
 
     /// Whether one of the object's owners is its controller.
-    #[must_use]
-    pub const fn has_controller(&self) -> bool {
+    pub(crate) const fn has_controller(&self) -> bool {
         self.controller_kind.is_some()
     }
 
     /// Whether an annotation gives a container an `AppArmor` profile.
-    #[must_use]
-    pub fn has_app_armor_annotation(&self, container: &str) -> bool {
+    pub(crate) fn has_app_armor_annotation(&self, container: &str) -> bool {
         let key = format!("{APP_ARMOR_ANNOTATION}{container}");
         let annotations = self.annotations.as_ref();
         annotations.is_some_and(|annotations| annotations.get(&key).is_some())
     }
 
     /// The record of changes. None if the object has no record, or if the record is no JSON string.
-    #[must_use]
-    pub fn record(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn record(&self) -> Option<Cow<'a, str>> {
         self.annotations.as_ref()?.string(CHANGES_ANNOTATION).ok()?
     }
 }

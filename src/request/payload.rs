@@ -13,7 +13,7 @@ const NODE_KIND: &str = "Node";
 
 /// What this policy does with a request. This is decided before any rule runs.
 #[derive(Clone, Debug)]
-pub enum RequestHandling<'a> {
+pub(crate) enum RequestHandling<'a> {
     /// The request is accepted, and the object is neither examined nor changed.
     Untouched,
     /// The object could be read. *Re-apply* and the rules may work on it.
@@ -24,11 +24,11 @@ pub enum RequestHandling<'a> {
 
 /// The payload of waPC's `validate`. The settings are still a text, because an `Untouched` request
 /// doesn't need them.
-pub struct ValidatePayload<'a> {
+pub(crate) struct ValidatePayload<'a> {
     /// What this policy does with the request.
-    pub scope: RequestHandling<'a>,
+    pub(crate) scope: RequestHandling<'a>,
     /// The settings, in JSON.
-    pub settings: &'a str,
+    pub(crate) settings: &'a str,
 }
 
 impl<'a> ValidatePayload<'a> {
@@ -36,7 +36,7 @@ impl<'a> ValidatePayload<'a> {
     ///
     /// # Errors
     /// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
-    pub fn read(payload: &'a str) -> Result<Self, String> {
+    pub(crate) fn read(payload: &'a str) -> Result<Self, String> {
         let Ok(payload) = Node::read(payload) else {
             return Err("the request is not JSON".to_owned());
         };
@@ -66,11 +66,11 @@ struct AdmissionRequest<'a> {
 
 impl<'a> AdmissionRequest<'a> {
     fn read(request: &Node<'a>) -> Result<Self, WrongValue<'a>> {
-        let text = |key| request.string(key).map(Option::unwrap_or_default);
         let kind = request.required("kind")?;
         let group = kind.string("group")?.unwrap_or_default();
         let name = (kind.string("kind")?).ok_or_else(|| WrongValue::missing(&kind, "kind"))?;
-        let (operation, sub_resource) = (text("operation")?, text("subResource")?);
+        let operation = request.string_or_empty("operation")?;
+        let sub_resource = request.string("subResource")?.unwrap_or_default();
         let (mut is_from_node, mut names_no_user) = (false, true);
         if let Some(user) = request.optional("userInfo")? {
             names_no_user = user.string("username")?.is_none_or(|name| name.is_empty());

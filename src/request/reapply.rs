@@ -16,16 +16,16 @@ use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
 #[derive(Clone, Debug)]
-pub struct RestoredField<'a> {
+pub(crate) struct RestoredField<'a> {
     /// The container or image volume, with the stored value.
-    pub place: ContainerOrVolume<'a>,
+    pub(crate) place: ContainerOrVolume<'a>,
     /// The stored value.
-    pub value: RestoredValue,
+    pub(crate) value: RestoredValue,
 }
 
 /// A stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RestoredValue {
+pub(crate) enum RestoredValue {
     /// A pull policy.
     PullPolicy(PullPolicy),
     /// An image.

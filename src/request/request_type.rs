@@ -9,7 +9,7 @@ use crate::document::{Node, WrongValue};
 
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectKind {
+pub(crate) enum ObjectKind {
     /// v1 Pod
     Pod,
     /// v1 `PodTemplate`
@@ -25,8 +25,7 @@ pub enum ObjectKind {
 impl ObjectKind {
     /// The kind with this group and this name. `None` for any other kind. The group is compared
     /// too, because other groups have kinds of the same name.
-    #[must_use]
-    pub fn of(group: &str, kind: &str) -> Option<Self> {
+    pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
         let is = |wanted: (&str, &str)| wanted == (group, kind);
         Some(if is(names_of::<Pod>()) {
             Self::Pod
@@ -49,8 +48,7 @@ impl ObjectKind {
     }
 
     /// The keys that lead from the object to its Pod spec.
-    #[must_use]
-    pub const fn spec_path(self) -> &'static [&'static str] {
+    pub(crate) const fn spec_path(self) -> &'static [&'static str] {
         match self {
             Self::Pod => &["spec"],
             Self::PodTemplate => &["template", "spec"],
@@ -63,7 +61,7 @@ impl ObjectKind {
     ///
     /// # Errors
     /// A value on the path to the Pod spec is missing or has a wrong shape.
-    pub fn pod_spec<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+    pub(crate) fn pod_spec<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
         at(object, self.spec_path())
     }
 
@@ -71,7 +69,7 @@ impl ObjectKind {
     ///
     /// # Errors
     /// A value on the path to the pod template is missing or has a wrong shape.
-    pub fn pod_template<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+    pub(crate) fn pod_template<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
         let template = self.spec_path().split_last();
         at(object, template.map_or(&[], |(_, template)| template))
     }
@@ -89,7 +87,7 @@ const fn names_of<K: Resource>() -> (&'static str, &'static str) {
 
 /// The type of a request. It decides which rules run, and which fields they may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestType {
+pub(crate) enum RequestType {
     /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
     PodCreate,
     /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
@@ -107,8 +105,7 @@ pub enum RequestType {
 impl RequestType {
     /// The type of an operation on a kind or on one of its subresources. `None` if this policy
     /// doesn't examine requests of this type.
-    #[must_use]
-    pub fn of(kind: ObjectKind, operation: &str, sub_resource: &str) -> Option<Self> {
+    pub(crate) fn of(kind: ObjectKind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
             (ObjectKind::Pod, "CREATE", "") => Self::PodCreate,
             (ObjectKind::Pod, "UPDATE", "") => Self::PodUpdate,
@@ -121,8 +118,7 @@ impl RequestType {
     }
 
     /// Whether the Pod spec is a pod template.
-    #[must_use]
-    pub const fn is_template(self) -> bool {
+    pub(crate) const fn is_template(self) -> bool {
         matches!(
             self,
             Self::TemplateCreate | Self::TemplateUpdate | Self::JobUpdate
@@ -130,15 +126,13 @@ impl RequestType {
     }
 
     /// Whether the request creates the object. Only a created object gets the record of changes.
-    #[must_use]
-    pub const fn is_create(self) -> bool {
+    pub(crate) const fn is_create(self) -> bool {
         matches!(self, Self::PodCreate | Self::TemplateCreate)
     }
 
     /// Whether no container of the Pod spec has started yet. (An audit sends an existing Pod as if it
     /// were being created.)
-    #[must_use]
-    pub const fn is_before_start(self) -> bool {
+    pub(crate) const fn is_before_start(self) -> bool {
         matches!(
             self,
             Self::PodCreate | Self::TemplateCreate | Self::TemplateUpdate
@@ -147,8 +141,7 @@ impl RequestType {
 
     /// Whether this policy may change `imagePullPolicy`. In an existing Job, and in the existing
     /// containers of a Pod, the field is immutable: the API server would answer 422.
-    #[must_use]
-    pub const fn may_change_pull_policy(self) -> bool {
+    pub(crate) const fn may_change_pull_policy(self) -> bool {
         !matches!(self, Self::PodUpdate | Self::JobUpdate)
     }
 }

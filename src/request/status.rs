@@ -8,12 +8,12 @@ use crate::pod::PodSpecList;
 
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
-pub struct PodStatus<'a> {
+pub(crate) struct PodStatus<'a> {
     /// Whether all containers have ended, so that none of them waits for an image. The kubelet leaves an
     /// init container that never started in the state `waiting`, even after the Pod has failed.
     is_finished: bool,
     /// The statuses of init containers, then those of app containers.
-    pub containers: Vec<ContainerStatus<'a>>,
+    pub(crate) containers: Vec<ContainerStatus<'a>>,
     /// The time of each condition's last transition, as the status has it. The key of this map is the
     /// condition's type.
     last_transitions: BTreeMap<Cow<'a, str>, Option<Cow<'a, str>>>,
@@ -21,38 +21,37 @@ pub struct PodStatus<'a> {
 
 /// The status of a container.
 #[derive(Clone, Debug)]
-pub struct ContainerStatus<'a> {
+pub(crate) struct ContainerStatus<'a> {
     /// The list of the Pod spec that has the container.
-    pub pod_spec_list: PodSpecList,
+    pub(crate) pod_spec_list: PodSpecList,
     /// The list of the status that has this entry.
-    pub status_list: &'static str,
+    pub(crate) status_list: &'static str,
     /// The index of this entry in the list of the status.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The name of the container.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// The state of the container.
-    pub state: ContainerState<'a>,
+    pub(crate) state: ContainerState<'a>,
 }
 
 /// The state of a container.
 #[derive(Clone, Debug, Default)]
-pub struct ContainerState<'a> {
+pub(crate) struct ContainerState<'a> {
     /// The reason why the container waits. None if the status has no such reason.
-    pub waiting_reason: Option<Cow<'a, str>>,
+    pub(crate) waiting_reason: Option<Cow<'a, str>>,
     /// The kubelet's message about the wait. It may hold addresses and tokens, so this policy never
     /// repeats the message.
-    pub waiting_message: Cow<'a, str>,
+    pub(crate) waiting_message: Cow<'a, str>,
     /// Whether the state is `running` or `terminated`. While a container waits for a restart, its
     /// state is `waiting`, so this is false although the container has started before.
-    pub has_started: bool,
+    pub(crate) has_started: bool,
     /// Whether the container has ended with exit code 0.
-    pub has_succeeded: bool,
+    pub(crate) has_succeeded: bool,
 }
 
 impl<'a> PodStatus<'a> {
     /// Reads a status. A part with another shape than the kubelet writes is left out.
-    #[must_use]
-    pub fn read(status: &Node<'a>) -> Self {
+    pub(crate) fn read(status: &Node<'a>) -> Self {
         let elements = |key: &str| {
             status
                 .get(key)
@@ -96,15 +95,13 @@ impl<'a> PodStatus<'a> {
     }
 
     /// Whether the Pod is not finished and any container waits, with a reason.
-    #[must_use]
-    pub fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         let mut states = self.containers.iter().map(|container| &container.state);
         !self.is_finished && states.any(|state| state.waiting_reason.is_some())
     }
 
     /// The time of a condition's last transition, as the status has it.
-    #[must_use]
-    pub fn last_transition(&self, condition: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn last_transition(&self, condition: &str) -> Option<Cow<'a, str>> {
         self.last_transitions.get(condition)?.clone()
     }
 }

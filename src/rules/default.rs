@@ -18,7 +18,7 @@ use crate::request::RequestType;
 use crate::settings::{LookupMode, Settings};
 
 /// Sets the defaults.
-pub fn set_defaults(examination: &mut Examination<'_>) {
+pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
     let settings = examination.settings;
     let defaults = &settings.defaults;
     if !examination.review.request_type.may_change_pull_policy()

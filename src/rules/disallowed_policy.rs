@@ -8,7 +8,7 @@ use crate::findings::{Finding, FindingField};
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
 /// and forbid `Always` for an image, this is a finding without a repair too.
-pub fn replace_disallowed_policies(examination: &mut Examination<'_>) {
+pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     let is_repairable = examination.review.request_type.may_change_pull_policy();
     for examined in &mut examination.places {
         let place = examined.place;

@@ -12,7 +12,7 @@ use crate::image::InvalidReference;
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
 /// because a controller may fill it in.
-pub fn report(examination: &mut Examination<'_>) {
+pub(crate) fn report(examination: &mut Examination<'_>) {
     let is_template = examination.review.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {
         if !(is_template && *invalid == InvalidReference::Empty) {

@@ -13,7 +13,7 @@ use crate::settings::MissingCheckAction;
 
 /// Finds the images that are not covered. Adds their checks or reports the images, as
 /// `imageChecks.coverage` says.
-pub fn add_missing_checks(examination: &mut Examination<'_>) {
+pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let coverage = examination.settings.image_checks.coverage;
     let has_checks = examination.has_image_checks || examination.settings.image_checks.every_pod;
     if !examination.review.request_type.is_before_start()

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 
 /// Reports each check whose image a container had before, written alike, if no container has this image
 /// now and the check has not passed.
-pub fn report(examination: &mut Examination<'_>) {
+pub(crate) fn report(examination: &mut Examination<'_>) {
     let review = examination.review;
     if review.request_type != RequestType::PodUpdate {
         return;

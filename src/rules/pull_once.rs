@@ -18,14 +18,14 @@ use crate::pull_policy::PullPolicy;
 
 /// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
 /// pulled with `Always`, in the same spelling.
-pub fn spare_second_pulls(examination: &mut Examination<'_>) {
+pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>) {
     if examination.compares_checks() {
         lower(examination);
     }
 }
 
 /// Lowers app containers once more, after *missing-check* has added checks.
-pub fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
+pub(crate) fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
     if !examination.added_checks.is_empty() {
         lower(examination);
     }

@@ -12,7 +12,7 @@ mod missing_platform;
 
 use std::rc::Rc;
 
-pub use self::certain_rejection::is_rejected_whatever_registries_answer;
+pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
 use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
 use crate::examination::known_digest::KnownDigest;
 use crate::examination::{Examination, PlannedOrAnsweredLookups};
@@ -26,7 +26,7 @@ use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 
 /// In the first run of the rules, chooses the images to look up. In the second run, in which the
 /// registries' answers are known, takes the actions that the settings demand.
-pub fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
+pub(crate) fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
     match &examination.lookups {
         PlannedOrAnsweredLookups::Planned(_) => {
             examination.lookups = PlannedOrAnsweredLookups::Planned(images_to_look_up(examination));

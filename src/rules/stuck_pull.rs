@@ -38,7 +38,7 @@ const REASONS: [(&str, &str); 7] = [
 
 /// Reports the containers that wait for an image, in audits. Mode `Fix` is silent, because it doesn't
 /// change a container that waits.
-pub fn report(examination: &mut Examination<'_>) {
+pub(crate) fn report(examination: &mut Examination<'_>) {
     let review = examination.review;
     if review.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
         return;
@@ -168,11 +168,11 @@ fn passed_checks<'p>(
     images: &ImageGroups,
     status: &PodStatus<'_>,
 ) -> Vec<Option<PassedCheck<'p>>> {
-    let states = PassedChecks::of(&examination.review.pod, status);
+    let checks = PassedChecks::of(&examination.review.pod, status);
     let mut passed = vec![None; images.image_count()];
     for (check, image) in examination.places.iter().zip(images.images()) {
         if check.role == Role::ImageCheck
-            && states.has_passed(check.place)
+            && checks.has_passed(check.place)
             && let Some(passed) = passed.get_mut(image)
         {
             passed.get_or_insert(PassedCheck {

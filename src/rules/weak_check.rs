@@ -19,7 +19,7 @@ use crate::pull_policy::PullPolicy;
 /// The checks of a container are the checks that are written like the container's image. If the image
 /// is not covered and no check will be added, all checks of the same image count, in any spelling: a
 /// check in another spelling still shows a missing image before the container starts.
-pub fn raise_weak_checks(examination: &mut Examination<'_>) {
+pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !examination.compares_checks() {
         return;
     }

@@ -15,7 +15,7 @@ use crate::settings::LookupMode;
 /// a finding of *default* or *weak-check*. A digest can show that two references name the same
 /// image. This can remove a finding of *default*, *weak-check* or *missing-check*. False in mode `Warn`,
 /// and in an audit with mode `Reject`.
-pub fn is_rejected_whatever_registries_answer(
+pub(crate) fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
     mode: EffectiveMode,
 ) -> bool {
