@@ -86,8 +86,8 @@ ROWS
     'registry.overrides[2] must be an object, not a list'
   invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] must be an object, not a string'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
-    'registry.overrides[0].images[1] "/b" begins with a slash, so no image can match it: write */b' \
-    'registry.overrides[0].lookup must be one of Off, Verify, Pin, not "on"'
+    'registry.overrides[0].lookup must be one of Off, Verify, Pin, not "on"' \
+    'registry.overrides[0].images[1] "/b" begins with a slash, so no image can match it: write */b'
 }
 
 # ---- the copy: `consult` sends it the objects that mode Fix accepts ------------------------------
