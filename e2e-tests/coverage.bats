@@ -345,6 +345,7 @@ ROWS
     []         | app a a:1                                | yes
     []         | app a a Always                           | yes
     []         | sidecar s x:1, app a a:1                 | yes
+    []         | app a a:1, ephemeral e debug:1           | yes
     ["b"]      | app a a:1, app b b:1                     | yes
     ["i"]      | init i x:1, app a a:1                    | yes
     ["v"]      | app a a:1, volume v data:1               | yes

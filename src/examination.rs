@@ -56,8 +56,9 @@ pub(crate) struct Examination<'p> {
     pub(crate) has_image_checks: bool,
     /// How many app containers are not exempt.
     pub(crate) app_containers: usize,
-    /// Whether one app container is the only place that is neither exempt nor a native sidecar. No other
-    /// container runs while this container waits for its image, so it needs no check.
+    /// Whether one app container is the only place that is not exempt, not a native sidecar and not an
+    /// ephemeral container. No other container runs while this container waits for its image, so it needs
+    /// no check.
     pub(crate) has_only_one_place: bool,
     /// The source of the checks for this Pod, or for the Pods of this pod template. None without
     /// `coverage: Fix`, and None in an existing Pod.
@@ -99,11 +100,15 @@ impl<'p> Examination<'p> {
             if settings.exempt.covers(&place.name, || reference.ok()) {
                 continue;
             }
-            let count = match place.list {
-                PodSpecList::Containers => &mut app_containers,
-                _ => &mut others,
-            };
-            *count = count.saturating_add(usize::from(!place.is_native_sidecar));
+            match place.list {
+                PodSpecList::Containers => app_containers = app_containers.saturating_add(1),
+                PodSpecList::InitContainers if place.is_native_sidecar => {}
+                PodSpecList::InitContainers | PodSpecList::Volumes => {
+                    others = others.saturating_add(1);
+                }
+                // An ephemeral container starts after the app containers.
+                PodSpecList::EphemeralContainers => {}
+            }
             match reference {
                 Ok(reference) => {
                     places.push(ExaminedContainerOrVolume::new(place, reference, settings));

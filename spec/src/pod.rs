@@ -221,11 +221,13 @@ impl Pod<'_> {
 
     /// Whether an app container is the only place. Exempt places and native sidecars don't count. No
     /// other container runs while this container waits for its image, so the image counts as covered.
+    /// **Decided**: ephemeral containers don't count either, because they start later.
     pub(crate) fn has_only_one_place(&self) -> bool {
         let mut places = self
             .places
             .iter()
-            .filter(|place| place.is_examined && !place.is_sidecar && place.came_in.is_some());
+            .filter(|place| place.is_examined && !place.is_sidecar && place.came_in.is_some())
+            .filter(|place| place.list != List::EphemeralContainers);
         let first = places.next();
         first.is_some_and(|place| place.list == List::Containers) && places.next().is_none()
     }
