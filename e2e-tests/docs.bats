@@ -127,8 +127,8 @@ prepare_folder() {
   folder=$BATS_TEST_TMPDIR/$(basename "$page")
   mkdir -p "$folder"
   ln -sfn "$ROOT/examples" "$ROOT/test_data" "$ROOT/annotated-policy.wasm" "$folder"
-  cp "$ROOT/examples/pod.yaml" "$ROOT/examples/settings/agent-stack-k8s.yaml" "$folder"
-  echo 'mode: Fix' >"$folder/settings.yaml"
+  cp "$ROOT/examples/pod.yaml" "$folder"
+  cp "$ROOT/examples/settings/agent-stack-k8s.yaml" "$folder/settings.yaml"
   run_script 'kwctl scaffold admission-request --operation CREATE --object pod.yaml >request.json
     cargo xtask run --request-path examples/requests/nightly-report.json \
       --settings-path examples/settings/every-pod.yaml annotated-policy.wasm >answer.json'
