@@ -31,14 +31,6 @@ const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
 /// Shortens a text in the middle to at most `max` characters, or to `...` if `max` is less than three.
 /// Each control character becomes `_`, so that the text can't break a line.
-///
-/// ```
-/// use consistent_pull_policy::sentence::shorten;
-///
-/// assert_eq!(shorten("container-0", 11), "container-0");
-/// assert_eq!(shorten("registry.example.com/team/app:v1", 15), "regist...app:v1");
-/// assert_eq!(shorten("two\nlines", 15), "two_lines");
-/// ```
 pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
     let fits = text.len() <= max || text.chars().count() <= max;
