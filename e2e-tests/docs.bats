@@ -14,7 +14,11 @@ curl() {
   local address=${*: -1} file
   file=$ROOT/${address#https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/v*/}
   [[ -e $file ]] || return 22
-  if [[ $1 == *O* ]]; then cp "$file" .; else cat "$file"; fi
+  case $1 in
+    *O*) cp "$file" . ;;
+    *o) cp "$file" "$2" ;;
+    *) cat "$file" ;;
+  esac
 }
 
 # The module of this repository takes the place of the released one.
