@@ -5,7 +5,7 @@ import { RULES } from "../../src/report.ts";
 const text = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
 test("every rule has a line in the page and a section in the docs", () => {
-  const ids = [...text("src/examination/finding.rs").matchAll(/Self::\w+ => "([a-z-]+)"/g)].map(
+  const ids = [...text("src/findings/reason.rs").matchAll(/Self::\w+ => "([a-z-]+)"/g)].map(
     ([, id]) => id,
   );
   expect(ids.length).toBeGreaterThan(5);
