@@ -2,27 +2,19 @@
 //!
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
-pub(crate) mod added_check;
-pub(crate) mod check_volume_mounts;
-pub(crate) mod configured_default;
-pub(crate) mod examined_container_or_volume;
-mod free_check_names;
-pub(crate) mod image_groups;
-pub(crate) mod known_digest;
-pub(crate) mod missing_checks;
-pub(crate) mod passed_checks;
+pub(crate) mod images;
+pub(crate) mod limits;
+pub(crate) mod place;
 pub(crate) mod possible_lookup_answers;
-pub(crate) mod pull_policy_limits;
 pub(crate) mod roles;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::added_check::{AddedCheck, AddedCheckSource};
-use self::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
-use self::image_groups::ImageGroups;
-use self::known_digest::KnownDigest;
+use self::images::ImageGroups;
+use self::place::KnownDigest;
+use self::place::{ExaminedPlace, Role};
 use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
 use self::roles::PodRoles;
 use crate::findings::Finding;
@@ -30,8 +22,9 @@ use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::WhyNoCheck;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::request::{ExaminedObject, RequestType};
+use crate::rules::missing_check::added_check::{AddedCheck, AddedCheckSource};
 use crate::settings::{LookupMode, MissingCheckAction, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -43,15 +36,15 @@ use crate::settings::{LookupMode, MissingCheckAction, Settings};
 #[derive(Clone, Debug)]
 pub(crate) struct Examination<'p> {
     /// The object in the request.
-    pub(crate) review: &'p ExaminedObject<'p>,
+    pub(crate) object: &'p ExaminedObject<'p>,
     /// The settings.
     pub(crate) settings: &'p Settings,
     /// The places that the rules examine, in the order of the Pod. Exempt places are not among
     /// them.
-    pub(crate) places: Vec<ExaminedContainerOrVolume<'p>>,
+    pub(crate) places: Vec<ExaminedPlace<'p>>,
     /// The places whose image could not be read, each with the mistake. Exempt places are not among
     /// them.
-    pub(crate) invalid_images: Vec<(&'p ContainerOrVolume<'p>, InvalidReference)>,
+    pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
     /// Whether the Pod has an image check.
     pub(crate) has_image_checks: bool,
     /// How many app containers are not exempt.
@@ -87,15 +80,15 @@ pub(crate) enum PlannedOrAnsweredLookups {
 impl<'p> Examination<'p> {
     /// Begins the examination of an object.
     pub(crate) fn new(
-        review: &'p ExaminedObject<'p>,
+        object: &'p ExaminedObject<'p>,
         settings: &'p Settings,
         lookups: PlannedOrAnsweredLookups,
     ) -> Self {
-        let mut places = Vec::with_capacity(review.pod.places.len());
+        let mut places = Vec::with_capacity(object.pod.places.len());
         let mut invalid_images = Vec::new();
         let mut app_containers: usize = 0;
         let mut others: usize = 0;
-        for place in review.pod.places.iter().filter(|place| place.is_in_scope) {
+        for place in object.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
             if settings.exempt.covers(&place.name, || reference.ok()) {
                 continue;
@@ -111,29 +104,29 @@ impl<'p> Examination<'p> {
             }
             match reference {
                 Ok(reference) => {
-                    places.push(ExaminedContainerOrVolume::new(place, reference, settings));
+                    places.push(ExaminedPlace::new(place, reference, settings));
                 }
                 Err(invalid) => invalid_images.push((place, invalid)),
             }
         }
         for examined in &mut places {
-            examined.tag = known_resolution(examined, review.request_type, settings);
+            examined.digest = known_resolution(examined, object.request_type, settings);
         }
         if let PlannedOrAnsweredLookups::Answered(images) = &lookups {
             resolve_tags(&mut places, images);
         }
-        let roles = PodRoles::of(&review.pod, settings, &places);
+        let roles = PodRoles::of(&object.pod, settings, &places);
         let mut has_image_checks = false;
         for examined in &mut places {
             examined.role = roles.role(examined.place);
             has_image_checks |= examined.role == Role::ImageCheck;
         }
         let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
-            && review.request_type.is_before_start();
+            && object.request_type.is_before_start();
         let added_check_source =
-            adds_checks.then(|| AddedCheckSource::in_pod(review, settings, &places));
+            adds_checks.then(|| AddedCheckSource::in_pod(object, settings, &places));
         Self {
-            review,
+            object,
             settings,
             added_check_source,
             places,
@@ -160,7 +153,7 @@ impl<'p> Examination<'p> {
     /// Whether *weak-check* and *pull-once* compare the checks of the request with the containers
     /// that the checks guard.
     pub(crate) fn compares_checks(&self) -> bool {
-        self.review.request_type.is_before_start() && self.has_image_checks
+        self.object.request_type.is_before_start() && self.has_image_checks
     }
 
     /// Whether this is the copy, and the Pod has one app container. When the first installation saw the
@@ -175,7 +168,7 @@ impl<'p> Examination<'p> {
     /// longer used. If this image disappeared from the registry, the workload could not start.
     pub(crate) fn source_of_checks_to_add(&self) -> Option<AddedCheckSource<'p>> {
         let source = self.added_check_source?.ok()?;
-        let adds_checks = self.review.request_type == RequestType::PodCreate;
+        let adds_checks = self.object.request_type == RequestType::PodCreate;
         (adds_checks && !self.may_have_had_one_place()).then_some(source)
     }
 
@@ -195,7 +188,7 @@ impl<'p> Examination<'p> {
 /// At UPDATE of a Pod, under `Pin`, a tag that is stored with a digest keeps that digest. Otherwise a
 /// manifest that is applied again would restart containers whose tag has moved.
 fn known_resolution(
-    examined: &ExaminedContainerOrVolume<'_>,
+    examined: &ExaminedPlace<'_>,
     request_type: RequestType,
     settings: &Settings,
 ) -> KnownDigest {
@@ -217,7 +210,7 @@ fn known_resolution(
 }
 
 /// Gives the places the digests that lookups found behind their tags.
-fn resolve_tags(places: &mut [ExaminedContainerOrVolume<'_>], images: &[LookedUpImage]) {
+fn resolve_tags(places: &mut [ExaminedPlace<'_>], images: &[LookedUpImage]) {
     for image in images {
         let Ok(answer) = &image.answer else {
             continue;
@@ -227,7 +220,7 @@ fn resolve_tags(places: &mut [ExaminedContainerOrVolume<'_>], images: &[LookedUp
             if let Some(examined) = places.get_mut(*index)
                 && !examined.has_digest()
             {
-                examined.tag = KnownDigest::Resolved(Rc::clone(&digest));
+                examined.digest = KnownDigest::Resolved(Rc::clone(&digest));
             }
         }
     }

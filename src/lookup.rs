@@ -25,7 +25,7 @@ pub trait RegistryLookups {
 
 /// Whether a lookup was made, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedOrSkipped {
+pub enum LookupAttempt {
     /// The host was called. Unless the host refuses the capability, it answers from its cache or asks the
     /// registry.
     Made,
@@ -48,7 +48,6 @@ pub enum HostCapability {
 
 impl HostCapability {
     /// Its name in `hostCapabilities` of a `PolicyServer`.
-    #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
             Self::ManifestDigest => "oci/v1/manifest_digest",
@@ -63,7 +62,7 @@ pub struct LookupError {
     /// The class of the failure.
     pub class: FailureClass,
     /// Whether the lookup was made, and if not, why.
-    pub attempt: AskedOrSkipped,
+    pub attempt: LookupAttempt,
     /// The host capability of the call that failed or was not made. After a refusal, this is the
     /// capability that the host refuses.
     pub capability: HostCapability,
@@ -146,22 +145,22 @@ impl LookupSession<'_> {
             capability,
         };
         if let Some(capability) = self.refused {
-            let attempt = AskedOrSkipped::HostRefuses;
+            let attempt = LookupAttempt::HostRefuses;
             return Err(not_made(FailureClass::NotGranted, attempt, capability));
         }
         let first = HostCapability::ManifestDigest;
         if self.down.contains(&question.registry) {
-            let attempt = AskedOrSkipped::RegistryIsDown;
+            let attempt = LookupAttempt::RegistryIsDown;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         }
         let Some(left) = self.left.checked_sub(1) else {
-            let attempt = AskedOrSkipped::LimitReached;
+            let attempt = LookupAttempt::LimitReached;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         };
         self.left = left;
         let digest = match self.registries.manifest_digest(&question.image) {
             Ok(digest) if is_digest(&digest) => digest,
-            Ok(_) => return Err(not_made(FailureClass::Unknown, AskedOrSkipped::Made, first)),
+            Ok(_) => return Err(not_made(FailureClass::Unknown, LookupAttempt::Made, first)),
             Err(text) => return Err(self.failed(question, &text, first)),
         };
         let platforms = if question.with_platforms {
@@ -189,7 +188,7 @@ impl LookupSession<'_> {
         }
         LookupError {
             class,
-            attempt: AskedOrSkipped::Made,
+            attempt: LookupAttempt::Made,
             capability,
         }
     }

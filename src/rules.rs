@@ -3,11 +3,13 @@
 //! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
 //! changed. No rule runs another rule, and no rule knows JSON.
 
+mod configured_default;
 pub(crate) mod default;
 pub(crate) mod disallowed_policy;
 pub(crate) mod invalid_image;
 pub(crate) mod missing_check;
 pub(crate) mod outdated_check;
+mod passed_checks;
 pub(crate) mod pull_once;
 pub(crate) mod registry;
 pub(crate) mod stuck_pull;
@@ -40,13 +42,13 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 /// are asked, unless the object is certain to be rejected. (In an audit with mode `Reject`, registries are
 /// asked even then.) After registries were asked, the rules run once more, with the answers.
 pub(crate) fn examine<'p>(
-    review: &'p ExaminedObject<'p>,
+    object: &'p ExaminedObject<'p>,
     settings: &'p Settings,
     mode: EffectiveMode,
     registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
     let mut examination = Examination::new(
-        review,
+        object,
         settings,
         PlannedOrAnsweredLookups::Planned(Vec::new()),
     );
@@ -58,7 +60,7 @@ pub(crate) fn examine<'p>(
         if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
             let answered = look_up(images, settings.registry.max_lookups, registries);
             examination = Examination::new(
-                review,
+                object,
                 settings,
                 PlannedOrAnsweredLookups::Answered(answered.into()),
             );

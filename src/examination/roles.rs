@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use super::place::{ExaminedPlace, Role};
 use crate::image::ImageIdentity;
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::settings::{AddedCheckKind, LookupMode, Settings};
 
 /// The roles in one Pod.
@@ -33,7 +33,7 @@ impl<'p> PodRoles<'p> {
     pub(crate) fn of(
         pod: &'p Pod<'p>,
         settings: &'p Settings,
-        places: &[ExaminedContainerOrVolume<'p>],
+        places: &[ExaminedPlace<'p>],
     ) -> Self {
         let volumes = if pod.has_image_volumes() {
             volume_mounters(pod, places)
@@ -44,7 +44,7 @@ impl<'p> PodRoles<'p> {
     }
 
     /// The role of a place.
-    pub(crate) fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
+    pub(crate) fn role(&self, place: &Place<'_>) -> Role {
         let checks = &self.settings.image_checks;
         let name = &*place.name;
         match place.list {
@@ -88,7 +88,7 @@ impl VolumeMounters<'_> {
 /// answer could decide whether a volume is a check, and the copy doesn't get that answer.
 fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
-    places: &[ExaminedContainerOrVolume<'p>],
+    places: &[ExaminedPlace<'p>],
 ) -> BTreeMap<&'p str, VolumeMounters<'p>> {
     let mut looked_up: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     for examined in places {
@@ -97,8 +97,8 @@ fn volume_mounters<'p>(
         }
     }
     // A place that is exempt or has an invalid image counts as if it pulled nothing.
-    let identity = |place: &ContainerOrVolume<'_>| -> Option<ImageIdentity<'p>> {
-        let key = |place: &ContainerOrVolume<'_>| (place.list, place.index);
+    let identity = |place: &Place<'_>| -> Option<ImageIdentity<'p>> {
+        let key = |place: &Place<'_>| (place.list, place.index);
         let examined = places.binary_search_by_key(&key(place), |one| key(one.place));
         let reference = &places.get(examined.ok()?)?.reference;
         let repository = reference.repository_identity();

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use super::configured_default::{configured_default, is_chosen};
 use crate::examination::Examination;
-use crate::examination::configured_default::{configured_default, is_chosen};
-use crate::examination::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
-use crate::examination::known_digest::KnownDigest;
+use crate::examination::place::{ExaminedPlace, KnownDigest, Role};
 use crate::examination::possible_lookup_answers::may_have_got_digest_later;
 use crate::findings::reason::Reason;
 use crate::pull_policy::PullPolicy;
@@ -21,7 +20,7 @@ use crate::settings::{LookupMode, Settings};
 pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
     let settings = examination.settings;
     let defaults = &settings.defaults;
-    if !examination.review.request_type.may_change_pull_policy()
+    if !examination.object.request_type.may_change_pull_policy()
         || (defaults.image_pull_policy.is_none() && defaults.image_check_pull_policy.is_none())
     {
         return;
@@ -73,8 +72,8 @@ struct PullOncePair {
 /// places would use the cached image, and no registry would be asked.
 fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
     let images = examination.image_groups();
-    let request_type = examination.review.request_type;
-    let pair_of = |examined: &ExaminedContainerOrVolume<'_>| {
+    let request_type = examination.object.request_type;
+    let pair_of = |examined: &ExaminedPlace<'_>| {
         let policy = examined.policy_before();
         let keeps_always = policy == PullPolicy::Always
             && examined.limits.forbid_always.is_none()
@@ -98,7 +97,7 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
         pair.pulls_always |= own.pulls_always;
         pair.is_spared |= own.is_spared;
     }
-    let is_left = |(examined, spelling): (&ExaminedContainerOrVolume<'_>, usize)| {
+    let is_left = |(examined, spelling): (&ExaminedPlace<'_>, usize)| {
         let own = pair_of(examined);
         let pair = pairs.get(&spelling).copied().unwrap_or_default();
         let is_pair = pair.pulls_always && pair.is_spared;
@@ -109,8 +108,8 @@ fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
 }
 
 /// Whether `Pin` will write a digest into the image and set `IfNotPresent`.
-fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: RequestType) -> bool {
-    matches!(examined.tag, KnownDigest::Resolved(_))
+fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bool {
+    matches!(examined.digest, KnownDigest::Resolved(_))
         && !examined.has_digest()
         && examined.lookup.mode == LookupMode::Pin
         && examined.limits.require_always.is_none()
@@ -120,7 +119,7 @@ fn will_be_pinned(examined: &ExaminedContainerOrVolume<'_>, request_type: Reques
 /// Whether a default will raise the place to `Always`. It does not if `images.forbidAlways` matches the
 /// image. In a Pod with image checks, this function is not called, because *pull-once* may lower the place
 /// again.
-fn will_be_raised(examined: &ExaminedContainerOrVolume<'_>, settings: &Settings) -> bool {
+fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
     !is_chosen(examined)
         && examined.limits.forbid_always.is_none()
         && configured_default(examined, false, settings)

@@ -13,8 +13,8 @@ mod missing_platform;
 use std::rc::Rc;
 
 pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
-use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
-use crate::examination::known_digest::KnownDigest;
+use crate::examination::place::ExaminedPlace;
+use crate::examination::place::KnownDigest;
 use crate::examination::{Examination, PlannedOrAnsweredLookups};
 use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
 use crate::findings::reason::{MissingPlatform, Reason};
@@ -45,7 +45,7 @@ pub(crate) fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
 fn requested_platforms(examination: &Examination<'_>) -> RequestedPlatforms {
     match examination.settings.registry.platform {
         MissingPlatformAction::Off => RequestedPlatforms::default(),
-        _ => examination.review.pod.requested_platforms(),
+        _ => examination.object.pod.requested_platforms(),
     }
 }
 
@@ -83,14 +83,14 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
 
 /// Whether `Verify` looks up an image that already has a digest. This is useful, because the registry
 /// may have deleted the image.
-fn verifies_digest(examined: &ExaminedContainerOrVolume<'_>) -> bool {
+fn verifies_digest(examined: &ExaminedPlace<'_>) -> bool {
     examined.has_digest() && examined.lookup.mode == LookupMode::Verify
 }
 
 /// The normalised image with its digest, or with its tag if it has no digest.
-fn normalised_image(examined: &ExaminedContainerOrVolume<'_>) -> String {
+fn normalised_image(examined: &ExaminedPlace<'_>) -> String {
     let reference = &examined.reference;
-    let pinned = examined.tag.pinned_digest().map(|digest| &**digest);
+    let pinned = examined.digest.pinned_digest().map(|digest| &**digest);
     match pinned.or(reference.digest()) {
         Some(digest) => format!("{}@{digest}", reference.repository()),
         None => reference.repository_and_tag().unwrap_or_default(),
@@ -147,7 +147,7 @@ fn use_answer(
 /// policy of each pinned place, unless it is `Never` or immutable. A pod template keeps its tags,
 /// because the images of its Pods are pinned when the Pods are created.
 fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
-    let request_type = examination.review.request_type;
+    let request_type = examination.object.request_type;
     for index in places {
         let Some(examined) = examination.places.get_mut(*index) else {
             continue;
@@ -158,10 +158,10 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
         {
             continue;
         }
-        let KnownDigest::Resolved(digest) = &examined.tag else {
+        let KnownDigest::Resolved(digest) = &examined.digest else {
             continue;
         };
-        examined.tag = KnownDigest::Pinned(Rc::clone(digest));
+        examined.digest = KnownDigest::Pinned(Rc::clone(digest));
         if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
             let policy = match examined.limits.require_always {
                 Some(_) => PullPolicy::Always,
@@ -185,7 +185,7 @@ fn report_missing_platform(
     let missing = MissingPlatform {
         has,
         lacks,
-        pod_spec: examination.review.spec_path(),
+        pod_spec: examination.object.spec_path(),
         field: requested.field,
     };
     let Some(first) = places
@@ -197,14 +197,14 @@ fn report_missing_platform(
     let reason = Reason::MissingPlatform(missing);
     let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
     if examination.settings.registry.platform == MissingPlatformAction::Warn {
-        finding.effect = Repairability::Advice;
+        finding.repairability = Repairability::Advice;
     }
     examination.findings.push(finding);
 }
 
 /// Takes the action for an image whose lookup failed.
 fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: LookupError) {
-    let request_type = examination.review.request_type;
+    let request_type = examination.object.request_type;
     let Some(first) = image
         .places
         .first()
@@ -266,7 +266,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedL
             effect = UseCachedLowering::AlwaysKept;
             continue;
         }
-        examined.tag = KnownDigest::UseCached;
+        examined.digest = KnownDigest::UseCached;
         if examined.policy == PullPolicy::Always {
             if effect == UseCachedLowering::NothingLowered {
                 effect = UseCachedLowering::Lowered;

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::passed_checks::PassedChecks;
 use crate::examination::Examination;
-use crate::examination::examined_container_or_volume::Role;
-use crate::examination::image_groups::ImageGroups;
-use crate::examination::passed_checks::PassedChecks;
+use crate::examination::images::ImageGroups;
+use crate::examination::place::Role;
 use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
 use crate::findings::{Finding, FindingField};
 use crate::image::Reference;
 use crate::pod::field_path::FieldPath;
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::request::{PodStatus, RequestType};
 use crate::settings::Mode;
 
@@ -39,11 +39,11 @@ const REASONS: [(&str, &str); 7] = [
 /// Reports the containers that wait for an image, in audits. Mode `Fix` is silent, because it doesn't
 /// change a container that waits.
 pub(crate) fn report(examination: &mut Examination<'_>) {
-    let review = examination.review;
-    if review.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
+    let object = examination.object;
+    if object.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
         return;
     }
-    let status = review.status();
+    let status = object.status();
     if !status.is_waiting() {
         return;
     }
@@ -54,7 +54,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let index = examined_by_name.get(&named)?;
         places.get(*index).copied()
     };
-    let pod_places = &examination.review.pod.places;
+    let pod_places = &examination.object.pod.places;
     let by_name = indexes(pod_places.iter().map(list_and_name));
     let passed = passed_checks(examination, &images, &status);
     let mut reported = BTreeSet::new();
@@ -147,7 +147,7 @@ fn names_image(message: &str, image: &str) -> bool {
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
-fn list_and_name<'n>(place: &'n ContainerOrVolume<'_>) -> (PodSpecList, &'n str) {
+fn list_and_name<'n>(place: &'n Place<'_>) -> (PodSpecList, &'n str) {
     (place.list, &place.name)
 }
 
@@ -168,7 +168,7 @@ fn passed_checks<'p>(
     images: &ImageGroups,
     status: &PodStatus<'_>,
 ) -> Vec<Option<PassedCheck<'p>>> {
-    let checks = PassedChecks::of(&examination.review.pod, status);
+    let checks = PassedChecks::of(&examination.object.pod, status);
     let mut passed = vec![None; images.image_count()];
     for (check, image) in examination.places.iter().zip(images.images()) {
         if check.role == Role::ImageCheck

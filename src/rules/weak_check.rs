@@ -5,10 +5,10 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
+use super::configured_default::stable_check_policy;
+use super::missing_check;
 use crate::examination::Examination;
-use crate::examination::configured_default::stable_check_policy;
-use crate::examination::image_groups::PullsOfSpelling;
-use crate::examination::missing_checks;
+use crate::examination::images::PullsOfSpelling;
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField};
 use crate::pull_policy::PullPolicy;
@@ -38,7 +38,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         .collect();
     // `can_be_added` adds up the sizes of the missing checks. This work is left out if no check in
     // another spelling could count.
-    if !written_differently.is_empty() && missing_checks::can_be_added(examination) {
+    if !written_differently.is_empty() && missing_check::can_be_added(examination) {
         written_differently.clear();
     }
     let unknown_answers = examination.answers_unknown_to_the_copy();

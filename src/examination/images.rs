@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use super::place::{ExaminedPlace, Role};
 use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
@@ -24,7 +24,7 @@ pub(crate) struct ImageGroups {
 
 impl ImageGroups {
     /// Compares the images of all places.
-    pub(crate) fn of(places: &[ExaminedContainerOrVolume<'_>]) -> Self {
+    pub(crate) fn of(places: &[ExaminedPlace<'_>]) -> Self {
         let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut images = Vec::new();
@@ -71,7 +71,7 @@ impl ImageGroups {
     }
 
     /// The pulls of each spelling.
-    pub(crate) fn pulls(&self, places: &[ExaminedContainerOrVolume<'_>]) -> Vec<PullsOfSpelling> {
+    pub(crate) fn pulls(&self, places: &[ExaminedPlace<'_>]) -> Vec<PullsOfSpelling> {
         let mut pulls: Vec<PullsOfSpelling> = self
             .images
             .iter()
@@ -142,7 +142,7 @@ pub(crate) struct PullsOfSpelling {
 }
 
 impl PullsOfSpelling {
-    fn add(&mut self, index: usize, examined: &ExaminedContainerOrVolume<'_>) {
+    fn add(&mut self, index: usize, examined: &ExaminedPlace<'_>) {
         match examined.role {
             Role::ImageCheck => self.checks.join(ChecksOfImage {
                 first: Some(index),
