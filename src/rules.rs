@@ -16,7 +16,7 @@ pub(crate) mod stuck_pull;
 pub(crate) mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
-use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::examination::Examination;
 use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
@@ -47,25 +47,14 @@ pub(crate) fn examine<'p>(
     mode: EffectiveMode,
     registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
-    let mut examination = Examination::new(
-        object,
-        settings,
-        PlannedOrAnsweredLookups::Planned(Vec::new()),
-    );
+    let mut examination = Examination::new(object, settings, None);
     run(&mut examination);
-    if let PlannedOrAnsweredLookups::Planned(images) = &mut examination.lookups
-        && !images.is_empty()
+    let lookups = std::mem::take(&mut examination.lookups);
+    if !lookups.is_empty() && !registry::is_rejected_whatever_registries_answer(&examination, mode)
     {
-        let images = std::mem::take(images);
-        if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
-            let answered = look_up(images, settings.registry.max_lookups, registries);
-            examination = Examination::new(
-                object,
-                settings,
-                PlannedOrAnsweredLookups::Answered(answered.into()),
-            );
-            run(&mut examination);
-        }
+        let answers = look_up(lookups, settings.registry.max_lookups, registries);
+        examination = Examination::new(object, settings, Some(answers));
+        run(&mut examination);
     }
     Outcome::of(&examination)
 }
