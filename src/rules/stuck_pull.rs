@@ -156,7 +156,8 @@ fn passed_checks<'p>(
     examination: &Examination<'p>,
     status: &PodStatus<'_>,
 ) -> BTreeMap<ImageId, PassedCheck<'p>> {
-    let checks = PassedChecks::of(&examination.object.pod, status);
+    let mounters = examination.object.pod.mounters();
+    let checks = PassedChecks::of(&mounters, status);
     let mut passed = BTreeMap::new();
     for check in &examination.places {
         if check.role == Role::ImageCheck && checks.has_passed(check.place) {
