@@ -22,7 +22,6 @@ impl PullPolicy {
     pub const ALL: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
 
     /// The value as it is written in an object.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Never => "Never",
@@ -32,7 +31,6 @@ impl PullPolicy {
     }
 
     /// Reads a value as the API server does: upper and lower case must match.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
@@ -60,7 +58,6 @@ impl PullPolicy {
     /// assert_eq!(PullPolicy::server_default(Some("1.25"), None), PullPolicy::IfNotPresent);
     /// assert_eq!(PullPolicy::server_default(None, digest), PullPolicy::IfNotPresent);
     /// ```
-    #[must_use]
     pub fn server_default(tag: Option<&str>, digest: Option<&str>) -> Self {
         let latest = match (tag, digest) {
             (Some(tag), _) => tag == "latest",

@@ -3,18 +3,20 @@
 //! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
 //! changed. No rule runs another rule, and no rule knows JSON.
 
+mod configured_default;
 pub(crate) mod default;
 pub(crate) mod disallowed_policy;
 pub(crate) mod invalid_image;
 pub(crate) mod missing_check;
 pub(crate) mod outdated_check;
+mod passed_checks;
 pub(crate) mod pull_once;
 pub(crate) mod registry;
 pub(crate) mod stuck_pull;
 pub(crate) mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
-use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::examination::Examination;
 use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
@@ -40,30 +42,19 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 /// are asked, unless the object is certain to be rejected. (In an audit with mode `Reject`, registries are
 /// asked even then.) After registries were asked, the rules run once more, with the answers.
 pub(crate) fn examine<'p>(
-    review: &'p ExaminedObject<'p>,
+    object: &'p ExaminedObject<'p>,
     settings: &'p Settings,
     mode: EffectiveMode,
     registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
-    let mut examination = Examination::new(
-        review,
-        settings,
-        PlannedOrAnsweredLookups::Planned(Vec::new()),
-    );
+    let mut examination = Examination::new(object, settings, None);
     run(&mut examination);
-    if let PlannedOrAnsweredLookups::Planned(images) = &mut examination.lookups
-        && !images.is_empty()
+    let lookups = std::mem::take(&mut examination.lookups);
+    if !lookups.is_empty() && !registry::is_rejected_whatever_registries_answer(&examination, mode)
     {
-        let images = std::mem::take(images);
-        if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
-            let answered = look_up(images, settings.registry.max_lookups, registries);
-            examination = Examination::new(
-                review,
-                settings,
-                PlannedOrAnsweredLookups::Answered(answered.into()),
-            );
-            run(&mut examination);
-        }
+        let answers = look_up(lookups, settings.registry.max_lookups, registries);
+        examination = Examination::new(object, settings, Some(answers));
+        run(&mut examination);
     }
     Outcome::of(&examination)
 }

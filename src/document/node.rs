@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::wrong_value::WrongValue;
-use crate::text_edit::offset_in;
+use crate::document::text_edit::offset_in;
 
 /// The number of objects and lists inside each other that are read at once. In the object with the
 /// longest path, a `CronJob`, an image volume is at level 11.

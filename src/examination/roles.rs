@@ -3,15 +3,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use super::place::{ExaminedPlace, Role};
 use crate::image::ImageIdentity;
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::settings::{AddedCheckKind, LookupMode, Settings};
 
-/// The roles in one Pod.
-pub(crate) struct PodRoles<'p> {
-    settings: &'p Settings,
-    volumes: BTreeMap<&'p str, VolumeMounters<'p>>,
+/// Sets the roles of the places of a Pod.
+pub(crate) fn set_roles<'p>(
+    pod: &'p Pod<'p>,
+    settings: &Settings,
+    places: &mut [ExaminedPlace<'p>],
+) {
+    let volumes = if pod.has_image_volumes() {
+        volume_mounters(pod, places)
+    } else {
+        BTreeMap::new()
+    };
+    for examined in places {
+        let mounters = volumes.get(&*examined.place.name).copied();
+        examined.role = role(examined.place, settings, mounters.unwrap_or_default());
+    }
+}
+
+/// The role of a place. `mounters` are those of a volume.
+fn role(place: &Place<'_>, settings: &Settings, mounters: VolumeMounters<'_>) -> Role {
+    let checks = &settings.image_checks;
+    let has_check_name = checks.names(&place.name);
+    match place.list {
+        PodSpecList::InitContainers if place.is_native_sidecar => Role::Unguarded,
+        PodSpecList::InitContainers if has_check_name => Role::ImageCheck,
+        PodSpecList::InitContainers => Role::InitContainer,
+        PodSpecList::Containers => Role::Guarded,
+        PodSpecList::EphemeralContainers => Role::Unguarded,
+        PodSpecList::Volumes if has_check_name && mounters.are_held_up() => Role::ImageCheck,
+        PodSpecList::Volumes
+            if checks.made_of == AddedCheckKind::ImageVolume && mounters.are_app_containers() =>
+        {
+            Role::Guarded
+        }
+        PodSpecList::Volumes => Role::Unguarded,
+    }
 }
 
 /// An image volume, and the containers that mount it.
@@ -28,49 +59,6 @@ struct VolumeMounters<'p> {
     pulling_and_mounting: usize,
 }
 
-impl<'p> PodRoles<'p> {
-    /// The roles in a Pod with these examined places.
-    pub(crate) fn of(
-        pod: &'p Pod<'p>,
-        settings: &'p Settings,
-        places: &[ExaminedContainerOrVolume<'p>],
-    ) -> Self {
-        let volumes = if pod.has_image_volumes() {
-            volume_mounters(pod, places)
-        } else {
-            BTreeMap::new()
-        };
-        Self { settings, volumes }
-    }
-
-    /// The role of a place.
-    pub(crate) fn role(&self, place: &ContainerOrVolume<'_>) -> Role {
-        let checks = &self.settings.image_checks;
-        let name = &*place.name;
-        match place.list {
-            PodSpecList::InitContainers if place.is_native_sidecar => Role::Unguarded,
-            PodSpecList::InitContainers if checks.names(name) => Role::ImageCheck,
-            PodSpecList::InitContainers => Role::InitContainer,
-            PodSpecList::Containers => Role::Guarded,
-            PodSpecList::EphemeralContainers => Role::Unguarded,
-            PodSpecList::Volumes => {
-                let mounters = self.volumes.get(name).copied().unwrap_or_default();
-                if checks.names(name) && mounters.are_held_up() {
-                    Role::ImageCheck
-                } else if checks.made_of == AddedCheckKind::ImageVolume
-                    && mounters.has_app_container
-                    && !mounters.has_init_container
-                    && !mounters.has_native_sidecar
-                {
-                    Role::Guarded
-                } else {
-                    Role::Unguarded
-                }
-            }
-        }
-    }
-}
-
 impl VolumeMounters<'_> {
     /// Whether every app container of the volume's image has to wait until the volume is pulled.
     /// This is so if an init container that ends mounts the volume. It is also so if an app container
@@ -80,6 +68,11 @@ impl VolumeMounters<'_> {
         self.has_init_container
             || (self.has_app_container && self.pulling_its_image == self.pulling_and_mounting)
     }
+
+    /// Whether app containers alone mount the volume.
+    const fn are_app_containers(&self) -> bool {
+        self.has_app_container && !self.has_init_container && !self.has_native_sidecar
+    }
 }
 
 /// The containers that mount each image volume of a Pod.
@@ -88,7 +81,7 @@ impl VolumeMounters<'_> {
 /// answer could decide whether a volume is a check, and the copy doesn't get that answer.
 fn volume_mounters<'p>(
     pod: &'p Pod<'p>,
-    places: &[ExaminedContainerOrVolume<'p>],
+    places: &[ExaminedPlace<'p>],
 ) -> BTreeMap<&'p str, VolumeMounters<'p>> {
     let mut looked_up: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     for examined in places {
@@ -97,17 +90,17 @@ fn volume_mounters<'p>(
         }
     }
     // A place that is exempt or has an invalid image counts as if it pulled nothing.
-    let identity = |place: &ContainerOrVolume<'_>| -> Option<ImageIdentity<'p>> {
-        let key = |place: &ContainerOrVolume<'_>| (place.list, place.index);
-        let examined = places.binary_search_by_key(&key(place), |one| key(one.place));
-        let reference = &places.get(examined.ok()?)?.reference;
-        let repository = reference.repository_identity();
-        Some(if looked_up.contains(&repository) {
+    let mut images = BTreeMap::new();
+    for examined in places {
+        let repository = examined.reference.repository_identity();
+        let image = if looked_up.contains(&repository) {
             repository
         } else {
-            reference.identity()
-        })
-    };
+            examined.reference.identity()
+        };
+        images.insert((examined.place.list, examined.place.index), image);
+    }
+    let identity = |place: &Place<'_>| images.get(&(place.list, place.index)).copied();
     let mut app_containers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
     for place in pod.list(PodSpecList::Containers) {
         if let Some(image) = identity(place) {

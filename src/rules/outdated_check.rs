@@ -6,23 +6,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::passed_checks::PassedChecks;
 use crate::examination::Examination;
-use crate::examination::passed_checks::PassedChecks;
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::request::RequestType;
 use crate::settings::Settings;
 
 /// Reports each check whose image a container had before, written alike, if no container has this image
 /// now and the check has not passed.
 pub(crate) fn report(examination: &mut Examination<'_>) {
-    let review = examination.review;
-    if review.request_type != RequestType::PodUpdate {
+    let object = examination.object;
+    if object.request_type != RequestType::PodUpdate {
         return;
     }
-    let pod = &review.pod;
+    let pod = &object.pod;
     let before = pod
         .list(PodSpecList::Containers)
         .filter(|place| place.is_in_scope)
@@ -41,10 +41,10 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         .places
         .iter()
         .filter(|place| !place.is_native_sidecar)
-        .flat_map(ContainerOrVolume::mounts)
+        .flat_map(Place::mounts)
         .map(|mount| mount.name)
         .collect();
-    let status = review.status();
+    let status = object.status();
     let passed = PassedChecks::of(pod, &status);
     let checks = pod.places.iter().filter(|place| {
         is_check(place, &mounted, examination.settings)
@@ -56,18 +56,14 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     });
     for check in checks {
         let mut finding = Finding::unrepairable(check, FindingField::Image, Reason::ReplacedImage);
-        finding.effect = Repairability::Advice;
+        finding.repairability = Repairability::Advice;
         examination.findings.push(finding);
     }
 }
 
 /// Whether a place is an image check: an init container or image volume with the name of a check. An app
 /// container, or an init container that ends, mounts the volume.
-fn is_check(
-    place: &ContainerOrVolume<'_>,
-    mounted: &BTreeSet<Cow<'_, str>>,
-    settings: &Settings,
-) -> bool {
+fn is_check(place: &Place<'_>, mounted: &BTreeSet<Cow<'_, str>>, settings: &Settings) -> bool {
     let name = &*place.name;
     let can_be_check = match place.list {
         PodSpecList::InitContainers => !place.is_native_sidecar,

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::request::{ContainerState, PodStatus};
 
 /// The states of a Pod's containers, and the first carrier of each volume.
 pub(crate) struct PassedChecks<'s> {
     container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
-    first_carriers: BTreeMap<Cow<'s, str>, &'s ContainerOrVolume<'s>>,
+    first_carriers: BTreeMap<Cow<'s, str>, &'s Place<'s>>,
 }
 
 impl<'s> PassedChecks<'s> {
@@ -34,7 +34,7 @@ impl<'s> PassedChecks<'s> {
 
     /// Whether a check has passed. An init container has passed if it succeeded. A check volume has
     /// passed once its first carrier started.
-    pub(crate) fn has_passed(&self, check: &ContainerOrVolume<'_>) -> bool {
+    pub(crate) fn has_passed(&self, check: &Place<'_>) -> bool {
         if check.list == PodSpecList::Volumes {
             let carrier = self.first_carriers.get(&*check.name);
             let state = carrier.and_then(|carrier| self.state(carrier));
@@ -44,7 +44,7 @@ impl<'s> PassedChecks<'s> {
         }
     }
 
-    fn state<'t>(&'t self, place: &'t ContainerOrVolume<'_>) -> Option<&'t ContainerState<'t>> {
+    fn state<'t>(&'t self, place: &'t Place<'_>) -> Option<&'t ContainerState<'t>> {
         self.container_states
             .get(&(place.list, &*place.name))
             .copied()
