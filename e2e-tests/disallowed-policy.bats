@@ -23,6 +23,7 @@ load lib
   pod 'init i app:1 Always, sidecar s app:1 Always, app a app, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app Always, volume v app:1 Always'
   evaluate '{"images":{"forbidAlways":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
+  [[ $warnings == 'a now pulls app with IfNotPresent instead of Always (images.forbidAlways)'$'\n'* ]] || fail "$warnings"
 }
 
 @test "the message names container, image, pull policies, setting, pattern and the correction" {

@@ -171,6 +171,7 @@ no^$(affinity "[$in_windows]" "[$in_linux]")
 no^$(affinity "[$in_windows]" '[{"key":"pool","operator":"Exists"}]')
 no^$(affinity '[{"key":"kubernetes.io/os","operator":"In","values":["windows","linux"]}]')
 no^$(affinity '[{"key":"kubernetes.io/os","operator":"NotIn","values":["linux"]}]')
+no^$(affinity '[]')
 no^$(affinity '[{"key":"kubernetes.io/arch","operator":"In","values":["windows"]}]')
 no^.object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = []
 no^.object.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution = [{weight: 1, preference: {matchExpressions: [$in_windows]}}]

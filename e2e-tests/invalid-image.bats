@@ -21,7 +21,7 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     nginx::latest            | its tag is not 1 to 128 letters, digits, _ . or -
     nginx:-1                 | its tag is not 1 to 128 letters, digits, _ . or -
     nginx:1+2                | its tag is not 1 to 128 letters, digits, _ . or -
-    nginx:$hex$hex$hex       | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx:${hex}${hex}a      | its tag is not 1 to 128 letters, digits, _ . or -
     nginx@latest             | its digest is not sha256:, sha384: or sha512: and its hex digits
     nginx:latest@sha256:abc  | its digest is not sha256:, sha384: or sha512: and its hex digits
     nginx@sha256:${hex^^}    | its digest is not sha256:, sha384: or sha512: and its hex digits
@@ -49,6 +49,23 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     sha256:$hex | it is an image ID, which no registry is asked for
     sha256:${hex:0:12}      | it is an image ID, which no registry is asked for
     sha256:abc               | it is an image ID, which no registry is asked for
+    nginx:.x                 | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx:a:b                | its tag is not 1 to 128 letters, digits, _ . or -
+    nginx@md5:${hex:0:32}    | its digest is not sha256:, sha384: or sha512: and its hex digits
+    {{.Image}}               | a variable in it was not replaced
+    a..b                     | its repository is not lower-case letters and digits parted by . _ - or /
+    a___b                    | its repository is not lower-case letters and digits parted by . _ - or /
+    a._b                     | its repository is not lower-case letters and digits parted by . _ - or /
+    nginx,redis              | its repository is not lower-case letters and digits parted by . _ - or /
+    $hex$hex$hex${hex:0:56}  | its repository is longer than 255 characters
+    localhost:/a             | its registry is not host[:port]
+    :5000/a                  | its registry is not host[:port]
+    -host.com/a              | its registry is not host[:port]
+    [::1/a                   | its registry is not host[:port]
+    [::g]:1/a                | its registry is not host[:port]
+    []:1/a                   | its registry is not host[:port]
+    [::1]x/a                 | its registry is not host[:port]
+    foo_bar:5000/a           | its registry is not host[:port]
     $hex                     | it is an image ID, which no registry is asked for
 ROWS
 }
@@ -132,6 +149,10 @@ spec.volumes[0].image.reference' "$(in_jq -r '.[].path' <<<"$findings")"
     a__b/c---d.e_f
     nginx:LATEST
     nginx:_1.2-3
+    nginx:$hex$hex
+    $hex$hex$hex${hex:0:55}
+    [fe80::1]/a
+    a.b_c/d
     ${hex}a
     $hex:latest
     sha256:latest

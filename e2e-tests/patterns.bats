@@ -163,6 +163,15 @@ ROWS
 ROWS
 }
 
+@test "a pattern is no error if an image can match it, however its wildcards have to be filled" {
+  pod 'app a app:1 Always'
+  evaluate '{"images":{"forbidNever":["*","*A","*_","a?A","*:*:*","A/*","Registry/a?","*::*","*::*A","*::1]/*","*]*","*[*","*:*:*:*/*","[::?]:*/*","?::?/a","*]?a","*::*1/a","a_b.c/d","A_b.c/*","docker.io/a*:1","docker.io/a-*:1","????????????.dkr.ecr.*.amazonaws.com/*"]}}'
+  untouched
+  for pattern in 'Team_A/*' 'a:443:443/*' 'A_b/?' '*A/a' 'a_b:1/a' '*/_a' '*.-a/*' '*:443/*' '[a]/b' '*//*' '*::' '*::*]'; do
+    invalid_like "{\"images\":{\"forbidNever\":[\"$pattern\"]}}" "images.forbidNever[0] \"$pattern\" "
+  done
+}
+
 @test "a container pattern is matched against the whole name of a container" {
   pod 'init setup app:1 Always, app main app:1 Always, app main-2 app:1 Always, volume data app:1 Always'
   while fields pattern expected; do

@@ -152,6 +152,9 @@ update() {
   consult "$verify"
   untouched
   asked_for "$REGISTRY/app@$APP_DIGEST"
+  # registry.images names one of the tags only.
+  consult "$(in_jq -c '.registry.images = ["*:other"]' <<<"$verify")"
+  asked_for "$REGISTRY/app@$APP_DIGEST"
   gone=$APP@sha256:$(printf '%064d' 1)
   pod "app main $gone IfNotPresent"
   consult "$verify"
@@ -363,6 +366,8 @@ ROWS
     Pin    | "imageChecks":{"coverage":"Reject"}                                | init imagecheck-0 x@$APP_DIGEST, app a APP Always
     Pin    | "mode":"Reject","images":{"requireAlways":["x"]}                   | init imagecheck-0 x@$APP_DIGEST IfNotPresent, app a APP Always
     Verify | "mode":"Reject"                                                    | init imagecheck-0 APP IfNotPresent, app a APP Always
+    Verify | "mode":"Reject","defaults":{"imagePullPolicy":"Always"}            | app a APP IfNotPresent
+    Pin    | "mode":"Reject","defaults":{"imagePullPolicy":"IfNotPresent"}      | app a APP IfNotPresent, app b x:latest@$APP_DIGEST Always
 ROWS
 }
 
@@ -433,6 +438,16 @@ ROWS
   consult "$pin"
   repaired "app a $APP@$elsewhere IfNotPresent, app b $APP@$APP_DIGEST IfNotPresent, app c $OTHER@$OTHER_DIGEST IfNotPresent"
   asked_for "$APP" "$OTHER"
+}
+
+@test "Pod UPDATE: Reject refuses a tag in place of its stored digest without a lookup, and the copy accepts it" {
+  pod "app a $APP@$APP_DIGEST IfNotPresent, app b $MULTI IfNotPresent"
+  update "app a $APP IfNotPresent, app b $OTHER IfNotPresent"
+  consult "$(with '' '"mode":"Reject"')"
+  [[ $allowed == false ]] || fail "accepted"
+  asked_for
+  consult "$(with '"maxLookups":0' '"mode":"Reject"')"
+  untouched
 }
 
 @test "Pod UPDATE: the message of Reject has the digest to write, and no pull policy" {

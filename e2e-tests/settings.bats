@@ -311,6 +311,41 @@ ROWS
   done
 }
 
+# The user didn't write the default that a setting has if it can't be read.
+@test "a contradiction with a setting that can't be read is not reported, and others are" {
+  while fields given problem; do
+    invalid "$given" "$problem"
+  done <<'ROWS'
+    {"registry":{"lookup":"pin","platform":"Warn"}} | registry.lookup must be one of Off, Verify, Pin, not "pin"
+    {"registry":{"platform":"Warn","overrides":[{"images":["*"],"lookup":1}]}} | registry.overrides[0].lookup must be one of Off, Verify, Pin, not 1
+    {"mode":"warn","registry":{"maxLookups":0}} | mode must be one of Fix, Reject, Warn, not "warn"
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"template":5}} | imageChecks.template must be an object, not a number
+    {"pullOnce":5,"registry":{"images":["*"],"platform":"Warn"}} | pullOnce must be true or false, not 5; registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin
+ROWS
+}
+
+@test "settings that do not contradict each other" {
+  while fields given; do
+    pod 'app a app:1'
+    evaluate "$given"
+    untouched
+  done <<'ROWS'
+    {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}
+    {"imageChecks":{"coverage":"Reject","everyPod":true}}
+    {"exempt":{"containers":["imagecheck-*"]}}
+    {"exempt":{"containers":["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","*???????????????????????????????????????????????????????????????*"]}}
+    {"mode":"Reject","registry":{"images":["*"],"maxLookups":0,"lookup":"Pin","platform":"Warn"}}
+    {"mode":"Warn","registry":{"maxLookups":0}}
+    {"registry":{"images":["a"],"platform":"Reject","overrides":[{"images":["a"],"lookup":"Pin"}]}}
+    {"registry":{"overrides":[{"images":["nginx:1.*","nginx","nginx"]},{"images":["docker.io/*"]},{"images":["*"]}]}}
+ROWS
+}
+
+@test "at most a hundred problems are reported" {
+  refuse "$(in_jq -cn '{exempt: {containers: [range(1000)]}}')"
+  [[ $told == *'; exempt.containers[99] must be a string, not 99' ]] || fail "$told"
+}
+
 @test "all problems are reported together" {
   # The host sorts the keys, so the problems are in the order of the sorted keys. Problems of the check
   # template come last.
