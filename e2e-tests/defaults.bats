@@ -146,12 +146,6 @@ ROWS
   [[ $findings == *'"weak-check"'* && $findings != *'"default"'* ]] || fail "$findings"
 }
 
-@test "exempt containers and images keep their pull policy" {
-  pod 'app a app:1, app b app:1, app c other:1, volume v other:1'
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"exempt":{"containers":["a"],"images":["other"]}}'
-  repaired 'app a app:1, app b app:1 Always, app c other:1, volume v other:1'
-}
-
 @test "only new ephemeral containers get the default" {
   review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
       {name: "old", image: "busybox:1", imagePullPolicy: "IfNotPresent"},

@@ -110,14 +110,6 @@ spec.volumes[0].image.reference' "$(in_jq -r '.[].path' <<<"$findings")"
   accepted 'a has no valid image in spec.containers[0].image: "NGINX" can'"'"'t be pulled, its repository has upper-case letters'
 }
 
-@test "an exempt container is not examined" {
-  pod 'app a NGINX, app b app:1'
-  evaluate '{"exempt":{"containers":["a"]}}'
-  untouched
-  evaluate '{"exempt":{"containers":["b"]}}'
-  [[ $allowed == false ]] || fail "accepted"
-}
-
 @test "in a pod template an empty image is accepted, and an invalid one is not" {
   for image in '""' '"  "' null; do
     row=$image
@@ -165,30 +157,4 @@ spec.volumes[0].image.reference' "$(in_jq -r '.[].path' <<<"$findings")"
     re-g.io/$hex$hex$hex${hex:0:60}
     re_g.io/$hex$hex$hex${hex:0:55}
 ROWS
-}
-
-@test "a warning names the image and the mistake" {
-  for kind in Pod Deployment CronJob; do
-    row=$kind
-    workload $kind 'app a NGINX'
-    evaluate '{"mode":"Warn"}'
-    [[ $allowed == true ]] || fail "rejected"
-    [[ $warnings == 'a has no valid image'*'"NGINX" can'"'"'t be pulled, its repository has upper-case letters' ]] ||
-      fail "$warnings"
-  done
-}
-
-@test "an image ID is rejected with every pull policy" {
-  for policy in Always IfNotPresent Never; do
-    for mode in Fix Reject; do
-      row="$policy $mode"
-      pod "app a sha256:$hex $policy"
-      evaluate "{\"mode\":\"$mode\",\"images\":{\"requireAlways\":[\"*\"]}}"
-      rejected "a has no valid image in spec.containers[0].image: \"sha256:$hex\" can't be pulled, it is an image ID, which no registry is asked for"
-    done
-  done
-  # A reference with a repository and a digest is no image ID, so it is accepted.
-  pod "app a nginx@sha256:$hex"
-  evaluate
-  untouched
 }

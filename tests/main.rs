@@ -11,4 +11,5 @@ mod image;
 mod prefilter;
 mod rancher_form;
 mod registry_failures;
+mod rows;
 mod schema;
