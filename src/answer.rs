@@ -2,35 +2,34 @@
 //!
 //! No other module writes the changed object as JSON.
 
+mod change_entries;
 mod changed_object;
 mod changes_record;
-mod field_changes;
-mod findings_annotation;
-mod sort_by_field;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kubewarden_policy_sdk::reject_request;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use wapc_guest::CallResult;
 
+use self::change_entries::change_entries;
+use self::changed_object::changed_object;
 use self::changes_record::ChangesRecord;
-use self::field_changes::field_changes;
-use self::findings_annotation::FindingWithPath;
-use self::sort_by_field::sort_by_field;
-use crate::effective_mode::EffectiveMode;
-use crate::findings::Repairability;
-use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
-use crate::findings::reason::RuleId;
-use crate::findings::sentence::{Sentence, SentenceLength, line};
+use crate::findings::failed_lookup::AppliedLookupAction;
+use crate::findings::reason::{Reason, RuleId, WhyNoCheck};
+use crate::findings::sentence::{Sentence, SentenceLength, line, shorten};
+use crate::findings::{Finding, Repairability};
 use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
-use crate::request::{ExaminedObject, RequestType};
+use crate::request::RequestType;
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
 const WARNING_MAX: usize = 120;
+/// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
+const TEXT_MAX: usize = 512;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
@@ -82,33 +81,20 @@ impl ValidateAnswer {
     }
 }
 
-/// The status code of a rejection. It is never 500, because an audit reads 500 as a failure of this
-/// policy itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StatusCode {
-    /// 400: trying again may help, or the request is an UPDATE. An UPDATE never gets 422, because
-    /// `kubectl apply --force` and Flux's `force` would then delete the object.
-    BadRequest,
-    /// 422: trying again doesn't help. Controllers that know this code fail at once and show the
-    /// message.
-    UnprocessableEntity,
-}
+/// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
+/// --force` and Flux's `force` answer 422 there by deleting the object.
+pub(crate) const BAD_REQUEST: u16 = 400;
+/// The status code of a rejection if trying again doesn't help. Controllers that know this code fail at
+/// once and show the message.
+const UNPROCESSABLE_ENTITY: u16 = 422;
 
-impl StatusCode {
-    /// The code for a fault of the object.
-    pub(crate) const fn of_object_fault(request_type: RequestType) -> Self {
-        if request_type.is_create() {
-            Self::UnprocessableEntity
-        } else {
-            Self::BadRequest
-        }
-    }
-
-    const fn number(self) -> u16 {
-        match self {
-            Self::BadRequest => 400,
-            Self::UnprocessableEntity => 422,
-        }
+/// The status code for a fault of the object. It is never 500, because an audit reads 500 as a failure of
+/// this policy itself.
+pub(crate) const fn code_of_object_fault(request_type: RequestType) -> u16 {
+    if request_type.is_create() {
+        UNPROCESSABLE_ENTITY
+    } else {
+        BAD_REQUEST
     }
 }
 
@@ -116,84 +102,58 @@ impl StatusCode {
 ///
 /// # Errors
 /// Never, because the SDK can write every rejection.
-pub(crate) fn reject(message: String, code: StatusCode) -> CallResult {
-    reject_request(Some(message), Some(code.number()), None, None)
-}
-
-fn reject_not_editable(object: &ExaminedObject<'_>) -> CallResult {
-    let code = StatusCode::of_object_fault(object.request_type);
-    reject(NOT_EDITABLE.to_owned(), code)
-}
-
-/// The answer if no rule ran, or if the outcome is empty. In the first case, *re-apply* may have
-/// restored fields.
-///
-/// # Errors
-/// Never, because serde can write every answer.
-pub(crate) fn accept_restored(object: &ExaminedObject<'_>) -> CallResult {
-    let accepted = ValidateAnswer {
-        accepted: true,
-        ..ValidateAnswer::default()
-    };
-    if object.restored.is_empty() {
-        return accepted.write(None);
-    }
-    match changed_object::with_restored_fields(object) {
-        Some(object) => accepted.write(Some(&object)),
-        None => reject_not_editable(object),
-    }
+pub(crate) fn reject(message: String, code: u16) -> CallResult {
+    reject_request(Some(message), Some(code), None, None)
 }
 
 /// The answer to the outcome of the rules.
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub(crate) fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
+pub(crate) fn answer(mut outcome: Outcome<'_>, mode: Mode) -> CallResult {
     let object = outcome.object;
-    if outcome.is_empty() {
-        return accept_restored(object);
-    }
-    let findings: Vec<FindingWithPath<'_, '_>> = outcome
-        .findings
-        .iter()
-        .map(|finding| FindingWithPath::new(finding, object.spec_path()))
-        .collect();
-    let findings = sort_by_field(findings, |finding| finding.finding.order());
-    let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
+    let is_rejected = outcome.findings.iter().any(|finding| finding.rejects(mode));
     // A change that only saves a pull is no reason to change a pod template, because a changed
     // template may restart its Pods.
-    let is_repaired = mode == EffectiveMode::Fix
+    let is_repaired = mode == Mode::Fix
         && !is_rejected
         && (!object.request_type.is_template() || outcome.has_repairs());
-    let changes = if is_repaired {
-        field_changes(outcome)
-    } else {
-        Vec::new()
-    };
+    if !is_repaired {
+        outcome.changes.clear();
+    }
+    let changes = change_entries(&outcome);
     let records = outcome.settings.record_changes && object.request_type.is_create();
     let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, object));
-    let object = if is_rejected || (changes.is_empty() && object.restored.is_empty()) {
+    let text = if is_rejected || (changes.is_empty() && object.restored.is_empty()) {
         None
     } else {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
-        match changed_object::with_changes(outcome, record) {
-            Some(object) => Some(object),
-            None => return reject_not_editable(object),
-        }
+        let Some(text) = changed_object(&outcome, record) else {
+            let code = code_of_object_fault(object.request_type);
+            return reject(NOT_EDITABLE.to_owned(), code);
+        };
+        Some(text)
     };
     let mut audit_annotations = BTreeMap::new();
     if !changes.is_empty() {
-        audit_annotations.insert("changes", json_list(&changes)?);
+        audit_annotations.insert("changes", format!("[{}]", changes.join(",")));
     }
     drop(changes);
+    let findings = in_order_of_pod(&outcome.findings);
     if !findings.is_empty() {
-        let findings: Vec<_> = findings.iter().map(FindingWithPath::annotation).collect();
-        audit_annotations.insert("findings", json_list(&findings)?);
+        let spec_path = object.spec_path();
+        let list = json_list(findings.iter().map(|one| FindingEntry::of(one, spec_path)))?;
+        audit_annotations.insert("findings", list);
     }
     if !outcome.failed_lookups.is_empty() {
         let lookups = outcome.failed_lookups.iter();
-        let lookups: Vec<_> = lookups.map(FailedLookupAnnotation::of).collect();
-        audit_annotations.insert("lookups", serde_json::to_string(&lookups)?);
+        let lookups = lookups.map(|(image, lookup)| FailedLookupEntry {
+            image,
+            failure: lookup.error.class.id(),
+            asked: lookup.error.attempt == LookupAttempt::Made,
+            action: lookup.action.as_str(),
+        });
+        audit_annotations.insert("lookups", json_list(lookups)?);
     }
     if let Some(note) = record.and_then(|record| record.note) {
         audit_annotations.insert("record", note.to_owned());
@@ -201,75 +161,87 @@ pub(crate) fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     let important = by_importance(&findings);
     let answer = ValidateAnswer {
         accepted: !is_rejected,
-        code: is_rejected.then(|| code(outcome, mode).number()),
+        code: is_rejected.then(|| code(&outcome, mode)),
         message: is_rejected.then(|| message(&important, mode)),
-        warnings: warnings(outcome, &important, mode, is_rejected),
+        warnings: warnings(&outcome, &important, mode, is_rejected),
         audit_annotations,
     };
-    drop(important);
-    drop(findings);
-    answer.write(object.as_deref())
+    answer.write(text.as_deref())
+}
+
+/// The findings in the order of the Pod. Findings about the same field keep their order.
+fn in_order_of_pod<'f, 'p>(findings: &'f [Finding<'p>]) -> Vec<&'f Finding<'p>> {
+    // `sort` would add much more code to the WebAssembly module.
+    let mut sorted = BTreeMap::new();
+    for (number, finding) in findings.iter().enumerate() {
+        sorted.insert((finding.order(), number), finding);
+    }
+    sorted.into_values().collect()
 }
 
 /// A list as JSON. The buffer gets about its final size from the start, because the old and the new
 /// memory of a buffer are both in use while it grows.
-fn json_list<T: Serialize>(items: &[T]) -> serde_json::Result<String> {
-    /// The usual size of a finding or of a change, in bytes.
-    const ITEM: usize = 192;
-    let mut text = Vec::with_capacity(items.len().saturating_mul(ITEM));
-    serde_json::to_writer(&mut text, items)?;
+fn json_list(entries: impl ExactSizeIterator<Item = impl Serialize>) -> serde_json::Result<String> {
+    /// The usual size of an entry, in bytes.
+    const ENTRY: usize = 192;
+    let mut text = Vec::with_capacity(entries.len().saturating_mul(ENTRY));
+    serde_json::Serializer::new(&mut text).collect_seq(entries)?;
     String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
 /// The status code of a rejection because of findings.
-fn code(outcome: &Outcome<'_>, mode: EffectiveMode) -> StatusCode {
-    let mut rejecting = outcome.findings.iter().filter(|one| mode.rejects(one));
+fn code(outcome: &Outcome<'_>, mode: Mode) -> u16 {
+    let mut rejecting = outcome.findings.iter().filter(|one| one.rejects(mode));
     if rejecting.all(|finding| finding.reason.is_momentary()) {
-        StatusCode::BadRequest
+        BAD_REQUEST
     } else {
-        StatusCode::of_object_fault(outcome.object.request_type)
+        code_of_object_fault(outcome.object.request_type)
+    }
+}
+
+/// An element of the audit annotation `findings`.
+#[derive(Serialize)]
+struct FindingEntry<'f> {
+    rule: &'static str,
+    path: String,
+    container: Cow<'f, str>,
+    image: Cow<'f, str>,
+    found: Option<Cow<'f, str>>,
+    expected: Option<Cow<'f, str>>,
+}
+
+impl<'f> FindingEntry<'f> {
+    fn of(finding: &'f Finding<'_>, spec_path: &[&str]) -> Self {
+        let cut = |text: &'f str| shorten(text, TEXT_MAX);
+        Self {
+            rule: finding.reason.rule().as_str(),
+            path: finding.path(spec_path),
+            container: cut(&finding.place.name),
+            image: cut(finding.place.image_text()),
+            found: finding.found().map(cut),
+            expected: finding.expected().map(cut),
+        }
     }
 }
 
 /// An element of the audit annotation `lookups`.
 #[derive(Serialize)]
-struct FailedLookupAnnotation<'l> {
+struct FailedLookupEntry<'l> {
     image: &'l str,
     failure: &'static str,
     asked: bool,
     action: &'static str,
 }
 
-impl<'l> FailedLookupAnnotation<'l> {
-    fn of((image, lookup): (&'l String, &FailedLookup)) -> Self {
-        Self {
-            image,
-            failure: lookup.error.class.id(),
-            asked: lookup.error.attempt == LookupAttempt::Made,
-            action: lookup.action.as_str(),
-        }
-    }
-}
-
 /// The findings in the order of their importance, the most important first.
-fn by_importance<'f, 'o, 'p>(
-    findings: &'f [FindingWithPath<'o, 'p>],
-) -> Vec<&'f FindingWithPath<'o, 'p>> {
-    let of_rule = |rule| {
-        findings
-            .iter()
-            .filter(move |finding| finding.finding.reason.rule() == rule)
-    };
-    RuleId::ALL.into_iter().flat_map(of_rule).collect()
+fn by_importance<'f, 'p>(findings: &[&'f Finding<'p>]) -> Vec<&'f Finding<'p>> {
+    let of_rule = |rule| findings.iter().filter(move |one| one.reason.rule() == rule);
+    RuleId::ALL.into_iter().flat_map(of_rule).copied().collect()
 }
 
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
-fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String {
-    let rejecting = || {
-        findings
-            .iter()
-            .filter(|finding| mode.rejects(finding.finding))
-    };
+fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
+    let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
         .map(|finding| finding.sentence(SentenceLength::Full).in_full())
@@ -284,36 +256,36 @@ fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String
 
 /// Whether a finding in a pod template needs no warning, because the operator asked for its repair
 /// in every Pod.
-fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
+fn is_wanted_in_pods(outcome: &Outcome<'_>, reason: &Reason<'_>) -> bool {
     let settings = outcome.settings;
-    let checks = &settings.image_checks;
     outcome.object.request_type.is_template()
         && settings.mode == Mode::Fix
-        && match rule {
-            RuleId::Default => true,
-            RuleId::MissingCheck => outcome.can_add_checks && checks.every_pod,
-            _ => false,
+        && match reason {
+            Reason::NoCheckAdded { why, .. } => {
+                *why == WhyNoCheck::OnlyInPods && settings.image_checks.every_pod
+            }
+            reason => reason.rule() == RuleId::Default,
         }
 }
 
 /// The warnings: a line for each finding, repair or failed lookup that is worth knowing.
 fn warnings(
     outcome: &Outcome<'_>,
-    findings: &[&FindingWithPath<'_, '_>],
-    mode: EffectiveMode,
+    findings: &[&Finding<'_>],
+    mode: Mode,
     is_rejected: bool,
 ) -> Vec<String> {
     type Line<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
-    let is_repaired = mode == EffectiveMode::Fix && !is_rejected;
+    let is_repaired = mode == Mode::Fix && !is_rejected;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for finding in findings {
-        if is_wanted_in_pods(outcome, finding.finding.reason.rule()) {
+        if is_wanted_in_pods(outcome, &finding.reason) {
             continue;
         }
-        if finding.finding.repairability == Repairability::Advice || mode == EffectiveMode::Warn {
+        if finding.repairability == Repairability::Advice || mode == Mode::Warn {
             lines.push(Box::new(|length| Some(finding.sentence(length))));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.finding.repair_warning()));
+            lines.push(Box::new(|_| finding.repair_warning()));
         }
     }
     for (image, lookup) in &outcome.failed_lookups {

@@ -4,9 +4,9 @@ use kubewarden_policy_sdk::accept_request;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
-use crate::answer::{StatusCode, accept_restored, answer, reject};
-use crate::effective_mode::EffectiveMode;
+use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
 use crate::lookup::RegistryLookups;
+use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
 use crate::rules;
 use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
@@ -17,21 +17,18 @@ use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 /// This function never returns an error: a request that can't be examined is rejected.
 pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
-        return reject(
-            "the request is not UTF-8".to_owned(),
-            StatusCode::BadRequest,
-        );
+        return reject("the request is not UTF-8".to_owned(), BAD_REQUEST);
     };
     let (handling, settings) = match ValidatePayload::read(payload) {
         Ok(payload) => (payload.handling, payload.settings),
-        Err(reason) => return reject(reason, StatusCode::BadRequest),
+        Err(reason) => return reject(reason, BAD_REQUEST),
     };
     if matches!(handling, RequestHandling::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
+        Err(error) => return reject(error.to_string(), BAD_REQUEST),
     };
     match handling {
         RequestHandling::Untouched => accept_request(),
@@ -41,7 +38,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
             accept_request()
         }
         RequestHandling::Malformed(request_type, reason) => {
-            reject(reason, StatusCode::of_object_fault(request_type))
+            reject(reason, code_of_object_fault(request_type))
         }
         RequestHandling::Examined(object) => examine(*object, &settings, registries),
     }
@@ -56,8 +53,13 @@ fn examine(
         object.restore_stored_values();
     }
     let has_new_images = object.find_new_images();
-    let Some(mode) = EffectiveMode::of(&object, settings).filter(|_| has_new_images) else {
-        return accept_restored(&object);
+    let mode = match (object.request_type.is_template(), settings.templates) {
+        (true, PodTemplateAction::Off) => None,
+        (true, PodTemplateAction::Warn) => Some(Mode::Warn),
+        (true, PodTemplateAction::Enforce) | (false, _) => Some(settings.mode),
+    };
+    let Some(mode) = mode.filter(|_| has_new_images) else {
+        return answer(Outcome::unexamined(&object, settings), settings.mode);
     };
     let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
     if (object.pod.has_image_volumes() || makes_volumes)
@@ -65,10 +67,10 @@ fn examine(
     {
         return reject(
             wrong.sentence(&object.node, "object"),
-            StatusCode::of_object_fault(object.request_type),
+            code_of_object_fault(object.request_type),
         );
     }
-    answer(&rules::examine(&object, settings, mode, registries), mode)
+    answer(rules::examine(&object, settings, mode, registries), mode)
 }
 
 /// Answers waPC's `validate_settings`.

@@ -17,13 +17,12 @@ use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_ca
 use self::roles::set_roles;
 use crate::findings::Finding;
 use crate::findings::failed_lookup::FailedLookup;
-use crate::findings::reason::WhyNoCheck;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookedUpImage};
 use crate::pod::{Place, PodSpecList};
 use crate::request::{ExaminedObject, RequestType};
-use crate::rules::missing_check::added_check::{AddedCheck, AddedCheckSource};
-use crate::settings::{LookupMode, MissingCheckAction, Settings};
+use crate::rules::missing_check::added_check::AddedCheck;
+use crate::settings::{LookupMode, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
@@ -43,13 +42,10 @@ pub(crate) struct Examination<'p> {
     /// The places whose image could not be read, each with the mistake. Exempt places are not among
     /// them.
     pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
-    /// The source of the checks for this Pod, or for the Pods of this pod template. None without
-    /// `coverage: Fix`, and None in an existing Pod.
-    pub(crate) added_check_source: Option<Result<AddedCheckSource<'p>, WhyNoCheck<'p>>>,
     /// The findings that have no repair.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.
-    pub(crate) added_checks: Vec<Rc<AddedCheck<'p>>>,
+    pub(crate) added_checks: Vec<AddedCheck<'p>>,
     /// The images to look up. In the first run of the rules, the rule *registry* chooses them.
     pub(crate) lookups: Vec<ImageToLookUp>,
     /// The answers to the lookups, in the second run of the rules.
@@ -96,14 +92,9 @@ impl<'p> Examination<'p> {
         }
         set_roles(&object.pod, settings, &mut places);
         set_spellings(&mut places);
-        let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
-            && object.request_type.is_before_start();
-        let added_check_source =
-            adds_checks.then(|| AddedCheckSource::in_pod(object, settings, &places));
         Self {
             object,
             settings,
-            added_check_source,
             places,
             invalid_images,
             findings: Vec::new(),
@@ -145,16 +136,6 @@ impl<'p> Examination<'p> {
     /// Pod, this container may have been the only place. So a missing check is only a warning.
     pub(crate) fn may_have_had_one_place(&self) -> bool {
         self.settings.registry.accepts_unknown_answers() && self.has_one_app_container()
-    }
-
-    /// The source of the checks that *missing-check* adds. None if it adds none to this object.
-    ///
-    /// A pod template gets no checks, because nothing removes an added check whose image is no
-    /// longer used. If this image disappeared from the registry, the workload could not start.
-    pub(crate) fn source_of_checks_to_add(&self) -> Option<AddedCheckSource<'p>> {
-        let source = self.added_check_source?.ok()?;
-        let adds_checks = self.object.request_type == RequestType::PodCreate;
-        (adds_checks && !self.may_have_had_one_place()).then_some(source)
     }
 
     /// What the copy can't know: the lookup answers that the first installation may have received, and

@@ -9,9 +9,9 @@ mod sentences;
 use std::borrow::Cow;
 
 use self::reason::Reason;
-use crate::pod::Place;
-use crate::pod::field_path::{FieldPath, FieldSortKey};
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
+use crate::settings::Mode;
 
 /// A pull policy that was found, and the one that should be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) enum FindingField {
     /// A reason in the status of a waiting container.
     WaitingReason {
         /// The path of the reason.
-        path: FieldPath,
+        path: String,
         /// The reason: one of the waiting reasons that *stuck-pull* reports.
         found: &'static str,
     },
@@ -94,22 +94,24 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The path of the field in the request's object.
-    pub(crate) fn path(&self, pod_spec: &'static [&'static str]) -> FieldPath {
-        match self.field {
-            FindingField::WaitingReason { path, .. } => path,
-            _ => FieldPath::Spec {
-                pod_spec,
-                list: self.place.list,
-                index: self.place.index,
-                field: self.spec_field(),
-            },
+    /// The path of the field in the request's object. `pod_spec` has the keys that lead from the object to
+    /// its Pod spec.
+    pub(crate) fn path(&self, pod_spec: &[&str]) -> String {
+        match &self.field {
+            FindingField::WaitingReason { path, .. } => path.clone(),
+            _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),
         }
     }
 
-    /// The key by which the findings are sorted.
-    pub(crate) fn order(&self) -> FieldSortKey {
-        FieldSortKey::of(self.path(&[]))
+    /// The key by which the findings are sorted: the order of the Pod. Fields of the status come last.
+    pub(crate) fn order(&self) -> (bool, PodSpecList, usize, &'static str) {
+        let is_in_status = matches!(self.field, FindingField::WaitingReason { .. });
+        (
+            is_in_status,
+            self.place.list,
+            self.place.index,
+            self.spec_field(),
+        )
     }
 
     const fn spec_field(&self) -> &'static str {
@@ -117,6 +119,15 @@ impl<'p> Finding<'p> {
         match self.field {
             FindingField::PullPolicy => list.pull_policy_field(),
             _ => list.image_field(),
+        }
+    }
+
+    /// Whether the finding rejects the request in this mode.
+    pub(crate) fn rejects(&self, mode: Mode) -> bool {
+        match self.repairability {
+            Repairability::Advice => false,
+            Repairability::Repairable => mode == Mode::Reject,
+            Repairability::Unrepairable => mode != Mode::Warn,
         }
     }
 

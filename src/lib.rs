@@ -71,7 +71,6 @@
 
 mod answer;
 mod document;
-mod effective_mode;
 pub mod evaluate;
 mod examination;
 mod findings;

@@ -11,15 +11,15 @@ use crate::examination::place::ExaminedPlace;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::{Reason, RuleId};
 use crate::findings::{Finding, FindingField, FoundAndExpectedPolicy, Repairability};
-use crate::pod::Place;
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
-use crate::rules::missing_check::added_check::{AddedCheck, CheckInsertPosition};
+use crate::rules::missing_check::added_check::{AddedCheck, predecessor};
 use crate::rules::missing_check::check_volumes::check_volume_carriers;
 use crate::settings::Settings;
 
 /// The outcome of an examination.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Outcome<'p> {
     /// The object that the rules examined, without their changes.
     pub(crate) object: &'p ExaminedObject<'p>,
@@ -27,112 +27,73 @@ pub(crate) struct Outcome<'p> {
     pub(crate) settings: &'p Settings,
     /// The findings, with and without a repair.
     pub(crate) findings: Vec<Finding<'p>>,
-    /// The containers and image volumes that change.
-    pub(crate) changed_places: Vec<ChangedPlace<'p>>,
-    /// The init containers to add.
-    pub(crate) new_init_containers: NewInitContainers<'p>,
-    /// Whether checks can be added to this Pod, or to the Pods of this pod template.
-    pub(crate) can_add_checks: bool,
-    /// The image volumes to add. They come after all other volumes.
-    pub(crate) new_volumes: Vec<NewVolume>,
-    /// The containers that mount each new volume.
+    /// The changes, in the order of the Pod. Fields that *re-apply* has restored are not among them.
+    pub(crate) changes: Vec<Change<'p>>,
+    /// The init container directly before the added ones. None if the added ones come first.
+    pub(crate) predecessor: Option<&'p Place<'p>>,
+    /// The containers that mount each added volume.
     pub(crate) carriers: Vec<&'p Place<'p>>,
     /// The lookups that failed or were skipped. The key is the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
 }
 
-/// A container or image volume that changes.
-#[derive(Clone, Debug)]
-pub(crate) struct ChangedPlace<'p> {
-    /// The container or image volume before the change.
-    pub(crate) place: &'p Place<'p>,
-    /// The new image, if the image changes.
-    pub(crate) image: Option<String>,
-    /// The new pull policy and the rule that chose it, if the pull policy changes.
-    pub(crate) policy: Option<(PullPolicy, RuleId)>,
-}
-
-/// The init containers to add.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NewInitContainers<'p> {
-    /// The position at which all of them are inserted.
-    pub(crate) position: CheckInsertPosition<'p>,
-    /// Their fields apart from name, image and pull policy, as members of a JSON object, each with a
-    /// comma before it.
-    pub(crate) fields: String,
-    /// The added checks, in their order.
-    pub(crate) checks: Vec<Rc<AddedCheck<'p>>>,
-}
-
-/// An image volume to add.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewVolume {
-    /// The name of the volume.
-    pub(crate) name: String,
-    /// The image of the volume.
-    pub(crate) image: String,
-    /// The pull policy of the volume.
-    pub(crate) policy: PullPolicy,
+/// A change of the object.
+#[derive(Debug)]
+pub(crate) enum Change<'p> {
+    /// The image of a place gets a digest.
+    Image {
+        /// The place before the change.
+        place: &'p Place<'p>,
+        /// The new image.
+        to: String,
+    },
+    /// The pull policy of a place changes.
+    PullPolicy {
+        /// The place before the change.
+        place: &'p Place<'p>,
+        /// The new pull policy.
+        to: PullPolicy,
+        /// The rule that chose it.
+        rule: RuleId,
+    },
+    /// An init container is added.
+    NewInitContainer(AddedCheck<'p>),
+    /// An image volume is added, behind all other volumes.
+    NewVolume(AddedCheck<'p>),
 }
 
 impl<'p> Outcome<'p> {
-    /// Works out the outcome of the rules.
-    pub(crate) fn of(examination: &Examination<'p>) -> Self {
-        let (object, settings) = (examination.object, examination.settings);
-        let mut outcome = Self {
+    /// The outcome of an object that no rule has examined.
+    pub(crate) const fn unexamined(object: &'p ExaminedObject<'p>, settings: &'p Settings) -> Self {
+        Self {
             object,
             settings,
-            findings: findings(examination),
-            changed_places: examination.places.iter().filter_map(changed).collect(),
-            new_init_containers: NewInitContainers::default(),
-            can_add_checks: matches!(examination.added_check_source, Some(Ok(_))),
-            new_volumes: Vec::new(),
+            findings: Vec::new(),
+            changes: Vec::new(),
+            predecessor: None,
             carriers: Vec::new(),
-            failed_lookups: examination.failed_lookups.clone(),
-        };
-        for check in &examination.added_checks {
-            outcome.add(check);
+            failed_lookups: BTreeMap::new(),
         }
-        if !outcome.new_init_containers.checks.is_empty() {
-            let places = &examination.places;
-            outcome.new_init_containers.position =
-                CheckInsertPosition::in_pod(object, settings, places);
-        }
-        if !outcome.new_volumes.is_empty() {
+    }
+
+    /// Works out the outcome of the rules.
+    pub(crate) fn of(examination: Examination<'p>) -> Self {
+        let (object, settings) = (examination.object, examination.settings);
+        let mut outcome = Self::unexamined(object, settings);
+        outcome.findings = findings(&examination);
+        outcome.failed_lookups = examination.failed_lookups.clone();
+        if !examination.added_checks.is_empty() {
+            outcome.predecessor = predecessor(&examination);
             outcome.carriers = check_volume_carriers(&object.pod, settings);
         }
+        outcome.changes = changes(examination, outcome.index_of_added());
         outcome
     }
 
-    fn add(&mut self, check: &Rc<AddedCheck<'p>>) {
-        if check.source.is_image_volume() {
-            self.new_volumes.push(NewVolume {
-                name: check.name.clone(),
-                image: check.image.clone(),
-                policy: check.policy,
-            });
-        } else {
-            let new = &mut self.new_init_containers;
-            if new.checks.is_empty() {
-                new.fields = check.source.fields_text();
-            }
-            new.checks.push(Rc::clone(check));
-        }
-    }
-
-    /// Whether the outcome has no finding, no change, no failed lookup and no restored field.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.findings.is_empty()
-            && !self.changes_object()
-            && self.failed_lookups.is_empty()
-            && self.object.restored.is_empty()
-    }
-
-    /// Whether the rules would change the object. Fields that re-apply has restored don't count.
-    pub(crate) fn changes_object(&self) -> bool {
-        !self.changed_places.is_empty()
-            || !self.new_init_containers.checks.is_empty()
-            || !self.new_volumes.is_empty()
+    /// The index of the first added init container.
+    pub(crate) fn index_of_added(&self) -> usize {
+        self.predecessor
+            .map_or(0, |place| place.index.saturating_add(1))
     }
 
     /// Whether a finding has a repair. The changes of *pull-once* don't count, because this rule has no
@@ -143,21 +104,37 @@ impl<'p> Outcome<'p> {
     }
 }
 
-/// The changes of a place. None if the place doesn't change.
-fn changed<'p>(examined: &ExaminedPlace<'p>) -> Option<ChangedPlace<'p>> {
-    let image = examined
-        .digest
-        .pinned_digest()
-        .map(|_| examined.image_after());
-    let policy = match &examined.policy_reason {
-        Some(reason) if examined.has_new_policy() => Some((examined.policy, reason.rule())),
-        _ => None,
-    };
-    (image.is_some() || policy.is_some()).then_some(ChangedPlace {
-        place: examined.place,
-        image,
-        policy,
-    })
+/// All changes, in the order of the Pod. `index` is that of the first added init container.
+fn changes(examination: Examination<'_>, index: usize) -> Vec<Change<'_>> {
+    let (volumes, init_containers): (Vec<_>, Vec<_>) =
+        (examination.added_checks.into_iter()).partition(AddedCheck::is_image_volume);
+    let is_before_added =
+        |place: &Place<'_>| place.list == PodSpecList::InitContainers && place.index < index;
+    let (before, behind): (Vec<_>, Vec<_>) =
+        (examination.places.into_iter()).partition(|examined| is_before_added(examined.place));
+    let mut changes = Vec::new();
+    changes.extend(before.iter().flat_map(changes_of));
+    changes.extend(init_containers.into_iter().map(Change::NewInitContainer));
+    changes.extend(behind.iter().flat_map(changes_of));
+    changes.extend(volumes.into_iter().map(Change::NewVolume));
+    changes
+}
+
+/// The changes of a place.
+fn changes_of<'p>(examined: &ExaminedPlace<'p>) -> impl Iterator<Item = Change<'p>> + use<'p> {
+    let place = examined.place;
+    let image = examined.digest.pinned_digest().map(|_| Change::Image {
+        place,
+        to: examined.image_after(),
+    });
+    let reason = examined.policy_reason.as_ref();
+    let reason = reason.filter(|_| examined.has_new_policy());
+    let policy = reason.map(|reason| Change::PullPolicy {
+        place,
+        to: examined.policy,
+        rule: reason.rule(),
+    });
+    image.into_iter().chain(policy)
 }
 
 /// All findings: those without a repair, then those of the places, then those of added checks.
@@ -187,7 +164,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
     for check in &examination.added_checks {
         let expected = format!("{} with {}", check.name, check.policy.as_str());
         findings.push(Finding {
-            place: check.place,
+            place: examination.places[check.guarded].place,
             field: FindingField::MissingCheck {
                 expected: expected.into(),
             },

@@ -1,6 +1,5 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-pub(crate) mod field_path;
 mod nodes;
 mod pod_spec_list;
 

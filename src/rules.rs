@@ -15,12 +15,11 @@ pub(crate) mod registry;
 pub(crate) mod stuck_pull;
 pub(crate) mod weak_check;
 
-use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
 use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
-use crate::settings::Settings;
+use crate::settings::{Mode, Settings};
 
 /// The rules in their order, with the reason for each position.
 const RULES: [fn(&mut Examination<'_>); 10] = [
@@ -54,7 +53,7 @@ const RULES: [fn(&mut Examination<'_>); 10] = [
 pub(crate) fn examine<'p>(
     object: &'p ExaminedObject<'p>,
     settings: &'p Settings,
-    mode: EffectiveMode,
+    mode: Mode,
     registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
     let mut examination = Examination::new(object, settings, None);
@@ -66,7 +65,7 @@ pub(crate) fn examine<'p>(
         examination = Examination::new(object, settings, Some(answers));
         run(&mut examination);
     }
-    Outcome::of(&examination)
+    Outcome::of(examination)
 }
 
 fn run(examination: &mut Examination<'_>) {

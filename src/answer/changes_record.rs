@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use super::field_changes::FieldChange;
 use crate::document::Node;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 
@@ -24,7 +23,7 @@ pub(super) struct ChangesRecord {
 impl ChangesRecord {
     /// The record of these changes. The entries of the request's own record come last, so that a forged
     /// record can't take the room of the new entries. Changes that do not fit are only counted.
-    pub(super) fn of(changes: &[FieldChange<'_>], object: &ExaminedObject<'_>) -> Self {
+    pub(super) fn of(changes: &[String], object: &ExaminedObject<'_>) -> Self {
         let incoming = object.metadata.record();
         let others = other_annotations(object);
         let room = ANNOTATIONS_MAX
@@ -34,12 +33,8 @@ impl ChangesRecord {
             .as_deref()
             .and_then(read_record)
             .unwrap_or_default();
-        let own = changes
-            .iter()
-            .filter_map(|change| serde_json::to_string(change).ok());
-        let items = own
-            .map(Cow::Owned)
-            .chain(earlier.into_iter().map(Cow::Borrowed));
+        let own = changes.iter().map(String::as_str);
+        let items = own.chain(earlier);
         let value = list(items, more, room.min(RECORD_MAX));
         let note = match &value {
             None => Some("left out: the annotations would be larger than 262144 bytes"),
@@ -66,11 +61,7 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
 
 /// The first items that fit into `room` bytes, as a JSON list. The other items are only counted. None
 /// if there is no room for brackets and a count.
-fn list<'i>(
-    items: impl Iterator<Item = Cow<'i, str>>,
-    mut more: usize,
-    room: usize,
-) -> Option<String> {
+fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: usize, room: usize) -> Option<String> {
     // Brackets and the count of the other items need some room.
     let mut left = room.checked_sub(40)?;
     let mut kept = Vec::new();
@@ -79,7 +70,7 @@ fn list<'i>(
         match left.checked_sub(item.len().saturating_add(1)) {
             Some(rest) if !is_full => {
                 left = rest;
-                kept.push(item.into_owned());
+                kept.push(Cow::Borrowed(item));
             }
             _ => {
                 is_full = true;
@@ -88,7 +79,7 @@ fn list<'i>(
         }
     }
     if more > 0 {
-        kept.push(format!("{{\"more\":{more}}}"));
+        kept.push(Cow::Owned(format!("{{\"more\":{more}}}")));
     }
     Some(format!("[{}]", kept.join(",")))
 }
@@ -96,42 +87,20 @@ fn list<'i>(
 /// The entries of the incoming record, and the count of the changes that did not fit into it. None if
 /// the record doesn't have the form that this policy writes. Then none of its entries are kept.
 fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
+    const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
     let mut items = Vec::new();
     let mut more: usize = 0;
     for item in Node::read(record).ok()?.as_list().ok()? {
-        match RecordEntry::read(&item)? {
-            RecordEntry::Change => items.push(item.text()),
-            RecordEntry::More(count) => more = more.saturating_add(count),
+        let (path, rule) = (item.string("path").ok()?, item.string("rule").ok()?);
+        item.string("container").ok()?;
+        if !item.members().iter().all(|(key, _)| KEYS.contains(&&**key)) {
+            return None;
+        }
+        match (path, rule, item.get("more")) {
+            (None, _, Some(count)) => more = more.saturating_add(count.text().parse().ok()?),
+            (Some(_), Some(_), None) => items.push(item.text()),
+            _ => return None,
         }
     }
     Some((items, more))
-}
-
-/// An entry of a record.
-enum RecordEntry {
-    Change,
-    /// The count of the changes that did not fit.
-    More(usize),
-}
-
-impl RecordEntry {
-    /// Reads an entry. None if the entry doesn't have the form that this policy writes.
-    fn read(element: &Node<'_>) -> Option<Self> {
-        const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
-        let path = element.string("path").ok()?;
-        let rule = element.string("rule").ok()?;
-        element.string("container").ok()?;
-        if !element
-            .members()
-            .iter()
-            .all(|(key, _)| KEYS.contains(&&**key))
-        {
-            return None;
-        }
-        match (path, rule, element.get("more")) {
-            (None, _, Some(count)) => count.text().parse().ok().map(Self::More),
-            (Some(_), Some(_), None) => Some(Self::Change),
-            _ => None,
-        }
-    }
 }

@@ -66,8 +66,8 @@ impl RuleId {
 /// the finding.
 #[derive(Clone, Debug)]
 pub(crate) enum Reason<'p> {
-    /// The image can't be parsed, or is an image ID.
-    InvalidImage(InvalidReference),
+    /// The image can't be parsed, or is an image ID. The text is the path of the image.
+    InvalidImage(InvalidReference, String),
     /// A container waits for an image.
     Waiting(WaitingContainer<'p>),
     /// A setting disallows the pull policy.
@@ -131,7 +131,7 @@ impl Reason<'_> {
     /// The rule that this reason belongs to.
     pub(crate) const fn rule(&self) -> RuleId {
         match self {
-            Self::InvalidImage(_) => RuleId::InvalidImage,
+            Self::InvalidImage(..) => RuleId::InvalidImage,
             Self::Waiting(_) => RuleId::StuckPull,
             Self::DisallowedPolicy(_)
             | Self::ImmutablePolicy(_)
@@ -218,8 +218,10 @@ pub(crate) struct MissingPlatform {
 /// Why an image that is not covered gets no check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhyNoCheck<'p> {
-    /// The settings ask for no added checks, or this object gets none: for example, a pod template.
+    /// The settings ask for no added checks, or this object gets none.
     NoneWanted,
+    /// The object is a pod template. Its Pods get the check.
+    OnlyInPods,
     /// The API server refuses some fields of Linux containers in a Windows Pod.
     Windows,
     /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.

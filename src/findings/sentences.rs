@@ -10,11 +10,11 @@ use crate::pull_policy::PullPolicy;
 use crate::sentence;
 
 impl Finding<'_> {
-    /// The sentence that says what is wrong and how to correct it. `path` is the path of the field.
-    pub(crate) fn sentence<'s>(&'s self, path: &'s str, length: SentenceLength) -> Sentence<'s> {
+    /// The sentence that says what is wrong and how to correct it.
+    pub(crate) fn sentence(&self, length: SentenceLength) -> Sentence<'_> {
         let (name, image) = (self.name(), self.image());
         match &self.reason {
-            Reason::InvalidImage(invalid) => self.is_invalid(*invalid, UntrustedText(path)),
+            Reason::InvalidImage(invalid, path) => self.is_invalid(*invalid, UntrustedText(path)),
             Reason::Waiting(waiting) => self.waits(waiting, length),
             Reason::DisallowedPolicy(setting) => self.is_disallowed(*setting, self.set_policy()),
             Reason::ImmutablePolicy(setting) => {
@@ -255,14 +255,19 @@ impl Finding<'_> {
     ) -> Sentence<'s> {
         let policy = self.expected_policy();
         let way_out = match (why, written_differently) {
-            (WhyNoCheck::NoneWanted | WhyNoCheck::Windows, Some(other)) => {
+            (
+                WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows,
+                Some(other),
+            ) => {
                 if self.repairability == Repairability::Advice {
                     return self.has_another_spelling(other);
                 }
                 let way_out = sentence!("write both alike or add a check with {}", policy);
                 return self.has_no_check(Some(other), way_out);
             }
-            (WhyNoCheck::NoneWanted, None) => sentence!("add one with {}", policy),
+            (WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods, None) => {
+                sentence!("add one with {}", policy)
+            }
             (WhyNoCheck::Windows, None) => sentence!("none is added on Windows"),
             (WhyNoCheck::NoImageVolumes { beside }, _) => {
                 sentence!("no image volume is added beside {}", beside)

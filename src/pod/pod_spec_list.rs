@@ -56,6 +56,17 @@ impl PodSpecList {
         }
     }
 
+    /// The path of a field, or of a whole element if `field` is empty: for example
+    /// `spec.containers[0].image`. `pod_spec` has the keys that lead from the object to its Pod spec.
+    pub(crate) fn path(self, pod_spec: &[&str], index: usize, field: &str) -> String {
+        let dot = if field.is_empty() { "" } else { "." };
+        format!(
+            "{}.{}[{index}]{dot}{field}",
+            pod_spec.join("."),
+            self.name()
+        )
+    }
+
     /// All lists, in the order in which [`Pod::places`](super::Pod::places) holds their elements.
     pub(crate) const ALL: [Self; 4] = [
         Self::InitContainers,

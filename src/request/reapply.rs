@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 
 use super::metadata::Metadata;
 use crate::document::Node;
-use crate::pod::field_path::RecordedField;
-use crate::pod::{Place, Pod};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
@@ -63,17 +62,17 @@ pub(super) fn restore<'a>(
         let (Some(path), Some(to)) = (text("path"), text("to")) else {
             continue;
         };
-        let Some(recorded) = RecordedField::parse(&path) else {
+        let Some((list, index, field)) = parse_path(&path) else {
             continue;
         };
         // A container is found by its list and name. Its index may have changed, because another
         // webhook may have inserted containers. If the entry has no name, the index is used.
         let stored = match text("container") {
-            Some(name) => stored_by_name.get(&(recorded.list, &*name)).copied(),
-            None => stored.place(recorded.list, recorded.index),
+            Some(name) => stored_by_name.get(&(list, &*name)).copied(),
+            None => stored.place(list, index),
         };
         if let Some(stored) = stored
-            && let Some(index) = indexes.get(&(recorded.list, stored.name.to_string()))
+            && let Some(index) = indexes.get(&(list, stored.name.to_string()))
             && let Some(now) = pod.places.get_mut(*index)
         {
             restored.extend(restore_field(
@@ -81,11 +80,23 @@ pub(super) fn restore<'a>(
                 stored,
                 text("from").as_deref(),
                 &to,
-                recorded.field,
+                field,
             ));
         }
     }
     restored
+}
+
+/// Reads the path of a field in a record: list, index and field. The keys before the list are ignored. None
+/// for the path of a whole element, which has no field.
+fn parse_path(path: &str) -> Option<(PodSpecList, usize, &str)> {
+    let (list, rest) = path.split_once('[')?;
+    let (index, field) = rest.split_once("].")?;
+    let list = list.rsplit('.').next()?;
+    let list = PodSpecList::ALL
+        .into_iter()
+        .find(|known| known.name() == list)?;
+    Some((list, index.parse().ok()?, field))
 }
 
 fn restore_field<'a>(

@@ -14,9 +14,12 @@ use crate::image::InvalidReference;
 /// because a controller may fill it in.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let is_template = examination.object.request_type.is_template();
+    let spec_path = examination.object.spec_path();
     for (place, invalid) in &examination.invalid_images {
         if !(is_template && *invalid == InvalidReference::Empty) {
-            let reason = Reason::InvalidImage(*invalid);
+            let field = place.list.image_field();
+            let path = place.list.path(spec_path, place.index, field);
+            let reason = Reason::InvalidImage(*invalid, path);
             let finding = Finding::unrepairable(place, FindingField::Image, reason);
             examination.findings.push(finding);
         }

@@ -10,9 +10,8 @@ pub(crate) mod check_volumes;
 mod copied_fields;
 mod free_names;
 
-use std::rc::Rc;
-
-use self::added_check::{AddedCheck, AddedCheckSource};
+use self::added_check::{AddedCheck, AddedCheckForm};
+use self::check_volumes::check_volume_carriers;
 use self::free_names::FreeCheckNames;
 use super::configured_default::stable_check_policy;
 use crate::examination::Examination;
@@ -22,6 +21,7 @@ use crate::findings::reason::{Reason, WhyNoCheck};
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
+use crate::request::RequestType;
 use crate::settings::MissingCheckAction;
 
 /// Finds the images that are not covered. Adds their checks or reports the images, as
@@ -39,19 +39,12 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     if uncovered.is_empty() {
         return;
     }
-    let why = match (
-        examination.source_of_checks_to_add(),
-        examination.added_check_source,
-    ) {
-        (Some(source), _) => {
-            if let Some(checks) = checks_to_add(examination, &uncovered, source) {
-                examination.added_checks = checks;
-                return;
-            }
-            WhyNoCheck::TooLarge
+    let why = match checks_to_add(examination, &uncovered) {
+        Ok(checks) => {
+            examination.added_checks = checks;
+            return;
         }
-        (None, Some(Err(why))) => why,
-        (None, Some(Ok(_)) | None) => WhyNoCheck::NoneWanted,
+        Err(why) => why,
     };
     let is_advice = examination.may_have_had_one_place()
         || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
@@ -133,22 +126,33 @@ fn has_only_one_place(examination: &Examination<'_>) -> bool {
 
 /// Whether a check can be added for each image that is not covered.
 pub(crate) fn can_be_added(examination: &Examination<'_>) -> bool {
-    examination.source_of_checks_to_add().is_some_and(|source| {
-        checks_to_add(examination, &uncovered_images(examination), source).is_some()
-    })
+    checks_to_add(examination, &uncovered_images(examination)).is_ok()
 }
 
-/// The checks to add for these images. None if the checks and their mounts would be larger than
-/// `ADDITIONS_MAX`. The sizes are added up before anything is written into the Pod.
-pub(crate) fn checks_to_add<'p>(
+/// The checks to add for these images.
+///
+/// A pod template gets no checks, because nothing removes an added check whose image is no longer used. If
+/// this image disappeared from the registry, the workload could not start.
+///
+/// # Errors
+/// The reason why no checks are added.
+fn checks_to_add<'p>(
     examination: &Examination<'p>,
     uncovered: &[UncoveredImage<'p>],
-    source: AddedCheckSource<'p>,
-) -> Option<Vec<Rc<AddedCheck<'p>>>> {
+) -> Result<Vec<AddedCheck<'p>>, WhyNoCheck<'p>> {
     let (object, settings) = (examination.object, examination.settings);
-    let fields_size = source.fields_size();
-    let carriers = source.carrier_count(object, settings);
-    let mut names = FreeCheckNames::of(examination, source);
+    if settings.image_checks.coverage != MissingCheckAction::Fix {
+        return Err(WhyNoCheck::NoneWanted);
+    }
+    let form = AddedCheckForm::in_pod(examination)?;
+    if object.request_type != RequestType::PodCreate {
+        return Err(WhyNoCheck::OnlyInPods);
+    }
+    if examination.may_have_had_one_place() {
+        return Err(WhyNoCheck::NoneWanted);
+    }
+    let carriers = check_volume_carriers(&object.pod, settings).len();
+    let mut names = FreeCheckNames::of(examination, &form);
     let mut size: usize = 0;
     let mut checks = Vec::new();
     for image in uncovered {
@@ -157,16 +161,21 @@ pub(crate) fn checks_to_add<'p>(
             name: names.next(),
             image: examined.image_after(),
             policy: stable_check_policy(examined, image.policy, settings),
-            source,
+            form: form.clone(),
             guarded: image.guarded,
-            place: examined.place,
             written_differently: image.written_differently,
         };
-        size = size.saturating_add(check.size(fields_size, carriers));
-        if size > ADDITIONS_MAX {
-            return None;
+        // A comma follows each text.
+        let mut texts = vec![check.element()];
+        if check.is_image_volume() {
+            texts.extend(std::iter::repeat_n(check.mount(), carriers));
         }
-        checks.push(Rc::new(check));
+        let added = texts.iter().map(|text| text.len().saturating_add(1));
+        size = added.fold(size, usize::saturating_add);
+        if size > ADDITIONS_MAX {
+            return Err(WhyNoCheck::TooLarge);
+        }
+        checks.push(check);
     }
-    Some(checks)
+    Ok(checks)
 }

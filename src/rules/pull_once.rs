@@ -43,7 +43,7 @@ fn lower(examination: &mut Examination<'_>) {
     let added = examination
         .added_checks
         .iter()
-        .filter(|check| check.policy == PullPolicy::Always && !check.source.is_image_volume());
+        .filter(|check| check.policy == PullPolicy::Always && !check.is_image_volume());
     // The spellings that init containers pull with `Always`.
     let pulled: BTreeSet<Spelling> = init_containers
         .chain(added.map(|check| &places[check.guarded]))

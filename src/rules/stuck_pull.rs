@@ -13,7 +13,6 @@ use crate::examination::place::Role;
 use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
 use crate::findings::{Finding, FindingField};
 use crate::image::Reference;
-use crate::pod::field_path::FieldPath;
 use crate::pod::{Place, PodSpecList};
 use crate::request::{PodStatus, RequestType};
 use crate::settings::Mode;
@@ -110,11 +109,10 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
             }),
         });
         let field = FindingField::WaitingReason {
-            path: FieldPath::Status {
-                list: container.status_list,
-                index: container.index,
-                field: "state.waiting.reason",
-            },
+            path: format!(
+                "status.{}[{}].state.waiting.reason",
+                container.status_list, container.index
+            ),
             found: reason,
         };
         findings.push(Finding::unrepairable(missing.place, field, waiting));

@@ -1,50 +1,95 @@
-//! The source of an added image check, and its position among the init containers.
+//! An image check that is added, and the form of the checks that one Pod gets.
 
-use super::check_volumes::{check_volume_carriers, mount_path};
+use std::rc::Rc;
+
+use super::check_volumes::mount_path;
 use super::copied_fields::{copied_fields, runs_program_of_a_mount};
 use crate::document::quoted;
+use crate::examination::Examination;
 use crate::examination::place::{ExaminedPlace, PlaceId, Role};
 use crate::findings::reason::WhyNoCheck;
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
-use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
+use crate::settings::{AddedCheckKind, CheckTemplate};
 
-/// The source of an added image check.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum AddedCheckSource<'p> {
-    /// An init container with the fields of an image check of the Pod, or of the setting
-    /// `imageChecks.template`.
-    InitContainer {
-        /// The fields, without name, image and pull policy.
-        fields: CheckFields<'p>,
-        /// Whether the added check has requests and limits. Beside `spec.resources` it has none: its
-        /// requests could exceed those of the Pod, and the API server would refuse the Pod.
-        with_resources: bool,
-    },
+/// An image check that is added.
+#[derive(Clone, Debug)]
+pub(crate) struct AddedCheck<'p> {
+    /// Its name. No other container has this name. If the check is a volume, no other volume has it.
+    pub(crate) name: String,
+    /// Its image, written like the image of the place that the check guards.
+    pub(crate) image: String,
+    /// Its pull policy.
+    pub(crate) policy: PullPolicy,
+    /// Its form.
+    pub(crate) form: AddedCheckForm,
+    /// The place with the strongest pull policy among those that the check guards.
+    pub(crate) guarded: PlaceId,
+    /// The reference of an existing check that has the same image in another spelling, if there is one.
+    pub(crate) written_differently: Option<&'p str>,
+}
+
+/// The form of the checks that a Pod gets.
+#[derive(Clone, Debug)]
+pub(crate) enum AddedCheckForm {
+    /// An init container with these fields, apart from name, image and pull policy. The fields are members
+    /// of a JSON object, each with a comma before it.
+    InitContainer(Rc<str>),
     /// An image volume.
     ImageVolume,
 }
 
-/// The fields of an added init container, without name, image and pull policy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CheckFields<'p> {
-    /// The fields of an image check of the Pod.
-    CopyOf(&'p Place<'p>),
-    /// The setting `imageChecks.template`.
-    Template(&'p CheckTemplate),
+impl AddedCheck<'_> {
+    /// Whether the check is an image volume, and not an init container.
+    pub(crate) const fn is_image_volume(&self) -> bool {
+        matches!(self.form, AddedCheckForm::ImageVolume)
+    }
+
+    /// The check as JSON. For an init container, only name, image and pull policy. The record shows this.
+    pub(crate) fn summary(&self) -> String {
+        let (name, image) = (quoted(&self.name), quoted(&self.image));
+        let policy = self.policy.as_str();
+        match &self.form {
+            AddedCheckForm::InitContainer(_) => {
+                format!(r#"{{"name":{name},"image":{image},"imagePullPolicy":"{policy}"}}"#)
+            }
+            AddedCheckForm::ImageVolume => {
+                format!(
+                    r#"{{"name":{name},"image":{{"reference":{image},"pullPolicy":"{policy}"}}}}"#
+                )
+            }
+        }
+    }
+
+    /// The check as JSON, as it is written into the Pod.
+    pub(crate) fn element(&self) -> String {
+        let summary = self.summary();
+        match (&self.form, summary.strip_suffix('}')) {
+            (AddedCheckForm::InitContainer(fields), Some(open)) => format!("{open}{fields}}}"),
+            _ => summary,
+        }
+    }
+
+    /// The mount of a check volume as JSON.
+    pub(crate) fn mount(&self) -> String {
+        let (name, path) = (quoted(&self.name), quoted(&mount_path(&self.name)));
+        format!(r#"{{"name":{name},"mountPath":{path},"readOnly":true}}"#)
+    }
 }
 
-impl<'p> AddedCheckSource<'p> {
-    /// The source of the checks that are added to a Pod.
+impl AddedCheckForm {
+    /// The form of the checks for a Pod, or for the Pods of a pod template.
     ///
     /// # Errors
     /// The reason why the Pod gets no check.
-    pub(crate) fn in_pod(
-        object: &'p ExaminedObject<'p>,
-        settings: &'p Settings,
-        places: &[ExaminedPlace<'p>],
-    ) -> Result<Self, WhyNoCheck<'p>> {
+    pub(super) fn in_pod<'p>(examination: &Examination<'p>) -> Result<Self, WhyNoCheck<'p>> {
+        let Examination {
+            object,
+            settings,
+            places,
+            ..
+        } = examination;
         let pod = &object.pod;
         let checks = &settings.image_checks;
         if pod.is_windows() {
@@ -63,76 +108,30 @@ impl<'p> AddedCheckSource<'p> {
         if checks.made_of == AddedCheckKind::ImageVolume {
             return image_volume;
         }
+        // Beside `spec.resources` an added check has no requests and no limits: its requests could exceed
+        // those of the Pod, and the API server would refuse the Pod.
+        let with_resources = !pod.has_resources();
+        if let Some(check) = last_copyable_check(object, places) {
+            let fields = copied_fields(check, with_resources);
+            return Ok(Self::InitContainer(fields.into()));
+        }
+        let template = checks.template.as_ref();
+        let missing_volume = template.and_then(|template| missing_volume(template, object));
+        if let (Some(template), None) = (template, missing_volume) {
+            let fields = template.fields_beside(with_resources);
+            let fields = fields
+                .iter()
+                .map(|(key, value)| format!(",{}:{value}", quoted(key)));
+            return Ok(Self::InitContainer(fields.collect::<String>().into()));
+        }
         let is_check_volume = |one: &ExaminedPlace<'_>| {
             one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
         };
-        let template = checks.template.as_ref();
-        let missing_volume = template.and_then(|template| missing_volume(template, object));
-        let copied = last_copyable_check(object, places).map(CheckFields::CopyOf);
-        let template = template.filter(|_| missing_volume.is_none());
-        match copied.or(template.map(CheckFields::Template)) {
-            Some(fields) => Ok(Self::InitContainer {
-                fields,
-                with_resources: !pod.has_resources(),
-            }),
-            None if places.iter().any(is_check_volume) => image_volume,
-            None => Err(match missing_volume {
-                Some(volume) => WhyNoCheck::TemplateNeedsVolume(volume),
-                None => WhyNoCheck::NothingToCopy,
-            }),
+        match missing_volume {
+            _ if places.iter().any(is_check_volume) => image_volume,
+            Some(volume) => Err(WhyNoCheck::TemplateNeedsVolume(volume)),
+            None => Err(WhyNoCheck::NothingToCopy),
         }
-    }
-
-    /// Whether an added check is an image volume, and not an init container.
-    pub(crate) const fn is_image_volume(&self) -> bool {
-        matches!(self, Self::ImageVolume)
-    }
-
-    /// The number of containers that mount an added check volume.
-    pub(crate) fn carrier_count(
-        &self,
-        object: &'p ExaminedObject<'p>,
-        settings: &Settings,
-    ) -> usize {
-        if self.is_image_volume() {
-            check_volume_carriers(&object.pod, settings).len()
-        } else {
-            0
-        }
-    }
-
-    /// The size of an added init container's fields in bytes of JSON, without name, image and pull
-    /// policy. An image volume has no such fields.
-    pub(crate) fn fields_size(&self) -> usize {
-        self.fields_text().len()
-    }
-
-    /// The fields of an added init container as members of a JSON object, each with a comma before it.
-    /// Empty for an image volume.
-    pub(crate) fn fields_text(&self) -> String {
-        let Self::InitContainer {
-            fields,
-            with_resources,
-        } = self
-        else {
-            return String::new();
-        };
-        let fields: Vec<String> = match fields {
-            CheckFields::CopyOf(check) => {
-                let fields = copied_fields(check, *with_resources).into_iter();
-                fields
-                    .map(|(key, value)| format!(",\"{key}\":{value}"))
-                    .collect()
-            }
-            CheckFields::Template(template) => {
-                let fields = template.fields_beside(*with_resources);
-                fields
-                    .into_iter()
-                    .map(|(key, value)| format!(",{}:{value}", quoted(&key)))
-                    .collect()
-            }
-        };
-        fields.concat()
     }
 }
 
@@ -168,80 +167,14 @@ fn last_copyable_check<'p>(
         .find(|check| runs_program_of_a_mount(check))
 }
 
-/// The position of added init containers: directly after the Pod's last check that is an init
-/// container. In a Pod without such a check it is after the last init container that
-/// `imageChecks.after` names. If it names none, the added init containers come before all others.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CheckInsertPosition<'p> {
-    /// The init container directly before the added ones. `None` if the added ones come first.
-    pub(crate) after: Option<&'p Place<'p>>,
-}
-
-impl<'p> CheckInsertPosition<'p> {
-    /// The position in a Pod.
-    pub(crate) fn in_pod(
-        object: &'p ExaminedObject<'p>,
-        settings: &Settings,
-        places: &[ExaminedPlace<'p>],
-    ) -> Self {
-        let patterns = &settings.image_checks.after;
-        let is_named = |place: &&Place<'_>| patterns.iter().any(|one| one.matches(&place.name));
-        let mut init_containers = object.pod.list(PodSpecList::InitContainers).rev();
-        Self {
-            after: init_container_checks(places)
-                .next_back()
-                .or_else(|| init_containers.find(is_named)),
-        }
-    }
-
-    /// The index of the first added init container.
-    pub(crate) fn index(self) -> usize {
-        self.after.map_or(0, |place| place.index.saturating_add(1))
-    }
-}
-
-/// An image check that is added.
-#[derive(Clone, Debug)]
-pub(crate) struct AddedCheck<'p> {
-    /// Its name. No other container has this name. If the check is a volume, no other volume has it.
-    pub(crate) name: String,
-    /// Its image, written like the image of the place that the check guards.
-    pub(crate) image: String,
-    /// Its pull policy.
-    pub(crate) policy: PullPolicy,
-    /// Its source.
-    pub(crate) source: AddedCheckSource<'p>,
-    /// The place with the strongest pull policy among those that the check guards.
-    pub(crate) guarded: PlaceId,
-    /// The container or image volume with this id.
-    pub(crate) place: &'p Place<'p>,
-    /// The reference of an existing check that has the same image in another spelling, if there is one.
-    pub(crate) written_differently: Option<&'p str>,
-}
-
-impl AddedCheck<'_> {
-    /// The size of the check and of its mounts, in bytes of JSON. `fields_size` is the size of the
-    /// fields that all added checks have in common. `carriers` is the number of the check's mounts.
-    pub(crate) fn size(&self, fields_size: usize, carriers: usize) -> usize {
-        /// The braces, keys, quotes and commas of `{"name":"","image":"","imagePullPolicy":""},`.
-        const CONTAINER: usize = 44;
-        /// The same of `{"name":"","image":{"reference":"","pullPolicy":""}},`.
-        const VOLUME: usize = 53;
-        /// The same of `{"name":"","mountPath":"","readOnly":true},`.
-        const MOUNT: usize = 43;
-        let name = self.name.len();
-        let keys = if self.source.is_image_volume() {
-            VOLUME
-        } else {
-            CONTAINER
-        };
-        let mount = MOUNT
-            .saturating_add(name)
-            .saturating_add(mount_path(&self.name).len());
-        keys.saturating_add(name)
-            .saturating_add(self.image.len())
-            .saturating_add(self.policy.as_str().len())
-            .saturating_add(fields_size)
-            .saturating_add(mount.saturating_mul(carriers))
-    }
+/// The init container directly before the added ones: the Pod's last check that is an init container. In
+/// a Pod without such a check, it is the last init container that `imageChecks.after` names. None if the
+/// added init containers come before all others.
+pub(crate) fn predecessor<'p>(examination: &Examination<'p>) -> Option<&'p Place<'p>> {
+    let patterns = &examination.settings.image_checks.after;
+    let is_named = |place: &&Place<'_>| patterns.iter().any(|one| one.matches(&place.name));
+    let mut init_containers = examination.object.pod.list(PodSpecList::InitContainers);
+    init_container_checks(&examination.places)
+        .next_back()
+        .or_else(|| init_containers.rfind(is_named))
 }

@@ -18,24 +18,21 @@ const KEYS: [&str; 10] = [
     "terminationMessagePolicy",
 ];
 
-/// The fields that are copied from a check, each with its value as JSON text. The environment is copied
-/// only if the command, the arguments or a mount may use a variable. Of `resources`, only the requests
-/// and the limits are copied, and only if `with_resources` is true.
-pub(crate) fn copied_fields(
-    check: &Place<'_>,
-    with_resources: bool,
-) -> Vec<(&'static str, String)> {
+/// The fields that are copied from a check, as members of a JSON object, each with a comma before it. The
+/// environment is copied only if the command, the arguments or a mount may use a variable. Of
+/// `resources`, only the requests and the limits are copied, and only if `with_resources` is true.
+pub(super) fn copied_fields(check: &Place<'_>, with_resources: bool) -> String {
     let has_variable = uses_environment(&check.node);
     let copied = |key| {
         let value = check.node.get(key)?;
         match key {
-            "env" | "envFrom" => has_variable.then(|| value.text().to_owned()),
-            "resources" => with_resources.then(|| requests_and_limits(&value))?,
-            _ => Some(value.text().to_owned()),
+            "env" | "envFrom" if !has_variable => None,
+            "resources" if !with_resources => None,
+            "resources" => Some(format!(",\"{key}\":{}", requests_and_limits(&value)?)),
+            _ => Some(format!(",\"{key}\":{}", value.text())),
         }
     };
-    let fields = KEYS.into_iter();
-    fields.filter_map(|key| Some((key, copied(key)?))).collect()
+    KEYS.into_iter().filter_map(copied).collect()
 }
 
 /// The requests and limits in `resources`, as a JSON object. None if there are none.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::added_check::AddedCheckSource;
+use super::added_check::AddedCheckForm;
 use super::check_volumes::MOUNT_FOLDER;
 use crate::examination::Examination;
 use crate::pod::PodSpecList;
@@ -18,18 +18,18 @@ pub(super) struct FreeCheckNames<'p> {
 }
 
 impl<'p> FreeCheckNames<'p> {
-    /// The free names for checks of this source. An init container needs a name that no container
+    /// The free names for checks of this form. An init container needs a name that no container
     /// has. A volume also needs a name that no volume has, and a mount path that no container uses.
     ///
     /// No setting exempts these names: [`Settings::check`] refuses settings that would exempt them.
     ///
     /// [`Settings::check`]: crate::settings::Settings::check
-    pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {
+    pub(super) fn of(examination: &Examination<'p>, form: &AddedCheckForm) -> Self {
         let prefixes = &examination.settings.image_checks.name_prefixes;
         let pod = &examination.object.pod;
         let containers = pod.places.iter().filter(|p| p.list != PodSpecList::Volumes);
         let mut names: Vec<Cow<'_, str>> = containers.map(|place| place.name.clone()).collect();
-        if source.is_image_volume() {
+        if matches!(form, AddedCheckForm::ImageVolume) {
             names.extend(pod.volume_names.iter().cloned());
             let paths = pod.places.iter().flat_map(|place| {
                 let mounts = place.mounts().into_iter().map(|mount| mount.path);

@@ -1,7 +1,6 @@
 //! Finds out whether an object is rejected whatever the registries answer. In this case, no lookups
 //! are made. A finding that an answer may remove doesn't make the rejection certain.
 
-use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
 use crate::examination::place::ExaminedPlace;
 use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
@@ -9,7 +8,7 @@ use crate::findings::reason::RuleId;
 use crate::findings::{Finding, Repairability};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
-use crate::settings::LookupMode;
+use crate::settings::{LookupMode, Mode};
 
 /// Whether the object is rejected, whatever the registries answer. A pin or `UseCached` can remove
 /// a finding of *default* or *weak-check*. A digest can show that two references name the same
@@ -17,11 +16,11 @@ use crate::settings::LookupMode;
 /// and in an audit with mode `Reject`.
 pub(crate) fn is_rejected_whatever_registries_answer(
     examination: &Examination<'_>,
-    mode: EffectiveMode,
+    mode: Mode,
 ) -> bool {
     // With mode `Reject`, an audit makes all lookups, so that it reports all findings.
-    let is_audit = mode == EffectiveMode::Reject && examination.object.names_no_user;
-    if mode == EffectiveMode::Warn || is_audit {
+    let is_audit = mode == Mode::Reject && examination.object.names_no_user;
+    if mode == Mode::Warn || is_audit {
         return false;
     }
     let possible_lookup_answers = PossibleLookupAnswers::about(&examination.places);
@@ -44,8 +43,7 @@ pub(crate) fn is_rejected_whatever_registries_answer(
         })
     };
     examination.findings.iter().any(finding_stays)
-        || (mode == EffectiveMode::Reject
-            && (examination.places.iter().any(repair_stays) || added_stays()))
+        || (mode == Mode::Reject && (examination.places.iter().any(repair_stays) || added_stays()))
 }
 
 /// The rule that repairs the pull policy of a place. None if the pull policy has no finding.
