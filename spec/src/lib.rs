@@ -50,6 +50,7 @@ pub use crate::verdict::{Finding, Repair, Verdict, Weight};
 /// Returns the verdict on an admission request. The settings must be valid.
 ///
 /// **Decided**: if a request is accepted untouched, its Pod spec may have any shape.
+#[must_use]
 pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict {
     let settings = Settings(settings);
     let (event, root) = match request::row(request, settings) {

@@ -347,7 +347,8 @@ fn free_name(pod: &Pod, as_volume: bool) -> String {
     let (names, paths) = (pod.names(as_volume), pod.mount_paths());
     let is_free = |name: &String| {
         let path = format!("/.imagecheck/{name}");
-        !names.contains(name.as_str()) && !(as_volume && paths.contains(path.as_str()))
+        let is_used = as_volume && paths.contains(path.as_str());
+        !is_used && !names.contains(name.as_str())
     };
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))

@@ -49,7 +49,8 @@ pub(crate) fn apply(pod: &mut Pod) {
                 continue;
             };
             let images = missing.iter().map(|&one| pod.places[one].image_before());
-            let images = Vec::from_iter(BTreeSet::<&str>::from_iter(images)).join(", ");
+            let images: BTreeSet<&str> = images.collect();
+            let images = Vec::from_iter(images).join(", ");
             let path = format!("status.{key}[{index}].state.waiting.reason");
             pod.find("stuck-pull", first, path, Repair::None, Weight::Rejects);
             if let Some(finding) = pod.findings.last_mut() {
