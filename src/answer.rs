@@ -22,10 +22,10 @@ use crate::effective_mode::EffectiveMode;
 use crate::findings::Repairability;
 use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::findings::reason::RuleId;
-use crate::lookup::AskedOrSkipped;
+use crate::findings::sentence::{Sentence, SentenceLength, line};
+use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, RequestType};
-use crate::sentence::{Sentence, SentenceLength, line};
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
@@ -120,8 +120,8 @@ pub(crate) fn reject(message: String, code: StatusCode) -> CallResult {
     reject_request(Some(message), Some(code.number()), None, None)
 }
 
-fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
-    let code = StatusCode::of_object_fault(review.request_type);
+fn reject_not_editable(object: &ExaminedObject<'_>) -> CallResult {
+    let code = StatusCode::of_object_fault(object.request_type);
     reject(NOT_EDITABLE.to_owned(), code)
 }
 
@@ -130,17 +130,17 @@ fn reject_not_editable(review: &ExaminedObject<'_>) -> CallResult {
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub(crate) fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
+pub(crate) fn accept_restored(object: &ExaminedObject<'_>) -> CallResult {
     let accepted = ValidateAnswer {
         accepted: true,
         ..ValidateAnswer::default()
     };
-    if review.restored.is_empty() {
+    if object.restored.is_empty() {
         return accepted.write(None);
     }
-    match changed_object::with_restored_fields(review) {
+    match changed_object::with_restored_fields(object) {
         Some(object) => accepted.write(Some(&object)),
-        None => reject_not_editable(review),
+        None => reject_not_editable(object),
     }
 }
 
@@ -149,14 +149,14 @@ pub(crate) fn accept_restored(review: &ExaminedObject<'_>) -> CallResult {
 /// # Errors
 /// Never, because serde can write every answer.
 pub(crate) fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
-    let review = outcome.review;
+    let object = outcome.object;
     if outcome.is_empty() {
-        return accept_restored(review);
+        return accept_restored(object);
     }
     let findings: Vec<FindingWithPath<'_, '_>> = outcome
         .findings
         .iter()
-        .map(|finding| FindingWithPath::new(finding, review.spec_path()))
+        .map(|finding| FindingWithPath::new(finding, object.spec_path()))
         .collect();
     let findings = sort_by_field(findings, |finding| finding.finding.order());
     let is_rejected = outcome.findings.iter().any(|finding| mode.rejects(finding));
@@ -164,21 +164,21 @@ pub(crate) fn answer(outcome: &Outcome<'_>, mode: EffectiveMode) -> CallResult {
     // template may restart its Pods.
     let is_repaired = mode == EffectiveMode::Fix
         && !is_rejected
-        && (!review.request_type.is_template() || outcome.has_repairs());
+        && (!object.request_type.is_template() || outcome.has_repairs());
     let changes = if is_repaired {
         field_changes(outcome)
     } else {
         Vec::new()
     };
-    let records = outcome.settings.record_changes && review.request_type.is_create();
-    let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, review));
-    let object = if is_rejected || (changes.is_empty() && review.restored.is_empty()) {
+    let records = outcome.settings.record_changes && object.request_type.is_create();
+    let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, object));
+    let object = if is_rejected || (changes.is_empty() && object.restored.is_empty()) {
         None
     } else {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
         match changed_object::with_changes(outcome, record) {
             Some(object) => Some(object),
-            None => return reject_not_editable(review),
+            None => return reject_not_editable(object),
         }
     };
     let mut audit_annotations = BTreeMap::new();
@@ -227,7 +227,7 @@ fn code(outcome: &Outcome<'_>, mode: EffectiveMode) -> StatusCode {
     if rejecting.all(|finding| finding.reason.is_momentary()) {
         StatusCode::BadRequest
     } else {
-        StatusCode::of_object_fault(outcome.review.request_type)
+        StatusCode::of_object_fault(outcome.object.request_type)
     }
 }
 
@@ -245,7 +245,7 @@ impl<'l> FailedLookupAnnotation<'l> {
         Self {
             image,
             failure: lookup.error.class.id(),
-            asked: lookup.error.attempt == AskedOrSkipped::Made,
+            asked: lookup.error.attempt == LookupAttempt::Made,
             action: lookup.action.as_str(),
         }
     }
@@ -287,7 +287,7 @@ fn message(findings: &[&FindingWithPath<'_, '_>], mode: EffectiveMode) -> String
 fn is_wanted_in_pods(outcome: &Outcome<'_>, rule: RuleId) -> bool {
     let settings = outcome.settings;
     let checks = &settings.image_checks;
-    outcome.review.request_type.is_template()
+    outcome.object.request_type.is_template()
         && settings.mode == Mode::Fix
         && match rule {
             RuleId::Default => true,
@@ -310,8 +310,8 @@ fn warnings(
         if is_wanted_in_pods(outcome, finding.finding.reason.rule()) {
             continue;
         }
-        if finding.finding.effect == Repairability::Advice || mode == EffectiveMode::Warn {
-            lines.push(Box::new(|room| Some(finding.sentence(room))));
+        if finding.finding.repairability == Repairability::Advice || mode == EffectiveMode::Warn {
+            lines.push(Box::new(|length| Some(finding.sentence(length))));
         } else if is_repaired {
             lines.push(Box::new(|_| finding.finding.repair_warning()));
         }

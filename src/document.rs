@@ -6,6 +6,7 @@
 
 mod edit;
 mod node;
+pub(crate) mod text_edit;
 mod wrong_value;
 
 pub(crate) use self::edit::{append, set_member};

@@ -19,8 +19,8 @@ pub(crate) enum EffectiveMode {
 
 impl EffectiveMode {
     /// The mode for an object. None if the object has a pod template and `templates` is `Off`.
-    pub(crate) fn of(review: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
-        match (review.request_type.is_template(), settings.templates) {
+    pub(crate) fn of(object: &ExaminedObject<'_>, settings: &Settings) -> Option<Self> {
+        match (object.request_type.is_template(), settings.templates) {
             (true, PodTemplateAction::Off) => return None,
             (true, PodTemplateAction::Warn) => return Some(Self::Warn),
             (true, PodTemplateAction::Enforce) | (false, _) => {}
@@ -34,7 +34,7 @@ impl EffectiveMode {
 
     /// Whether a finding rejects the request.
     pub(crate) fn rejects(self, finding: &Finding<'_>) -> bool {
-        match finding.effect {
+        match finding.repairability {
             Repairability::Advice => false,
             Repairability::Repairable => self == Self::Reject,
             Repairability::Unrepairable => self != Self::Warn,

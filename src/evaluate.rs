@@ -22,18 +22,18 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
             StatusCode::BadRequest,
         );
     };
-    let (scope, settings) = match ValidatePayload::read(payload) {
-        Ok(payload) => (payload.scope, payload.settings),
+    let (handling, settings) = match ValidatePayload::read(payload) {
+        Ok(payload) => (payload.handling, payload.settings),
         Err(reason) => return reject(reason, StatusCode::BadRequest),
     };
-    if matches!(scope, RequestHandling::Untouched) {
+    if matches!(handling, RequestHandling::Untouched) {
         return accept_request();
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
         Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
     };
-    match scope {
+    match handling {
         RequestHandling::Untouched => accept_request(),
         RequestHandling::Malformed(request_type, _)
             if request_type.is_template() && settings.templates == PodTemplateAction::Off =>
@@ -43,32 +43,32 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
         RequestHandling::Malformed(request_type, reason) => {
             reject(reason, StatusCode::of_object_fault(request_type))
         }
-        RequestHandling::Examined(review) => examine(*review, &settings, registries),
+        RequestHandling::Examined(object) => examine(*object, &settings, registries),
     }
 }
 
 fn examine(
-    mut review: ExaminedObject<'_>,
+    mut object: ExaminedObject<'_>,
     settings: &Settings,
     registries: &mut dyn RegistryLookups,
 ) -> CallResult {
     if settings.mode == Mode::Fix {
-        review.restore_stored_values();
+        object.restore_stored_values();
     }
-    let has_new_images = review.find_new_images();
-    let Some(mode) = EffectiveMode::of(&review, settings).filter(|_| has_new_images) else {
-        return accept_restored(&review);
+    let has_new_images = object.find_new_images();
+    let Some(mode) = EffectiveMode::of(&object, settings).filter(|_| has_new_images) else {
+        return accept_restored(&object);
     };
     let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
-    if (review.pod.has_image_volumes() || makes_volumes)
-        && let Err(wrong) = review.pod.check_mounts()
+    if (object.pod.has_image_volumes() || makes_volumes)
+        && let Err(wrong) = object.pod.check_mounts()
     {
         return reject(
-            wrong.sentence(&review.object, "object"),
-            StatusCode::of_object_fault(review.request_type),
+            wrong.sentence(&object.node, "object"),
+            StatusCode::of_object_fault(object.request_type),
         );
     }
-    answer(&rules::examine(&review, settings, mode, registries), mode)
+    answer(&rules::examine(&object, settings, mode, registries), mode)
 }
 
 /// Answers waPC's `validate_settings`.

@@ -3,12 +3,13 @@
 
 pub(crate) mod failed_lookup;
 pub(crate) mod reason;
+pub(crate) mod sentence;
 mod sentences;
 
 use std::borrow::Cow;
 
 use self::reason::Reason;
-use crate::pod::ContainerOrVolume;
+use crate::pod::Place;
 use crate::pod::field_path::{FieldPath, FieldSortKey};
 use crate::pull_policy::PullPolicy;
 
@@ -63,13 +64,13 @@ pub(crate) enum Repairability {
 #[derive(Clone, Debug)]
 pub(crate) struct Finding<'p> {
     /// The container or image volume.
-    pub(crate) place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p Place<'p>,
     /// The field.
     pub(crate) field: FindingField,
     /// The pull policies of the place, or of the added check.
     pub(crate) policies: FoundAndExpectedPolicy,
     /// The effect.
-    pub(crate) effect: Repairability,
+    pub(crate) repairability: Repairability,
     /// The reason.
     pub(crate) reason: Reason<'p>,
 }
@@ -77,7 +78,7 @@ pub(crate) struct Finding<'p> {
 impl<'p> Finding<'p> {
     /// A finding without a repair. The caller may turn it into advice.
     pub(crate) fn unrepairable(
-        place: &'p ContainerOrVolume<'p>,
+        place: &'p Place<'p>,
         field: FindingField,
         reason: Reason<'p>,
     ) -> Self {
@@ -88,7 +89,7 @@ impl<'p> Finding<'p> {
                 found: place.policy,
                 expected: None,
             },
-            effect: Repairability::Unrepairable,
+            repairability: Repairability::Unrepairable,
             reason,
         }
     }

@@ -110,7 +110,6 @@ pub enum InvalidReference {
 
 impl InvalidReference {
     /// The problem as a clause, for a sentence that names the image before this clause.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Empty => "it is empty",
@@ -217,44 +216,37 @@ impl<'a> Reference<'a> {
     /// A node remembers by this name which credentials have pulled an image (feature gate
     /// `KubeletEnsureSecretPulledImages`). So the node asks the registry again for another spelling
     /// of the same repository.
-    #[must_use]
     pub const fn written(&self) -> &'a str {
         self.written
     }
 
     /// The host and port of the registry. The result is `docker.io` if the reference has no registry
     /// or has `index.docker.io`.
-    #[must_use]
     pub const fn registry(&self) -> &'a str {
         self.registry
     }
 
     /// The tag, if one is written.
-    #[must_use]
     pub const fn tag(&self) -> Option<&'a str> {
         self.tag
     }
 
     /// The digest, if one is written.
-    #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
         self.digest
     }
 
     /// The identity of this image.
-    #[must_use]
     pub fn identity(self) -> ImageIdentity<'a> {
         self.identity_at(self.digest)
     }
 
     /// An identity that all images of the repository share, in every spelling.
-    #[must_use]
     pub fn repository_identity(self) -> ImageIdentity<'a> {
         self.identity_at(Some(""))
     }
 
     /// The identity that this image would have with another digest, or with no digest.
-    #[must_use]
     pub fn identity_at<'b>(self, digest: Option<&'b str>) -> ImageIdentity<'b>
     where
         'a: 'b,
@@ -269,7 +261,6 @@ impl<'a> Reference<'a> {
 
     /// Whether `pinned` is this reference with a digest added: the same repository and tag. A
     /// missing tag counts as `latest`.
-    #[must_use]
     pub fn is_pinned_as(self, pinned: Reference<'_>) -> bool {
         self.digest.is_none()
             && pinned.digest.is_some()
@@ -277,13 +268,11 @@ impl<'a> Reference<'a> {
     }
 
     /// The tag that a node pulls if there is no digest: `latest` if none is written.
-    #[must_use]
     pub fn effective_tag(&self) -> &'a str {
         self.tag.unwrap_or("latest")
     }
 
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`.
-    #[must_use]
     pub fn repository(&self) -> String {
         let namespace = if self.official {
             OFFICIAL_NAMESPACE
@@ -295,7 +284,6 @@ impl<'a> Reference<'a> {
 
     /// The normalised repository with its tag. The tag is `latest` if the reference has neither a
     /// tag nor a digest. The result is `None` if the reference has a digest and no tag.
-    #[must_use]
     pub fn repository_and_tag(&self) -> Option<String> {
         match (self.tag, self.digest) {
             (None, Some(_)) => None,

@@ -84,9 +84,7 @@ mod pod;
 pub mod pull_policy;
 mod request;
 mod rules;
-mod sentence;
 pub mod settings;
-mod text_edit;
 
 use kubewarden_policy_sdk::protocol_version_guest;
 use wapc_guest::{CallResult, register_function};

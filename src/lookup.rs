@@ -5,6 +5,7 @@ pub mod failure_class;
 use oci_spec::image::Platform;
 
 pub use self::failure_class::FailureClass;
+use crate::examination::place::PlaceId;
 use crate::image::is_digest;
 
 /// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
@@ -25,7 +26,7 @@ pub trait RegistryLookups {
 
 /// Whether a lookup was made, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedOrSkipped {
+pub enum LookupAttempt {
     /// The host was called. Unless the host refuses the capability, it answers from its cache or asks the
     /// registry.
     Made,
@@ -48,7 +49,6 @@ pub enum HostCapability {
 
 impl HostCapability {
     /// Its name in `hostCapabilities` of a `PolicyServer`.
-    #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
             Self::ManifestDigest => "oci/v1/manifest_digest",
@@ -63,7 +63,7 @@ pub struct LookupError {
     /// The class of the failure.
     pub class: FailureClass,
     /// Whether the lookup was made, and if not, why.
-    pub attempt: AskedOrSkipped,
+    pub attempt: LookupAttempt,
     /// The host capability of the call that failed or was not made. After a refusal, this is the
     /// capability that the host refuses.
     pub capability: HostCapability,
@@ -81,32 +81,32 @@ pub struct LookupAnswer {
 
 /// An image to look up.
 #[derive(Clone, Debug)]
-pub struct ImageToLookUp {
-    /// The indexes of the examined places with this image for which `lookup` isn't `Off`.
-    pub places: Vec<usize>,
+pub(crate) struct ImageToLookUp {
+    /// The examined places with this image for which `lookup` isn't `Off`, those of app containers first.
+    pub(crate) places: Vec<PlaceId>,
+    /// The first of them. A finding about the image names it.
+    pub(crate) first: PlaceId,
     /// The normalised image, so that all spellings share the host's cache.
-    pub image: String,
+    pub(crate) image: String,
     /// The registry.
-    pub registry: String,
+    pub(crate) registry: String,
     /// The normalised repository.
-    pub repository: String,
+    pub(crate) repository: String,
     /// Whether the platforms of the image are asked for, too.
-    pub with_platforms: bool,
+    pub(crate) with_platforms: bool,
 }
 
 /// An image with the answer to its lookup, or the reason why there is no answer.
 #[derive(Clone, Debug)]
-pub struct LookedUpImage {
-    /// The places of the [`ImageToLookUp`].
-    pub places: Vec<usize>,
-    /// The normalised image.
-    pub image: String,
+pub(crate) struct LookedUpImage {
+    /// The image.
+    pub(crate) question: ImageToLookUp,
     /// The answer.
-    pub answer: Result<LookupAnswer, LookupError>,
+    pub(crate) answer: Result<LookupAnswer, LookupError>,
 }
 
 /// Looks up images in their order, at most `max` of them.
-pub fn look_up(
+pub(crate) fn look_up(
     images: Vec<ImageToLookUp>,
     max: usize,
     registries: &mut dyn RegistryLookups,
@@ -119,8 +119,7 @@ pub fn look_up(
     };
     let answered = images.into_iter().map(|question| LookedUpImage {
         answer: session.look_up(&question),
-        places: question.places,
-        image: question.image,
+        question,
     });
     answered.collect()
 }
@@ -146,22 +145,22 @@ impl LookupSession<'_> {
             capability,
         };
         if let Some(capability) = self.refused {
-            let attempt = AskedOrSkipped::HostRefuses;
+            let attempt = LookupAttempt::HostRefuses;
             return Err(not_made(FailureClass::NotGranted, attempt, capability));
         }
         let first = HostCapability::ManifestDigest;
         if self.down.contains(&question.registry) {
-            let attempt = AskedOrSkipped::RegistryIsDown;
+            let attempt = LookupAttempt::RegistryIsDown;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         }
         let Some(left) = self.left.checked_sub(1) else {
-            let attempt = AskedOrSkipped::LimitReached;
+            let attempt = LookupAttempt::LimitReached;
             return Err(not_made(FailureClass::Unreachable, attempt, first));
         };
         self.left = left;
         let digest = match self.registries.manifest_digest(&question.image) {
             Ok(digest) if is_digest(&digest) => digest,
-            Ok(_) => return Err(not_made(FailureClass::Unknown, AskedOrSkipped::Made, first)),
+            Ok(_) => return Err(not_made(FailureClass::Unknown, LookupAttempt::Made, first)),
             Err(text) => return Err(self.failed(question, &text, first)),
         };
         let platforms = if question.with_platforms {
@@ -189,7 +188,7 @@ impl LookupSession<'_> {
         }
         LookupError {
             class,
-            attempt: AskedOrSkipped::Made,
+            attempt: LookupAttempt::Made,
             capability,
         }
     }

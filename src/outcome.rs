@@ -7,28 +7,28 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::examination::Examination;
-use crate::examination::added_check::{AddedCheck, CheckInsertPosition};
-use crate::examination::check_volume_mounts::check_volume_carriers;
-use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
+use crate::examination::place::ExaminedPlace;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::{Reason, RuleId};
 use crate::findings::{Finding, FindingField, FoundAndExpectedPolicy, Repairability};
-use crate::pod::ContainerOrVolume;
+use crate::pod::Place;
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
+use crate::rules::missing_check::added_check::{AddedCheck, CheckInsertPosition};
+use crate::rules::missing_check::check_volumes::check_volume_carriers;
 use crate::settings::Settings;
 
 /// The outcome of an examination.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome<'p> {
     /// The object that the rules examined, without their changes.
-    pub(crate) review: &'p ExaminedObject<'p>,
+    pub(crate) object: &'p ExaminedObject<'p>,
     /// The settings.
     pub(crate) settings: &'p Settings,
     /// The findings, with and without a repair.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The containers and image volumes that change.
-    pub(crate) changed_places: Vec<ChangedContainerOrVolume<'p>>,
+    pub(crate) changed_places: Vec<ChangedPlace<'p>>,
     /// The init containers to add.
     pub(crate) new_init_containers: NewInitContainers<'p>,
     /// Whether checks can be added to this Pod, or to the Pods of this pod template.
@@ -36,16 +36,16 @@ pub(crate) struct Outcome<'p> {
     /// The image volumes to add. They come after all other volumes.
     pub(crate) new_volumes: Vec<NewVolume>,
     /// The containers that mount each new volume.
-    pub(crate) carriers: Vec<&'p ContainerOrVolume<'p>>,
+    pub(crate) carriers: Vec<&'p Place<'p>>,
     /// The lookups that failed or were skipped. The key is the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
 }
 
 /// A container or image volume that changes.
 #[derive(Clone, Debug)]
-pub(crate) struct ChangedContainerOrVolume<'p> {
+pub(crate) struct ChangedPlace<'p> {
     /// The container or image volume before the change.
-    pub(crate) place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p Place<'p>,
     /// The new image, if the image changes.
     pub(crate) image: Option<String>,
     /// The new pull policy and the rule that chose it, if the pull policy changes.
@@ -78,9 +78,9 @@ pub(crate) struct NewVolume {
 impl<'p> Outcome<'p> {
     /// Works out the outcome of the rules.
     pub(crate) fn of(examination: &Examination<'p>) -> Self {
-        let (review, settings) = (examination.review, examination.settings);
+        let (object, settings) = (examination.object, examination.settings);
         let mut outcome = Self {
-            review,
+            object,
             settings,
             findings: findings(examination),
             changed_places: examination.places.iter().filter_map(changed).collect(),
@@ -96,10 +96,10 @@ impl<'p> Outcome<'p> {
         if !outcome.new_init_containers.checks.is_empty() {
             let places = &examination.places;
             outcome.new_init_containers.position =
-                CheckInsertPosition::in_pod(review, settings, places);
+                CheckInsertPosition::in_pod(object, settings, places);
         }
         if !outcome.new_volumes.is_empty() {
-            outcome.carriers = check_volume_carriers(&review.pod, settings);
+            outcome.carriers = check_volume_carriers(&object.pod, settings);
         }
         outcome
     }
@@ -125,7 +125,7 @@ impl<'p> Outcome<'p> {
         self.findings.is_empty()
             && !self.changes_object()
             && self.failed_lookups.is_empty()
-            && self.review.restored.is_empty()
+            && self.object.restored.is_empty()
     }
 
     /// Whether the rules would change the object. Fields that re-apply has restored don't count.
@@ -139,18 +139,21 @@ impl<'p> Outcome<'p> {
     /// findings.
     pub(crate) fn has_repairs(&self) -> bool {
         let mut findings = self.findings.iter();
-        findings.any(|finding| finding.effect == Repairability::Repairable)
+        findings.any(|finding| finding.repairability == Repairability::Repairable)
     }
 }
 
 /// The changes of a place. None if the place doesn't change.
-fn changed<'p>(examined: &ExaminedContainerOrVolume<'p>) -> Option<ChangedContainerOrVolume<'p>> {
-    let image = examined.tag.pinned_digest().map(|_| examined.image_after());
+fn changed<'p>(examined: &ExaminedPlace<'p>) -> Option<ChangedPlace<'p>> {
+    let image = examined
+        .digest
+        .pinned_digest()
+        .map(|_| examined.image_after());
     let policy = match &examined.policy_reason {
         Some(reason) if examined.has_new_policy() => Some((examined.policy, reason.rule())),
         _ => None,
     };
-    (image.is_some() || policy.is_some()).then_some(ChangedContainerOrVolume {
+    (image.is_some() || policy.is_some()).then_some(ChangedPlace {
         place: examined.place,
         image,
         policy,
@@ -169,10 +172,10 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             place: examined.place,
             field,
             policies,
-            effect: Repairability::Repairable,
+            repairability: Repairability::Repairable,
             reason,
         };
-        if let Some(digest) = examined.tag.pinned_digest() {
+        if let Some(digest) = examined.digest.pinned_digest() {
             let pinned = examined.image_after();
             let reason = Reason::TagToPin(Rc::clone(digest));
             findings.push(repairable(FindingField::ImageToPin { pinned }, reason));
@@ -192,7 +195,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
                 found: None,
                 expected: Some(check.policy),
             },
-            effect: Repairability::Repairable,
+            repairability: Repairability::Repairable,
             reason: Reason::CheckAdded {
                 name: check.name.clone(),
                 image: check.image.clone(),

@@ -29,19 +29,16 @@ pub struct ContainerPattern(String);
 
 impl ContainerPattern {
     /// The pattern as it is written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether the pattern matches the whole name of a container or image volume.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         glob_matches(&self.0, name)
     }
 
     /// Whether the pattern matches the name of an added check: `prefix` and a number.
-    #[must_use]
     pub fn matches_numbered(&self, prefix: &str) -> bool {
         (0..CHECK_NUMBERS).any(|number| self.matches(&format!("{prefix}{number}")))
     }
@@ -109,7 +106,6 @@ pub struct ImagePattern {
 
 impl ImagePattern {
     /// The pattern as it is written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written
     }
@@ -147,7 +143,6 @@ impl ImagePattern {
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     ///
     /// ```
-    #[must_use]
     pub fn matches(&self, name: &ImageName) -> bool {
         let Some((host, path)) = self.host_and_path() else {
             let matches = |name: &str| glob_matches(self.glob(), name);
@@ -163,7 +158,6 @@ impl ImagePattern {
 
     /// Whether this pattern matches every image that `later` matches. The answer is never wrongly
     /// true. The answer may be wrongly false if this pattern has a `?`, or has `*:*` as its host.
-    #[must_use]
     pub fn hides(&self, later: &Self) -> bool {
         let Some((host, path)) = later.host_and_path() else {
             return self.hides_glob(later.glob());
@@ -298,7 +292,6 @@ pub struct ImageName {
 
 impl ImageName {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
-    #[must_use]
     pub fn of(reference: &Reference<'_>) -> Self {
         let (repository, with_tag) = (reference.repository(), reference.repository_and_tag());
         let registry = reference.registry();
@@ -321,7 +314,6 @@ impl ImageName {
 }
 
 /// The first pattern that matches the image.
-#[must_use]
 pub fn first_match<'p>(
     patterns: &'p [ImagePattern],
     reference: &Reference<'_>,

@@ -1,11 +1,11 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-pub(crate) mod copied_check_fields;
 pub(crate) mod field_path;
 mod nodes;
 mod pod_spec_list;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{Node, WrongValue};
 use crate::pull_policy::PullPolicy;
@@ -15,7 +15,7 @@ pub(crate) use self::pod_spec_list::PodSpecList;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
-pub(crate) struct ContainerOrVolume<'a> {
+pub(crate) struct Place<'a> {
     /// The list of the Pod spec that holds the place.
     pub(crate) list: PodSpecList,
     /// The index of the place in this list.
@@ -37,7 +37,7 @@ pub(crate) struct ContainerOrVolume<'a> {
     pub(crate) is_in_scope: bool,
 }
 
-impl<'a> ContainerOrVolume<'a> {
+impl<'a> Place<'a> {
     /// Reads an element of a list. `source` is the object that has the image and the pull policy.
     fn read(
         (list, index): (PodSpecList, usize),
@@ -141,13 +141,16 @@ impl<'a> Mount<'a> {
     }
 }
 
+/// The containers that mount each volume of a Pod, by the name of the volume.
+pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
+
 /// A Pod spec that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Pod<'a> {
     /// The Pod spec.
     pub(crate) spec: Node<'a>,
     /// Init containers, app containers, ephemeral containers and image volumes, in this order.
-    pub(crate) places: Vec<ContainerOrVolume<'a>>,
+    pub(crate) places: Vec<Place<'a>>,
     /// The names of all volumes.
     pub(crate) volume_names: Vec<Cow<'a, str>>,
     /// Whether `spec.hostUsers` is `false`: the Pod has a user namespace of its own.
@@ -171,11 +174,7 @@ impl<'a> Pod<'a> {
             PodSpecList::EphemeralContainers,
         ] {
             for (index, container) in spec.list(list.name())?.iter().enumerate() {
-                places.push(ContainerOrVolume::read(
-                    (list, index),
-                    container,
-                    container,
-                )?);
+                places.push(Place::read((list, index), container, container)?);
             }
         }
         let list = PodSpecList::Volumes;
@@ -183,7 +182,7 @@ impl<'a> Pod<'a> {
         for (index, volume) in spec.list(list.name())?.iter().enumerate() {
             volume_names.push(volume.string("name")?.unwrap_or_default());
             if let Some(source) = volume.optional("image")? {
-                places.push(ContainerOrVolume::read((list, index), volume, &source)?);
+                places.push(Place::read((list, index), volume, &source)?);
             }
         }
         let os = spec.optional("os")?;
@@ -209,16 +208,28 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
+    /// The containers that mount each volume, in the order of the Pod.
+    pub(crate) fn mounters(&self) -> Mounters<'_> {
+        let mut mounters: Mounters<'_> = BTreeMap::new();
+        for place in &self.places {
+            let names: BTreeSet<_> = place.mounts().into_iter().map(|mount| mount.name).collect();
+            for name in names {
+                mounters.entry(name).or_default().push(place);
+            }
+        }
+        mounters
+    }
+
     /// The containers or image volumes of one list, in their order.
     pub(crate) fn list(
         &self,
         list: PodSpecList,
-    ) -> impl DoubleEndedIterator<Item = &ContainerOrVolume<'a>> + Clone {
+    ) -> impl DoubleEndedIterator<Item = &Place<'a>> + Clone {
         self.places.iter().filter(move |place| place.list == list)
     }
 
     /// The container or image volume at an index of a list.
-    pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&ContainerOrVolume<'a>> {
+    pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&Place<'a>> {
         // The places are sorted by list and index.
         let found = self
             .places

@@ -139,7 +139,6 @@ impl Default for ImageCheckSettings {
 
 impl ImageCheckSettings {
     /// Whether this is the name of an image check: it starts with one of the prefixes.
-    #[must_use]
     pub fn names(&self, name: &str) -> bool {
         self.name_prefixes
             .iter()
@@ -155,7 +154,6 @@ pub struct CheckNamePrefix(String);
 
 impl CheckNamePrefix {
     /// The prefix as it is written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -228,13 +226,11 @@ pub struct CheckTemplate(Map<String, Value>);
 
 impl CheckTemplate {
     /// The fields of the container.
-    #[must_use]
     pub const fn fields(&self) -> &Map<String, Value> {
         &self.0
     }
 
     /// The fields of an added check. It has no requests and no limits if `with_resources` is false.
-    #[must_use]
     pub fn fields_beside(&self, with_resources: bool) -> Map<String, Value> {
         let mut fields = self.0.clone();
         if !with_resources && let Some(Value::Object(resources)) = fields.get_mut("resources") {
@@ -290,7 +286,6 @@ pub enum DefaultPullPolicy {
 
 impl DefaultPullPolicy {
     /// The pull policy for an image with or without a digest.
-    #[must_use]
     pub const fn resolve(self, has_digest: bool) -> PullPolicy {
         match self {
             Self::AlwaysUnlessDigest if has_digest => PullPolicy::IfNotPresent,
@@ -346,7 +341,6 @@ pub struct Exemptions {
 impl Exemptions {
     /// Whether a container or image volume is exempt. `image` is called only if `exempt.images` has
     /// patterns. `image` returns `None` if the image can't be read.
-    #[must_use]
     pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
         self.containers.iter().any(|pattern| pattern.matches(name))
             || (!self.images.is_empty()
@@ -389,7 +383,6 @@ impl Settings {
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc
     /// comments of the settings' types.
     #[cfg(not(target_arch = "wasm32"))]
-    #[must_use]
     pub fn schema() -> schemars::Schema {
         schemars::schema_for!(Settings)
     }

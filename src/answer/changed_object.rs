@@ -3,19 +3,19 @@
 use serde::Serialize;
 
 use super::field_changes::VolumeValue;
+use crate::document::text_edit::{TextEdit, apply_edits};
 use crate::document::{Node, append, quoted, set_member};
-use crate::examination::check_volume_mounts::mount_path;
 use crate::outcome::{NewInitContainers, Outcome};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject, RestoredField, RestoredValue};
-use crate::text_edit::{TextEdit, apply_edits};
+use crate::rules::missing_check::check_volumes::mount_path;
 
 /// Writes the object with all changes, and with the record of changes if there is one. None if the
 /// object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
 pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
-    let review = outcome.review;
-    let mut edits = restored_fields(review)?;
+    let object = outcome.object;
+    let mut edits = restored_fields(object)?;
     for changed in &outcome.changed_places {
         if let Some(image) = &changed.image {
             edits.push(set_image(changed.place, image)?);
@@ -31,26 +31,26 @@ pub(super) fn with_changes(outcome: &Outcome<'_>, record: Option<&str>) -> Optio
         edits.extend(add_volumes(outcome)?);
     }
     if let Some(record) = record {
-        edits.push(annotate(&review.object, record)?);
+        edits.push(annotate(&object.node, record)?);
     }
-    apply_edits(review.object.text(), &edits)
+    apply_edits(object.node.text(), &edits)
 }
 
 /// Writes the object with the restored fields alone.
-pub(super) fn with_restored_fields(review: &ExaminedObject<'_>) -> Option<String> {
-    apply_edits(review.object.text(), &restored_fields(review)?)
+pub(super) fn with_restored_fields(object: &ExaminedObject<'_>) -> Option<String> {
+    apply_edits(object.node.text(), &restored_fields(object)?)
 }
 
-fn restored_fields<'p>(review: &'p ExaminedObject<'_>) -> Option<Vec<TextEdit<'p>>> {
+fn restored_fields<'p>(object: &'p ExaminedObject<'_>) -> Option<Vec<TextEdit<'p>>> {
     let edit = |field: &'p RestoredField<'_>| match &field.value {
         RestoredValue::PullPolicy(policy) => set_pull_policy(&field.place, *policy),
         RestoredValue::Image(image) => set_image(&field.place, image),
     };
-    review.restored.iter().map(edit).collect()
+    object.restored.iter().map(edit).collect()
 }
 
 /// Replaces the value of a pull policy. If the field is missing, inserts it after the image.
-fn set_pull_policy<'p>(place: &ContainerOrVolume<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
+fn set_pull_policy<'p>(place: &Place<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
     let (source, key) = (place.image_source(), place.list.pull_policy_key());
     let policy = quoted(policy.as_str());
     if let Some(present) = source.member(key).ok()? {
@@ -63,14 +63,14 @@ fn set_pull_policy<'p>(place: &ContainerOrVolume<'p>, policy: PullPolicy) -> Opt
     ))
 }
 
-fn set_image<'p>(place: &ContainerOrVolume<'p>, image: &str) -> Option<TextEdit<'p>> {
+fn set_image<'p>(place: &Place<'p>, image: &str) -> Option<TextEdit<'p>> {
     let present = place.image_source().get(place.list.image_key())?;
     Some(TextEdit::replace(present.text(), quoted(image)))
 }
 
 fn add_init_containers<'p>(outcome: &Outcome<'p>) -> Option<TextEdit<'p>> {
     let new = &outcome.new_init_containers;
-    let pod = &outcome.review.pod;
+    let pod = &outcome.object.pod;
     let texts = new_containers(new);
     if let Some(place) = new.position.after {
         return Some(TextEdit::after(place.node.text(), format!(",{texts}")));
@@ -122,7 +122,7 @@ fn add_volumes<'p>(outcome: &Outcome<'p>) -> Option<Vec<TextEdit<'p>>> {
     }));
     let new = join(outcome.new_volumes.iter().map(VolumeValue::from));
     let mut edits = vec![append(
-        &outcome.review.pod.spec,
+        &outcome.object.pod.spec,
         PodSpecList::Volumes.name(),
         &new,
     )?];

@@ -24,9 +24,9 @@ pub(super) struct ChangesRecord {
 impl ChangesRecord {
     /// The record of these changes. The entries of the request's own record come last, so that a forged
     /// record can't take the room of the new entries. Changes that do not fit are only counted.
-    pub(super) fn of(changes: &[FieldChange<'_>], review: &ExaminedObject<'_>) -> Self {
-        let incoming = review.metadata.record();
-        let others = other_annotations(review);
+    pub(super) fn of(changes: &[FieldChange<'_>], object: &ExaminedObject<'_>) -> Self {
+        let incoming = object.metadata.record();
+        let others = other_annotations(object);
         let room = ANNOTATIONS_MAX
             .saturating_sub(others)
             .saturating_sub(CHANGES_ANNOTATION.len());
@@ -53,8 +53,8 @@ impl ChangesRecord {
 }
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
-fn other_annotations(review: &ExaminedObject<'_>) -> usize {
-    let annotations = review.metadata.annotations.iter().flat_map(Node::members);
+fn other_annotations(object: &ExaminedObject<'_>) -> usize {
+    let annotations = object.metadata.annotations.iter().flat_map(Node::members);
     let others = annotations.filter(|(key, _)| key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {

@@ -6,7 +6,7 @@ use super::sort_by_field::sort_by_field;
 use crate::findings::reason::RuleId;
 use crate::outcome::{NewVolume, Outcome};
 use crate::pod::field_path::{FieldPath, FieldSortKey};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A changed field, or an element that is added.
@@ -98,7 +98,7 @@ pub(super) fn field_changes<'o>(outcome: &'o Outcome<'_>) -> Vec<FieldChange<'o>
         let rule = RuleId::MissingCheck;
         changes.push(change(outcome, at, &check.name, None, Some(value), rule));
     }
-    let first = outcome.review.pod.volume_names.len();
+    let first = outcome.object.pod.volume_names.len();
     for (offset, volume) in outcome.new_volumes.iter().enumerate() {
         let value = FieldValue::Volume(volume.into());
         let at = ChangePosition(PodSpecList::Volumes, first.saturating_add(offset), "");
@@ -126,7 +126,7 @@ fn change<'o>(
     rule: RuleId,
 ) -> FieldChange<'o> {
     let path = FieldPath::Spec {
-        pod_spec: outcome.review.spec_path(),
+        pod_spec: outcome.object.spec_path(),
         list,
         index,
         field,
@@ -143,7 +143,7 @@ fn change<'o>(
 
 /// The index of a place in the returned object. Init containers that are added before the place change
 /// its index.
-fn index_after(outcome: &Outcome<'_>, place: &ContainerOrVolume<'_>) -> usize {
+fn index_after(outcome: &Outcome<'_>, place: &Place<'_>) -> usize {
     let new = &outcome.new_init_containers;
     let is_moved = place.list == PodSpecList::InitContainers && place.index >= new.position.index();
     let added = if is_moved { new.checks.len() } else { 0 };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::findings::Finding;
-use crate::sentence::{Sentence, SentenceLength, shorten};
+use crate::findings::sentence::{Sentence, SentenceLength, shorten};
 
 /// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
 const TEXT_MAX: usize = 512;

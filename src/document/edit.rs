@@ -1,7 +1,7 @@
 //! Edits of objects and lists. Everything else stays byte for byte.
 
+use super::text_edit::TextEdit;
 use super::{Node, quoted};
-use crate::text_edit::TextEdit;
 
 /// Replaces the value of a member. If the object lacks the member, it becomes the first member. `value`
 /// is JSON. None if `object` is not an object.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use super::place::{ExaminedPlace, Role};
 use crate::image::{ImageIdentity, Reference};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
@@ -35,7 +35,7 @@ struct JoinablePulls<'e> {
 }
 
 impl<'e> JoinablePulls<'e> {
-    fn add(&mut self, examined: &ExaminedContainerOrVolume<'e>) {
+    fn add(&mut self, examined: &ExaminedPlace<'e>) {
         let image = examined.reference.identity();
         self.has_other_images |= *self.image.get_or_insert(image) != image;
         self.is_looked_up |= examined.is_selected_for_lookup();
@@ -52,7 +52,7 @@ impl<'e> JoinablePulls<'e> {
 
 impl<'e> PossibleLookupAnswers<'e> {
     /// The answers that registries may give about the images of these places.
-    pub(crate) fn about(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
+    pub(crate) fn about(places: &[ExaminedPlace<'e>]) -> Self {
         let mut possible = Self::default();
         for examined in places {
             let repository = examined.reference.repository_identity();
@@ -67,7 +67,7 @@ impl<'e> PossibleLookupAnswers<'e> {
 
     /// The answers that the first installation may have received about these places, and the digests
     /// that another webhook may have added to them.
-    pub(crate) fn in_copy(places: &[ExaminedContainerOrVolume<'e>]) -> Self {
+    pub(crate) fn in_copy(places: &[ExaminedPlace<'e>]) -> Self {
         let mut possible = Self::about(places);
         for examined in places {
             let tag = written_tag(&examined.reference);
@@ -122,10 +122,7 @@ fn written_tag<'r>(reference: &Reference<'r>) -> (&'r str, &'r str) {
 /// Whether this is the copy, and the image has a digest that another webhook may have added. When the
 /// digest was added, the pull policy was already there. So it is no finding of *default*, unless it is
 /// `Never`.
-pub(crate) fn may_have_got_digest_later(
-    examined: &ExaminedContainerOrVolume<'_>,
-    settings: &Settings,
-) -> bool {
+pub(crate) fn may_have_got_digest_later(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
     settings.registry.accepts_unknown_answers()
         && examined.reference.digest().is_some()
         && examined.policy_before() != PullPolicy::Never
@@ -134,7 +131,7 @@ pub(crate) fn may_have_got_digest_later(
 /// Whether this is the copy, and `UseCached` of the first installation may have written the
 /// `IfNotPresent` of the place.
 pub(crate) fn may_be_left_by_use_cached(
-    examined: &ExaminedContainerOrVolume<'_>,
+    examined: &ExaminedPlace<'_>,
     request_type: RequestType,
     settings: &Settings,
 ) -> bool {

@@ -1,8 +1,8 @@
 //! Failed lookups, and the warnings about them.
 
-use crate::lookup::{AskedOrSkipped, FailureClass, LookupError};
+use crate::findings::sentence::{Sentence, UntrustedText};
+use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
-use crate::sentence::{Sentence, UntrustedText};
 use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
@@ -81,10 +81,10 @@ pub(super) fn why_no_answer(error: LookupError) -> Sentence<'static> {
             "can't be looked up: grant {} in hostCapabilities of its policy server",
             error.capability.id()
         ),
-        (_, AskedOrSkipped::RegistryIsDown) => {
+        (_, LookupAttempt::RegistryIsDown) => {
             sentence!("was not looked up: its registry just gave no answer")
         }
-        (_, AskedOrSkipped::LimitReached) => {
+        (_, LookupAttempt::LimitReached) => {
             sentence!("was not looked up: registry.maxLookups is reached")
         }
         (FailureClass::NotFound, _) => {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::image::InvalidReference;
-use crate::lookup::{AskedOrSkipped, FailureClass, LookupError};
+use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
 
@@ -162,7 +162,7 @@ impl Reason<'_> {
     pub(crate) fn is_momentary(&self) -> bool {
         matches!(self, Self::LookupFailed(error)
             if error.class != FailureClass::NotFound
-                && error.attempt != AskedOrSkipped::LimitReached)
+                && error.attempt != LookupAttempt::LimitReached)
     }
 }
 

@@ -3,11 +3,11 @@
 use super::failed_lookup::why_no_answer;
 use super::reason::{DisallowingSetting, MissingPlatform, Reason, WaitingContainer, WhyNoCheck};
 use super::{Finding, Repairability};
+use crate::findings::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
 use crate::image::InvalidReference;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
 
 impl Finding<'_> {
     /// The sentence that says what is wrong and how to correct it. `path` is the path of the field.
@@ -256,7 +256,7 @@ impl Finding<'_> {
         let policy = self.expected_policy();
         let way_out = match (why, written_differently) {
             (WhyNoCheck::NoneWanted | WhyNoCheck::Windows, Some(other)) => {
-                if self.effect == Repairability::Advice {
+                if self.repairability == Repairability::Advice {
                     return self.has_another_spelling(other);
                 }
                 let way_out = sentence!("write both alike or add a check with {}", policy);

@@ -21,7 +21,6 @@ pub enum FailureClass {
 
 impl FailureClass {
     /// The name of the class in the audit annotation `lookups`.
-    #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
             Self::NotFound => "notFound",
@@ -37,7 +36,6 @@ impl FailureClass {
     /// decides, because the registry's own message comes later and can contain any other phrase.
     ///
     /// Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
-    #[must_use]
     pub fn classify(text: &str) -> Self {
         type Classify = fn(&str) -> FailureClass;
         let parts: [(&str, Classify); 5] = [

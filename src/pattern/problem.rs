@@ -32,7 +32,6 @@ impl ImagePattern {
     /// let only_a_registry = problem("ghcr.io").expect("a problem");
     /// assert!(only_a_registry.ends_with("write ghcr.io/* for all its images"));
     /// ```
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         let written = &*self.written;
         if written.contains('@') {

@@ -20,7 +20,7 @@ pub(crate) struct ExaminedObject<'a> {
     /// Whether the request names no user. Audits send such requests.
     pub(crate) names_no_user: bool,
     /// The object as it came in.
-    pub(crate) object: Node<'a>,
+    pub(crate) node: Node<'a>,
     /// The metadata.
     pub(crate) metadata: Metadata<'a>,
     /// The Pod spec.
@@ -34,7 +34,7 @@ pub(crate) struct ExaminedObject<'a> {
 /// The stored object of an UPDATE.
 #[derive(Clone, Debug)]
 pub(super) struct StoredObject<'a> {
-    object: Node<'a>,
+    node: Node<'a>,
     metadata: Metadata<'a>,
     pod: Pod<'a>,
 }
@@ -45,7 +45,7 @@ impl<'a> StoredObject<'a> {
         Some(Self {
             metadata: Metadata::read(&object).ok()?,
             pod: Pod::read(kind.pod_spec(&object).ok()?).ok()?,
-            object,
+            node: object,
         })
     }
 }
@@ -61,8 +61,8 @@ impl<'a> ExaminedObject<'a> {
         let template = |object| self.kind.pod_template(object).ok();
         let stored = self.stored.as_ref();
         match (
-            template(&self.object),
-            stored.and_then(|stored| template(&stored.object)),
+            template(&self.node),
+            stored.and_then(|stored| template(&stored.node)),
         ) {
             (Some(template), Some(stored)) => template.text() == stored.text(),
             _ => false,
@@ -71,7 +71,7 @@ impl<'a> ExaminedObject<'a> {
 
     /// The names of the claim templates of a `StatefulSet`. The controller makes a volume of each.
     pub(crate) fn claim_template_names(&self) -> Vec<Cow<'a, str>> {
-        let spec = self.object.get("spec");
+        let spec = self.node.get("spec");
         let claims = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
         let claims = claims.map(|claims| claims.elements()).unwrap_or_default();
         let name = |claim: &Node<'a>| claim.get("metadata")?.string("name").ok()?;
@@ -96,8 +96,8 @@ impl<'a> ExaminedObject<'a> {
     /// have written it.
     pub(crate) fn status(&self) -> PodStatus<'a> {
         let object = match self.request_type {
-            RequestType::PodCreate if self.names_no_user => Some(&self.object),
-            RequestType::PodUpdate => self.stored.as_ref().map(|stored| &stored.object),
+            RequestType::PodCreate if self.names_no_user => Some(&self.node),
+            RequestType::PodUpdate => self.stored.as_ref().map(|stored| &stored.node),
             _ => None,
         };
         let status = object.and_then(|object| object.get("status"));

@@ -26,7 +26,7 @@ pub(crate) enum RequestHandling<'a> {
 /// doesn't need them.
 pub(crate) struct ValidatePayload<'a> {
     /// What this policy does with the request.
-    pub(crate) scope: RequestHandling<'a>,
+    pub(crate) handling: RequestHandling<'a>,
     /// The settings, in JSON.
     pub(crate) settings: &'a str,
 }
@@ -45,7 +45,7 @@ impl<'a> ValidatePayload<'a> {
         let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
         let settings = payload.member("settings").ok().flatten();
         Ok(Self {
-            scope: request.handling(),
+            handling: request.handling(),
             settings: settings.map_or("null", |settings| settings.text()),
         })
     }
@@ -132,7 +132,7 @@ impl<'a> AdmissionRequest<'a> {
             request_type,
             kind,
             names_no_user: self.names_no_user,
-            object: object.clone(),
+            node: object.clone(),
             metadata,
             pod: Pod::read(kind.pod_spec(object)?)?,
             stored: stored.and_then(|stored| StoredObject::read(stored, kind)),

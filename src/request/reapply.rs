@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use super::metadata::Metadata;
 use crate::document::Node;
 use crate::pod::field_path::RecordedField;
-use crate::pod::{ContainerOrVolume, Pod};
+use crate::pod::{Place, Pod};
 use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
 #[derive(Clone, Debug)]
 pub(crate) struct RestoredField<'a> {
     /// The container or image volume, with the stored value.
-    pub(crate) place: ContainerOrVolume<'a>,
+    pub(crate) place: Place<'a>,
     /// The stored value.
     pub(crate) value: RestoredValue,
 }
@@ -89,8 +89,8 @@ pub(super) fn restore<'a>(
 }
 
 fn restore_field<'a>(
-    now: &mut ContainerOrVolume<'a>,
-    stored: &ContainerOrVolume<'_>,
+    now: &mut Place<'a>,
+    stored: &Place<'_>,
     from: Option<&str>,
     to: &str,
     field: &str,

@@ -9,7 +9,7 @@ use crate::findings::{Finding, FindingField};
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
 /// and forbid `Always` for an image, this is a finding without a repair too.
 pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
-    let is_repairable = examination.review.request_type.may_change_pull_policy();
+    let is_repairable = examination.object.request_type.may_change_pull_policy();
     for examined in &mut examination.places {
         let place = examined.place;
         let limits = examined.limits;

@@ -13,7 +13,7 @@ use crate::image::InvalidReference;
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
 /// because a controller may fill it in.
 pub(crate) fn report(examination: &mut Examination<'_>) {
-    let is_template = examination.review.request_type.is_template();
+    let is_template = examination.object.request_type.is_template();
     for (place, invalid) in &examination.invalid_images {
         if !(is_template && *invalid == InvalidReference::Empty) {
             let reason = Reason::InvalidImage(*invalid);

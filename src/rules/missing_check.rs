@@ -5,18 +5,31 @@
 //! checks. An image that is written after the checks has no check. Admission comes later, so this
 //! policy sees the image.
 
+pub(crate) mod added_check;
+pub(crate) mod check_volumes;
+mod copied_fields;
+mod free_names;
+
+use std::rc::Rc;
+
+use self::added_check::{AddedCheck, AddedCheckSource};
+use self::free_names::FreeCheckNames;
+use super::configured_default::stable_check_policy;
 use crate::examination::Examination;
-use crate::examination::missing_checks::{checks_to_add, uncovered_images};
+use crate::examination::images::{checks_by_image, pulls_by_spelling};
+use crate::examination::place::PlaceId;
 use crate::findings::reason::{Reason, WhyNoCheck};
 use crate::findings::{Finding, FindingField, Repairability};
+use crate::pod::PodSpecList;
+use crate::pull_policy::PullPolicy;
 use crate::settings::MissingCheckAction;
 
 /// Finds the images that are not covered. Adds their checks or reports the images, as
 /// `imageChecks.coverage` says.
 pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let coverage = examination.settings.image_checks.coverage;
-    let has_checks = examination.has_image_checks || examination.settings.image_checks.every_pod;
-    if !examination.review.request_type.is_before_start()
+    let has_checks = examination.has_image_checks() || examination.settings.image_checks.every_pod;
+    if !examination.object.request_type.is_before_start()
         || !has_checks
         || coverage == MissingCheckAction::Off
     {
@@ -43,6 +56,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let is_advice = examination.may_have_had_one_place()
         || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
     for image in uncovered {
+        let place = examination.places[image.guarded].place;
         let field = FindingField::MissingCheck {
             expected: "an image check".into(),
         };
@@ -50,11 +64,109 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
             why,
             written_differently: image.written_differently,
         };
-        let mut finding = Finding::unrepairable(image.place, field, reason);
+        let mut finding = Finding::unrepairable(place, field, reason);
         finding.policies.expected = Some(image.policy);
         if is_advice {
-            finding.effect = Repairability::Advice;
+            finding.repairability = Repairability::Advice;
         }
         examination.findings.push(finding);
     }
+}
+
+/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
+/// limit, a user could make the Pod huge: an added check may be a copy of a check that the user wrote.
+const ADDITIONS_MAX: usize = 1024 * 1024;
+
+/// An image that is not covered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UncoveredImage<'p> {
+    /// The first guarded place that pulls the image with the strongest pull policy.
+    pub(crate) guarded: PlaceId,
+    /// The pull policy of this place.
+    pub(crate) policy: PullPolicy,
+    /// The image reference of a check of the same image in another spelling, if there is one.
+    pub(crate) written_differently: Option<&'p str>,
+}
+
+/// The images that are not covered, each spelling once, in the order of their first appearance. The
+/// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
+pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
+    if has_only_one_place(examination) {
+        return Vec::new();
+    }
+    let places = &examination.places;
+    let by_spelling = pulls_by_spelling(places);
+    let by_image = checks_by_image(&by_spelling);
+    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let mut uncovered = Vec::new();
+    for (spelling, pulls) in by_spelling {
+        if let Some((guarded, policy)) = pulls.guarded
+            && !pulls.is_covered()
+            && !unknown_answers.may_cover(&places[guarded].reference, policy)
+        {
+            let other_check = by_image
+                .get(&spelling.image)
+                .and_then(|checks| checks.first);
+            uncovered.push(UncoveredImage {
+                guarded,
+                policy,
+                written_differently: other_check.map(|check| places[check].image()),
+            });
+        }
+    }
+    uncovered
+}
+
+/// Whether one app container is the only place that is not exempt, not a native sidecar and not an
+/// ephemeral container. No other container runs while this container waits for its image, so it needs
+/// no check. An ephemeral container starts after the app containers.
+fn has_only_one_place(examination: &Examination<'_>) -> bool {
+    let mut others = examination
+        .places_not_exempt()
+        .filter(|place| match place.list {
+            PodSpecList::InitContainers => !place.is_native_sidecar,
+            PodSpecList::Volumes => true,
+            PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
+        });
+    others.next().is_none() && examination.has_one_app_container()
+}
+
+/// Whether a check can be added for each image that is not covered.
+pub(crate) fn can_be_added(examination: &Examination<'_>) -> bool {
+    examination.source_of_checks_to_add().is_some_and(|source| {
+        checks_to_add(examination, &uncovered_images(examination), source).is_some()
+    })
+}
+
+/// The checks to add for these images. None if the checks and their mounts would be larger than
+/// `ADDITIONS_MAX`. The sizes are added up before anything is written into the Pod.
+pub(crate) fn checks_to_add<'p>(
+    examination: &Examination<'p>,
+    uncovered: &[UncoveredImage<'p>],
+    source: AddedCheckSource<'p>,
+) -> Option<Vec<Rc<AddedCheck<'p>>>> {
+    let (object, settings) = (examination.object, examination.settings);
+    let fields_size = source.fields_size();
+    let carriers = source.carrier_count(object, settings);
+    let mut names = FreeCheckNames::of(examination, source);
+    let mut size: usize = 0;
+    let mut checks = Vec::new();
+    for image in uncovered {
+        let examined = &examination.places[image.guarded];
+        let check = AddedCheck {
+            name: names.next(),
+            image: examined.image_after(),
+            policy: stable_check_policy(examined, image.policy, settings),
+            source,
+            guarded: image.guarded,
+            place: examined.place,
+            written_differently: image.written_differently,
+        };
+        size = size.saturating_add(check.size(fields_size, carriers));
+        if size > ADDITIONS_MAX {
+            return None;
+        }
+        checks.push(Rc::new(check));
+    }
+    Some(checks)
 }

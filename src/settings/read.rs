@@ -5,7 +5,7 @@ use serde_json::Value;
 use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_unset};
 
 use super::{Settings, SettingsError, SettingsProblem};
-use crate::sentence::shorten;
+use crate::findings::sentence::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;

@@ -96,7 +96,6 @@ pub enum LookupFailureAction {
 
 impl LookupFailureAction {
     /// The value as it is written in the settings.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reject => "Reject",
@@ -154,7 +153,6 @@ pub struct EffectiveLookupSettings {
 
 impl EffectiveLookupSettings {
     /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`.
-    #[must_use]
     pub const fn action(&self, class: FailureClass) -> LookupFailureAction {
         let [not_found, denied, rate_limited, unreachable, unknown] = self.actions;
         match class {
@@ -167,7 +165,6 @@ impl EffectiveLookupSettings {
     }
 
     /// Whether this image is looked up and an action for a failed lookup is `UseCached`.
-    #[must_use]
     pub fn may_use_cached(&self) -> bool {
         self.mode != LookupMode::Off && self.actions.contains(&LookupFailureAction::UseCached)
     }
@@ -177,20 +174,17 @@ impl RegistrySettings {
     /// Whether this installation is the copy, with `maxLookups: 0`. The copy asks no registry, and
     /// accepts the values that the first installation may have written or kept because of its
     /// lookups.
-    #[must_use]
     pub const fn accepts_unknown_answers(&self) -> bool {
         self.max_lookups == 0
     }
 
     /// Whether any image may be looked up. This ignores `maxLookups`.
-    #[must_use]
     pub fn looks_up(&self) -> bool {
         let asks = |lookup| lookup != LookupMode::Off;
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
 
     /// The settings for the lookup of one image.
-    #[must_use]
     pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
         let mut settings = EffectiveLookupSettings {
             mode: self.lookup,

@@ -1,11 +1,5 @@
 //! Reads the Helm repository that `hack/helm-repository.sh` writes, as Rancher reads it. This test
 //! shares no code with the script, so that an error of the script isn't repeated here.
-//!
-//! | who reads | what |
-//! | --- | --- |
-//! | Rancher's server | index.yaml, an entry's first archive, its values.yaml, questions.yaml, README.md |
-//! | Rancher's list of policies | entries of type `kubewarden-policy`, annotations of the newest version |
-//! | Rancher's form | the module's address, `mutating` and the rules of the `ClusterAdmissionPolicy` |
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Helm's index. An index without `apiVersion` is refused.
 #[derive(Deserialize)]
@@ -42,14 +36,6 @@ struct Chart {
     home: String,
     keywords: Vec<String>,
     annotations: BTreeMap<String, String>,
-}
-
-/// A policy as Rancher's UI would create it.
-#[derive(Debug, PartialEq)]
-struct Policy {
-    module: String,
-    mutating: bool,
-    rules: Value,
 }
 
 fn root() -> PathBuf {
@@ -127,7 +113,10 @@ fn the_newest_version_of_the_index_is_the_archive() {
     let address = &newest.urls[0];
     // The address is absolute, because versions of Rancher resolve relative addresses differently.
     assert!(address.starts_with("https://"), "{address}");
-    let file = folder.join(address.rsplit_once('/').expect("an address").1);
+    let (published, name) = address.rsplit_once('/').expect("an address");
+    let docs = text(&root().join("docs/rancher.md"));
+    assert!(docs.contains(&format!("\n{published}\n")), "{published}");
+    let file = folder.join(name);
     let archive = fs::File::open(&file).expect("the archive");
     let digest = output(Command::new("sha256sum").stdin(Stdio::from(archive)));
     assert_eq!(digest.split(' ').next(), Some(&*newest.digest));
@@ -140,96 +129,35 @@ fn the_newest_version_of_the_index_is_the_archive() {
     assert!(!chart.join("templates").exists());
 }
 
+/// Rancher's UI takes the module's address and the rules from the annotations, and the form from the archive.
 #[test]
-fn the_docs_name_the_address_of_the_index() {
-    let address = &repository("address").newest.urls[0];
-    let (folder, _) = address.rsplit_once('/').expect("an address");
-    let docs = text(&root().join("docs/rancher.md"));
-    assert!(docs.contains(&format!("\n{folder}\n")), "{folder}");
-}
-
-#[test]
-fn rancher_lists_the_chart_as_a_policy() {
-    let annotations = repository("list").newest.metadata.annotations;
-    let annotation = |key: &str| annotations.get(key).map(String::as_str);
-    assert_eq!(
-        annotation("catalog.cattle.io/type"),
-        Some("kubewarden-policy")
-    );
-    // With this annotation, Rancher doesn't show the chart among the apps.
-    assert_eq!(annotation("catalog.cattle.io/hidden"), Some("true"));
-    for column in ["kubewarden/displayName", "kubewarden/resources"] {
-        assert!(
-            annotation(column).is_some_and(|text| !text.is_empty()),
-            "{column}"
-        );
-    }
-}
-
-#[test]
-fn the_form_creates_the_policy_of_metadata_yml() {
+fn the_chart_has_the_form_the_module_and_the_rules() {
     let Repository { newest, chart, .. } = repository("policy");
-    let annotations = newest.metadata.annotations;
-    let annotation = |key: &str| annotations.get(key).unwrap_or_else(|| panic!("{key}"));
-    let values = yaml(&chart.join("values.yaml"));
-    let word = |pointer: &str| {
-        let value = values.pointer(pointer).and_then(Value::as_str);
-        value.unwrap_or_else(|| panic!("{pointer}")).to_owned()
-    };
-    let policy = |module| Policy {
-        module,
-        mutating: annotation("kubewarden/mutation") == "true",
-        rules: yaml_serde::from_str(annotation("kubewarden/rules")).expect("rules"),
-    };
-    let by_values = policy(format!(
-        "{}/{}:{}",
-        word("/global/cattle/systemDefaultRegistry"),
-        word("/module/repository"),
-        word("/module/tag"),
-    ));
-    // Some versions of the UI read the annotations in place of the values.
-    let by_annotations = policy(format!(
-        "{}/{}:{}",
-        annotation("kubewarden/registry"),
-        annotation("kubewarden/repository"),
-        annotation("kubewarden/tag"),
-    ));
-    assert_eq!(by_values, by_annotations);
-
-    let metadata = yaml(&root().join("metadata.yml"));
-    let of_metadata = |key: &str| metadata["annotations"][key].as_str().expect("text");
-    assert_eq!(
-        by_values,
-        Policy {
-            module: format!(
-                "{}:v{}",
-                of_metadata("io.kubewarden.policy.ociUrl"),
-                of_metadata("io.kubewarden.policy.version")
-            ),
-            mutating: metadata["mutating"] == json!(true),
-            rules: metadata["rules"].clone(),
-        }
-    );
-}
-
-#[test]
-fn the_archive_has_the_form_and_the_readme() {
-    let chart = repository("form").chart;
     for (file, source) in [
         ("questions.yaml", "questions-ui.yml"),
         ("README.md", "README.md"),
         ("LICENSE", "LICENSE"),
     ] {
-        assert_eq!(
-            text(&chart.join(file)),
-            text(&root().join(source)),
-            "{file}"
-        );
+        let copied = text(&chart.join(file));
+        assert_eq!(copied, text(&root().join(source)), "{file}");
     }
-    let form = yaml(&chart.join("questions.yaml"));
-    assert!(
-        form["questions"]
-            .as_array()
-            .is_some_and(|all| all.len() > 20)
+    let annotation = |key: &str| newest.metadata.annotations[key].as_str();
+    let metadata = yaml(&root().join("metadata.yml"));
+    let of_metadata = |key: &str| metadata["annotations"][key].as_str().expect("text");
+    let [registry, repository, tag] =
+        ["registry", "repository", "tag"].map(|key| annotation(&format!("kubewarden/{key}")));
+    assert_eq!(
+        format!("{registry}/{repository}:{tag}"),
+        format!(
+            "{}:v{}",
+            of_metadata("io.kubewarden.policy.ociUrl"),
+            of_metadata("io.kubewarden.policy.version")
+        )
     );
+    let rules: Value = yaml_serde::from_str(annotation("kubewarden/rules")).expect("rules");
+    assert_eq!(rules, metadata["rules"]);
+    assert_eq!(annotation("kubewarden/mutation"), "true");
+    assert_eq!(annotation("catalog.cattle.io/type"), "kubewarden-policy");
+    // With this annotation, Rancher doesn't show the chart among the apps.
+    assert_eq!(annotation("catalog.cattle.io/hidden"), "true");
 }

@@ -72,7 +72,6 @@ pub enum ProblemKind {
 ///
 /// `root` is the path of the tree itself. The first part of the result is `None` if the whole tree
 /// is the wrong value, or if there are 100 problems. The second part has at most 100 problems.
-#[must_use]
 pub fn read<T: DeserializeOwned>(
     tree: &mut Value,
     root: &str,
@@ -94,7 +93,6 @@ pub fn read<T: DeserializeOwned>(
 /// Compares the fields of a container with Kubernetes' own type `Container`.
 ///
 /// `root` is the path of the container.
-#[must_use]
 pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValueProblem> {
     read::<Container>(
         &mut Value::Object(fields),
@@ -107,7 +105,6 @@ pub fn container_problems(fields: Map<String, Value>, root: &str) -> Vec<ValuePr
 /// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
 /// values for the fields that a person left empty. A list also counts as not set if all its
 /// elements are `""`.
-#[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null => true,

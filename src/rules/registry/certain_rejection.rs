@@ -3,7 +3,7 @@
 
 use crate::effective_mode::EffectiveMode;
 use crate::examination::Examination;
-use crate::examination::examined_container_or_volume::ExaminedContainerOrVolume;
+use crate::examination::place::ExaminedPlace;
 use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
 use crate::findings::reason::RuleId;
 use crate::findings::{Finding, Repairability};
@@ -20,7 +20,7 @@ pub(crate) fn is_rejected_whatever_registries_answer(
     mode: EffectiveMode,
 ) -> bool {
     // With mode `Reject`, an audit makes all lookups, so that it reports all findings.
-    let is_audit = mode == EffectiveMode::Reject && examination.review.names_no_user;
+    let is_audit = mode == EffectiveMode::Reject && examination.object.names_no_user;
     if mode == EffectiveMode::Warn || is_audit {
         return false;
     }
@@ -29,18 +29,18 @@ pub(crate) fn is_rejected_whatever_registries_answer(
         stays(examination, &possible_lookup_answers, rule, reference)
     };
     let finding_stays = |finding: &Finding<'_>| {
-        finding.effect == Repairability::Unrepairable
+        finding.repairability == Repairability::Unrepairable
             && Reference::parse(finding.place.image_text())
                 .map_or(true, |reference| stays(finding.reason.rule(), &reference))
     };
-    let repair_stays = |examined: &ExaminedContainerOrVolume<'_>| {
-        examined.tag.pinned_digest().is_some()
+    let repair_stays = |examined: &ExaminedPlace<'_>| {
+        examined.digest.pinned_digest().is_some()
             || rule_of_repair(examined).is_some_and(|rule| stays(rule, &examined.reference))
     };
     let added_stays = || {
         examination.added_checks.iter().any(|check| {
-            let guarded = examination.places.get(check.guarded);
-            guarded.is_some_and(|examined| stays(RuleId::MissingCheck, &examined.reference))
+            let guarded = &examination.places[check.guarded];
+            stays(RuleId::MissingCheck, &guarded.reference)
         })
     };
     examination.findings.iter().any(finding_stays)
@@ -49,7 +49,7 @@ pub(crate) fn is_rejected_whatever_registries_answer(
 }
 
 /// The rule that repairs the pull policy of a place. None if the pull policy has no finding.
-fn rule_of_repair(examined: &ExaminedContainerOrVolume<'_>) -> Option<RuleId> {
+fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
     let rule = examined.policy_finding()?.rule();
     // *default* may have replaced an allowed `Always` with a forbidden `Never`. Then the finding is one
     // of *disallowed-policy*. If a registry's answer keeps *default* from acting, this finding doesn't

@@ -1,7 +1,7 @@
 //! Check volumes: the containers that carry them, and the paths at which they are mounted.
 
 use crate::image::Reference;
-use crate::pod::{ContainerOrVolume, Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::settings::Settings;
 
 /// The folder in which this policy mounts check volumes.
@@ -19,8 +19,8 @@ pub(crate) fn mount_path(volume: &str) -> String {
 pub(crate) fn check_volume_carriers<'p>(
     pod: &'p Pod<'p>,
     settings: &Settings,
-) -> Vec<&'p ContainerOrVolume<'p>> {
-    let can_carry = |place: &&ContainerOrVolume<'_>| {
+) -> Vec<&'p Place<'p>> {
+    let can_carry = |place: &&Place<'_>| {
         let reference = || Reference::parse(place.image_text()).ok();
         !place.is_native_sidecar && !settings.exempt.covers(&place.name, reference)
     };

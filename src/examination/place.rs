@@ -1,11 +1,13 @@
-//! A container or image volume as the rules see it, with the image and the pull policy that it
-//! should have.
+//! A place as the rules see it, with the image and the pull policy that it should have.
 
-use super::known_digest::KnownDigest;
-use super::pull_policy_limits::PullPolicyLimits;
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
+
+use super::images::Spelling;
+use super::limits::PullPolicyLimits;
 use crate::findings::reason::Reason;
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::settings::{EffectiveLookupSettings, LookupMode, Settings};
 
@@ -23,11 +25,39 @@ pub(crate) enum Role {
     Unguarded,
 }
 
+/// The number of an examined place. `places[id]` always exists, because [`with_ids`] makes all ids and no
+/// rule adds or removes places. Each run of the rules gives the places the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PlaceId(usize);
+
+/// The places with their ids.
+pub(crate) fn with_ids<'c, 'p>(
+    places: &'c [ExaminedPlace<'p>],
+) -> impl Iterator<Item = (PlaceId, &'c ExaminedPlace<'p>)> {
+    let places = places.iter().enumerate();
+    places.map(|(index, place)| (PlaceId(index), place))
+}
+
+// `abort` is never reached. Unlike a panic, it needs no message.
+impl<'p> Index<PlaceId> for Vec<ExaminedPlace<'p>> {
+    type Output = ExaminedPlace<'p>;
+
+    fn index(&self, PlaceId(index): PlaceId) -> &Self::Output {
+        self.get(index).unwrap_or_else(|| std::process::abort())
+    }
+}
+
+impl IndexMut<PlaceId> for Vec<ExaminedPlace<'_>> {
+    fn index_mut(&mut self, PlaceId(index): PlaceId) -> &mut Self::Output {
+        self.get_mut(index).unwrap_or_else(|| std::process::abort())
+    }
+}
+
 /// A container or image volume that the rules examine. Its image reference could be parsed.
 #[derive(Clone, Debug)]
-pub(crate) struct ExaminedContainerOrVolume<'p> {
+pub(crate) struct ExaminedPlace<'p> {
     /// The container or image volume as it came in.
-    pub(crate) place: &'p ContainerOrVolume<'p>,
+    pub(crate) place: &'p Place<'p>,
     /// Its role in the Pod.
     pub(crate) role: Role,
     /// Its image as it came in.
@@ -42,13 +72,15 @@ pub(crate) struct ExaminedContainerOrVolume<'p> {
     /// The reason from the last call of `set_policy` that changed the pull policy.
     pub(crate) policy_reason: Option<Reason<'p>>,
     /// The digest behind its tag, as far as it is known.
-    pub(crate) tag: KnownDigest,
+    pub(crate) digest: KnownDigest,
+    /// Its image, in its spelling.
+    pub(crate) spelling: Spelling,
 }
 
-impl<'p> ExaminedContainerOrVolume<'p> {
-    /// A place as it came in. Its role and its digest are set later.
+impl<'p> ExaminedPlace<'p> {
+    /// A place as it came in. Its role, its digest and its spelling are set later.
     pub(crate) fn new(
-        place: &'p ContainerOrVolume<'p>,
+        place: &'p Place<'p>,
         reference: Reference<'p>,
         settings: &'p Settings,
     ) -> Self {
@@ -61,7 +93,8 @@ impl<'p> ExaminedContainerOrVolume<'p> {
             lookup: settings.registry.for_image(&reference),
             policy: place.policy.unwrap_or(server_default),
             policy_reason: None,
-            tag: KnownDigest::Unknown,
+            digest: KnownDigest::Unknown,
+            spelling: Spelling::default(),
         }
     }
 
@@ -108,7 +141,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     /// people read the tag, and patterns match it.
     pub(crate) fn image_after(&self) -> String {
         let image = self.image();
-        match (self.tag.pinned_digest(), self.reference.tag()) {
+        match (self.digest.pinned_digest(), self.reference.tag()) {
             (Some(digest), Some(_)) => format!("{image}@{digest}"),
             (Some(digest), None) => format!("{image}:latest@{digest}"),
             (None, _) => image.to_owned(),
@@ -118,7 +151,7 @@ impl<'p> ExaminedContainerOrVolume<'p> {
     /// The identity that decides whether two places pull the same image. A tag and a digest are
     /// the same image if the tag is known to have this digest.
     pub(crate) fn identity(&self) -> ImageIdentity<'_> {
-        match self.tag.digest() {
+        match self.digest.digest() {
             Some(digest) => self.reference.identity_at(Some(digest)),
             None => self.reference.identity(),
         }
@@ -126,17 +159,50 @@ impl<'p> ExaminedContainerOrVolume<'p> {
 
     /// Whether its image has a digest, as it came in or after it was pinned.
     pub(crate) fn has_digest(&self) -> bool {
-        self.tag.pinned_digest().is_some() || self.reference.digest().is_some()
+        self.digest.pinned_digest().is_some() || self.reference.digest().is_some()
     }
 
     /// Whether `UseCached` lets the place use the image that the node has cached.
     pub(crate) fn uses_cached(&self) -> bool {
-        self.tag == KnownDigest::UseCached
+        self.digest == KnownDigest::UseCached
     }
 
     /// Whether the settings select its tag for a lookup.
     pub(crate) fn is_selected_for_lookup(&self) -> bool {
         self.lookup.mode != LookupMode::Off && self.reference.digest().is_none()
+    }
+}
+
+/// The digest behind the tag of an image, if it is known while a request is examined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum KnownDigest {
+    /// No digest behind the tag is known.
+    #[default]
+    Unknown,
+    /// A lookup gave this digest. It is not written into the image.
+    Resolved(Rc<str>),
+    /// This digest is to be written into the image, after the tag.
+    Pinned(Rc<str>),
+    /// The image that the node has cached may be used (`UseCached`), because the registry gave no
+    /// digest. The copy also uses this value, because the first installation may have got no digest.
+    UseCached,
+}
+
+impl KnownDigest {
+    /// The digest, if one is known.
+    pub(crate) fn digest(&self) -> Option<&str> {
+        match self {
+            Self::Resolved(digest) | Self::Pinned(digest) => Some(digest),
+            Self::Unknown | Self::UseCached => None,
+        }
+    }
+
+    /// The digest that is to be written into the image.
+    pub(crate) fn pinned_digest(&self) -> Option<&Rc<str>> {
+        match self {
+            Self::Pinned(digest) => Some(digest),
+            Self::Unknown | Self::Resolved(_) | Self::UseCached => None,
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! The source of an added image check, and its position among the init containers.
 
-use super::check_volume_mounts::{check_volume_carriers, mount_path};
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, Role};
+use super::check_volumes::{check_volume_carriers, mount_path};
+use super::copied_fields::{copied_fields, runs_program_of_a_mount};
 use crate::document::quoted;
+use crate::examination::place::{ExaminedPlace, PlaceId, Role};
 use crate::findings::reason::WhyNoCheck;
-use crate::pod::copied_check_fields::{copied_fields, runs_program_of_a_mount};
-use crate::pod::{ContainerOrVolume, PodSpecList};
+use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
@@ -30,7 +30,7 @@ pub(crate) enum AddedCheckSource<'p> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CheckFields<'p> {
     /// The fields of an image check of the Pod.
-    CopyOf(&'p ContainerOrVolume<'p>),
+    CopyOf(&'p Place<'p>),
     /// The setting `imageChecks.template`.
     Template(&'p CheckTemplate),
 }
@@ -41,11 +41,11 @@ impl<'p> AddedCheckSource<'p> {
     /// # Errors
     /// The reason why the Pod gets no check.
     pub(crate) fn in_pod(
-        review: &'p ExaminedObject<'p>,
+        object: &'p ExaminedObject<'p>,
         settings: &'p Settings,
-        places: &[ExaminedContainerOrVolume<'p>],
+        places: &[ExaminedPlace<'p>],
     ) -> Result<Self, WhyNoCheck<'p>> {
-        let pod = &review.pod;
+        let pod = &object.pod;
         let checks = &settings.image_checks;
         if pod.is_windows() {
             return Err(WhyNoCheck::Windows);
@@ -63,12 +63,12 @@ impl<'p> AddedCheckSource<'p> {
         if checks.made_of == AddedCheckKind::ImageVolume {
             return image_volume;
         }
-        let is_check_volume = |one: &ExaminedContainerOrVolume<'_>| {
+        let is_check_volume = |one: &ExaminedPlace<'_>| {
             one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
         };
         let template = checks.template.as_ref();
-        let missing_volume = template.and_then(|template| missing_volume(template, review));
-        let copied = last_copyable_check(review, places).map(CheckFields::CopyOf);
+        let missing_volume = template.and_then(|template| missing_volume(template, object));
+        let copied = last_copyable_check(object, places).map(CheckFields::CopyOf);
         let template = template.filter(|_| missing_volume.is_none());
         match copied.or(template.map(CheckFields::Template)) {
             Some(fields) => Ok(Self::InitContainer {
@@ -91,11 +91,11 @@ impl<'p> AddedCheckSource<'p> {
     /// The number of containers that mount an added check volume.
     pub(crate) fn carrier_count(
         &self,
-        review: &'p ExaminedObject<'p>,
+        object: &'p ExaminedObject<'p>,
         settings: &Settings,
     ) -> usize {
         if self.is_image_volume() {
-            check_volume_carriers(&review.pod, settings).len()
+            check_volume_carriers(&object.pod, settings).len()
         } else {
             0
         }
@@ -138,18 +138,18 @@ impl<'p> AddedCheckSource<'p> {
 
 /// The first volume that the check template mounts and that the Pod doesn't have. The claim templates
 /// of a `StatefulSet` count as volumes.
-fn missing_volume<'p>(template: &'p CheckTemplate, review: &ExaminedObject<'_>) -> Option<&'p str> {
-    let claims = review.claim_template_names();
+fn missing_volume<'p>(template: &'p CheckTemplate, object: &ExaminedObject<'_>) -> Option<&'p str> {
+    let claims = object.claim_template_names();
     let is_there = |name: &str| {
-        let mut volumes = review.pod.volume_names.iter().chain(&claims);
+        let mut volumes = object.pod.volume_names.iter().chain(&claims);
         volumes.any(|volume| volume == name)
     };
     template.volumes().find(|name| !is_there(name))
 }
 
 fn init_container_checks<'c, 'p>(
-    places: &'c [ExaminedContainerOrVolume<'p>],
-) -> impl DoubleEndedIterator<Item = &'p ContainerOrVolume<'p>> + use<'c, 'p> {
+    places: &'c [ExaminedPlace<'p>],
+) -> impl DoubleEndedIterator<Item = &'p Place<'p>> + use<'c, 'p> {
     places
         .iter()
         .filter(|one| one.role == Role::ImageCheck && one.place.list == PodSpecList::InitContainers)
@@ -159,12 +159,12 @@ fn init_container_checks<'c, 'p>(
 /// The last image check that can be copied: its program comes from a mount, and no annotation gives it
 /// an `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
 fn last_copyable_check<'p>(
-    review: &ExaminedObject<'p>,
-    places: &[ExaminedContainerOrVolume<'p>],
-) -> Option<&'p ContainerOrVolume<'p>> {
+    object: &ExaminedObject<'p>,
+    places: &[ExaminedPlace<'p>],
+) -> Option<&'p Place<'p>> {
     init_container_checks(places)
         .rev()
-        .filter(|check| !review.metadata.has_app_armor_annotation(&check.name))
+        .filter(|check| !object.metadata.has_app_armor_annotation(&check.name))
         .find(|check| runs_program_of_a_mount(check))
 }
 
@@ -174,20 +174,19 @@ fn last_copyable_check<'p>(
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CheckInsertPosition<'p> {
     /// The init container directly before the added ones. `None` if the added ones come first.
-    pub(crate) after: Option<&'p ContainerOrVolume<'p>>,
+    pub(crate) after: Option<&'p Place<'p>>,
 }
 
 impl<'p> CheckInsertPosition<'p> {
     /// The position in a Pod.
     pub(crate) fn in_pod(
-        review: &'p ExaminedObject<'p>,
+        object: &'p ExaminedObject<'p>,
         settings: &Settings,
-        places: &[ExaminedContainerOrVolume<'p>],
+        places: &[ExaminedPlace<'p>],
     ) -> Self {
         let patterns = &settings.image_checks.after;
-        let is_named =
-            |place: &&ContainerOrVolume<'_>| patterns.iter().any(|one| one.matches(&place.name));
-        let mut init_containers = review.pod.list(PodSpecList::InitContainers).rev();
+        let is_named = |place: &&Place<'_>| patterns.iter().any(|one| one.matches(&place.name));
+        let mut init_containers = object.pod.list(PodSpecList::InitContainers).rev();
         Self {
             after: init_container_checks(places)
                 .next_back()
@@ -212,10 +211,10 @@ pub(crate) struct AddedCheck<'p> {
     pub(crate) policy: PullPolicy,
     /// Its source.
     pub(crate) source: AddedCheckSource<'p>,
-    /// The index of the examined place with the strongest pull policy among those that the check guards.
-    pub(crate) guarded: usize,
-    /// The container or image volume at this index.
-    pub(crate) place: &'p ContainerOrVolume<'p>,
+    /// The place with the strongest pull policy among those that the check guards.
+    pub(crate) guarded: PlaceId,
+    /// The container or image volume with this id.
+    pub(crate) place: &'p Place<'p>,
     /// The reference of an existing check that has the same image in another spelling, if there is one.
     pub(crate) written_differently: Option<&'p str>,
 }

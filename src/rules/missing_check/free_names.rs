@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::Examination;
 use super::added_check::AddedCheckSource;
-use super::check_volume_mounts::MOUNT_FOLDER;
+use super::check_volumes::MOUNT_FOLDER;
+use crate::examination::Examination;
 use crate::pod::PodSpecList;
 use crate::settings::CheckNamePrefix;
 
@@ -26,7 +26,7 @@ impl<'p> FreeCheckNames<'p> {
     /// [`Settings::check`]: crate::settings::Settings::check
     pub(super) fn of(examination: &Examination<'p>, source: AddedCheckSource<'_>) -> Self {
         let prefixes = &examination.settings.image_checks.name_prefixes;
-        let pod = &examination.review.pod;
+        let pod = &examination.object.pod;
         let containers = pod.places.iter().filter(|p| p.list != PodSpecList::Volumes);
         let mut names: Vec<Cow<'_, str>> = containers.map(|place| place.name.clone()).collect();
         if source.is_image_volume() {

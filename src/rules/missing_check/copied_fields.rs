@@ -1,7 +1,7 @@
 //! The fields that an added check copies from an image check.
 
-use super::ContainerOrVolume;
 use crate::document::Node;
+use crate::pod::Place;
 
 /// The keys of these fields, in the order in which they are written. Ports, probes, resource claims
 /// and devices are not copied.
@@ -22,7 +22,7 @@ const KEYS: [&str; 10] = [
 /// only if the command, the arguments or a mount may use a variable. Of `resources`, only the requests
 /// and the limits are copied, and only if `with_resources` is true.
 pub(crate) fn copied_fields(
-    check: &ContainerOrVolume<'_>,
+    check: &Place<'_>,
     with_resources: bool,
 ) -> Vec<(&'static str, String)> {
     let has_variable = uses_environment(&check.node);
@@ -65,7 +65,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have this program.
-pub(crate) fn runs_program_of_a_mount(check: &ContainerOrVolume<'_>) -> bool {
+pub(crate) fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
     let Some(Ok(program)) = program.map(Node::as_string) else {

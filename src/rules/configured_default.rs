@@ -6,7 +6,7 @@
 //! a record. So all rules follow one principle for the values of a request: **a rule keeps a
 //! value that another rule may have written.**
 
-use super::examined_container_or_volume::{ExaminedContainerOrVolume, server_default};
+use crate::examination::place::{ExaminedPlace, server_default};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
@@ -15,7 +15,7 @@ use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 /// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
 /// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
 /// that *disallowed-policy* has set.
-pub(crate) fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
+pub(crate) fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
     examined.place.policy.is_some_and(|policy| {
         policy != server_default(&examined.reference)
             && examined.limits.forbidding(policy).is_none()
@@ -25,7 +25,7 @@ pub(crate) fn is_chosen(examined: &ExaminedContainerOrVolume<'_>) -> bool {
 /// The configured default of a place, and the setting that it comes from. None if no default is set for the place, or if the default is
 /// `Never` and the settings select the image for lookups.
 pub(crate) fn configured_default(
-    examined: &ExaminedContainerOrVolume<'_>,
+    examined: &ExaminedPlace<'_>,
     is_check: bool,
     settings: &Settings,
 ) -> Option<(PullPolicy, &'static str)> {
@@ -55,7 +55,7 @@ pub(crate) fn configured_default(
 /// of the places that the check guards. `examined` is the raised check, or the place that the added
 /// check guards. A second run would not change the result.
 pub(crate) fn stable_check_policy(
-    examined: &ExaminedContainerOrVolume<'_>,
+    examined: &ExaminedPlace<'_>,
     needed: PullPolicy,
     settings: &Settings,
 ) -> PullPolicy {
