@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::json::{all_of, elements, text};
-use crate::pod::{Event, List, Pod};
+use crate::pod::{List, Pod, RequestKind};
 use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
@@ -63,7 +63,7 @@ enum Additions {
 /// check is written into the Pod.
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     let is_added = pod.settings.coverage() == "Fix"
-        && pod.event == Event::PodCreate
+        && pod.request_kind == RequestKind::PodCreate
         && !pod.may_have_had_one_place();
     let form = form(pod).filter(|_| is_added);
     let Some(form) = form else {

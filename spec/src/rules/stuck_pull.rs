@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::image::Reference;
 use crate::json::{elements, text};
-use crate::pod::{Event, List, Pod};
+use crate::pod::{List, Pod, RequestKind};
 use crate::verdict::{Repair, Weight};
 
 const REASONS: [&str; 7] = [
@@ -23,7 +23,7 @@ const REASONS: [&str; 7] = [
 ];
 
 pub(crate) fn apply(pod: &mut Pod) {
-    if pod.settings.mode() == "Fix" || pod.event != Event::PodCreate || !pod.is_audit {
+    if pod.settings.mode() == "Fix" || pod.request_kind != RequestKind::PodCreate || !pod.is_audit {
         return;
     }
     let status = pod.object["status"].clone();
