@@ -115,8 +115,9 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         None => object.clone(),
     };
     let specified_object = verdict.object.as_ref().unwrap_or(&Value::Null);
-    let specified_findings = verdict.findings.iter();
+    let specified_findings: Vec<Value> = verdict.findings.iter().map(specified_finding).collect();
     let findings = observed.annotation("findings").into_iter();
+    let findings: Vec<Value> = findings.map(|one| compared(&one, verdict)).collect();
     for (what, specified, module) in [
         (
             "accepted",
@@ -143,11 +144,7 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
             set(&verdict.failed),
             set(&observed.annotation("lookups")),
         ),
-        (
-            "findings",
-            set(&Vec::from_iter(specified_findings.map(specified_finding))),
-            set(&Vec::from_iter(findings.map(|one| compared(&one, verdict)))),
-        ),
+        ("findings", set(&specified_findings), set(&findings)),
         (
             "changes",
             set(&verdict.changes),

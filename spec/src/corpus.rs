@@ -6,10 +6,11 @@
 //! and often lines, of the controller or tool. The admission reviews of agent-stack-k8s 0.47 in
 //! `test_data/reviews/` belong to the corpus too. These reviews were captured from real requests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::json::{elements_mut, text};
 use crate::server_default;
 
 /// One Pod or workload of the corpus.
@@ -21,34 +22,34 @@ pub struct Sample {
     pub request: Value,
 }
 
-/// Returns the path of a file or folder in the repository.
-fn path(below: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(below)
-}
-
 /// Returns the name and the text of each file with this extension in a folder, sorted by name.
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
-    let folder = path(folder);
-    let entries = std::fs::read_dir(&folder);
-    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(folder);
+    let entries = std::fs::read_dir(folder).expect("a folder of the repository");
     let mut files: Vec<(String, String)> = entries
         .map(|entry| entry.expect("an entry of a folder").path())
         .filter(|path| path.extension().is_some_and(|found| found == extension))
         .map(|path| {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let text = std::fs::read_to_string(&path);
-            (
-                name,
-                text.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-            )
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            (name.into_owned(), text)
         })
         .collect();
     files.sort();
     files
+}
+
+/// Returns the name and the content of each YAML file in a folder.
+fn yaml_files(folder: &str) -> Vec<(String, Value)> {
+    let files = files(folder, "yaml").into_iter();
+    files
+        .map(|(name, text)| {
+            let value = yaml(&name, &text);
+            (name, value)
+        })
+        .collect()
 }
 
 fn yaml(name: &str, text: &str) -> Value {
@@ -62,13 +63,7 @@ fn yaml(name: &str, text: &str) -> Value {
 /// If a file can't be read.
 #[must_use]
 pub fn manifests() -> Vec<(String, Value)> {
-    files("test_data/pods", "yaml")
-        .into_iter()
-        .map(|(name, text)| {
-            let pod = yaml(&name, &text);
-            (name, pod)
-        })
-        .collect()
+    yaml_files("test_data/pods")
 }
 
 /// Returns the whole corpus: the Pods of `test_data/pods/`, and the captured reviews of
@@ -102,13 +97,7 @@ pub fn samples() -> Vec<Sample> {
 /// If a file can't be read.
 #[must_use]
 pub fn examples() -> Vec<(String, Value)> {
-    let files = files("examples/settings", "yaml").into_iter();
-    files
-        .map(|(name, text)| {
-            let settings = yaml(&name, &text);
-            (name, settings)
-        })
-        .collect()
+    yaml_files("examples/settings")
 }
 
 /// Returns the request that creates a Pod. The user of the request is the kubelet of a node for a
@@ -144,36 +133,28 @@ pub fn create_request(pod: &Value) -> Value {
 /// these defaults before it calls any webhook, so this policy sees them.
 pub fn fill_in_defaults(pod: &mut Value) {
     let spec = &mut pod["spec"];
-    for key in ["containers", "initContainers"] {
-        for container in spec[key].as_array_mut().into_iter().flatten() {
-            let image = container["image"].as_str().unwrap_or_default();
-            let policy = server_default(image).name();
+    for list in ["containers", "initContainers"] {
+        for container in elements_mut(spec, list) {
+            let policy = server_default(text(&container["image"])).name();
             set_default(container, "imagePullPolicy", policy.into());
             set_default(container, "resources", json!({}));
-            set_default(
-                container,
-                "terminationMessagePath",
-                "/dev/termination-log".into(),
-            );
+            let path = "/dev/termination-log";
+            set_default(container, "terminationMessagePath", path.into());
             set_default(container, "terminationMessagePolicy", "File".into());
             fill_in_requests(&mut container["resources"]);
-            for port in container["ports"].as_array_mut().into_iter().flatten() {
+            for port in elements_mut(container, "ports") {
                 set_default(port, "protocol", "TCP".into());
             }
-            without_null(container, "ports");
         }
     }
-    for volume in spec["volumes"].as_array_mut().into_iter().flatten() {
+    for volume in elements_mut(spec, "volumes") {
         if let Some(source) = volume.get_mut("image") {
-            let policy = server_default(source["reference"].as_str().unwrap_or_default());
+            let policy = server_default(text(&source["reference"]));
             set_default(source, "pullPolicy", policy.name().into());
         }
     }
-    if spec["resources"].is_object() {
-        fill_in_requests(&mut spec["resources"]);
-    }
-    for key in ["initContainers", "volumes", "resources"] {
-        without_null(spec, key);
+    if let Some(resources) = spec.get_mut("resources") {
+        fill_in_requests(resources);
     }
     set_default(spec, "restartPolicy", "Always".into());
     set_default(spec, "dnsPolicy", "ClusterFirst".into());
@@ -197,15 +178,5 @@ fn fill_in_requests(resources: &mut Value) {
 fn set_default(object: &mut Value, key: &str, value: Value) {
     if let Some(members) = object.as_object_mut() {
         members.entry(key).or_insert(value);
-    }
-}
-
-/// Removes a member that is `null`. This undoes a side effect of `serde_json`: a mutable index into
-/// a `Value` inserts `null` for a missing member.
-fn without_null(object: &mut Value, key: &str) {
-    if object[key].is_null()
-        && let Some(members) = object.as_object_mut()
-    {
-        members.remove(key);
     }
 }

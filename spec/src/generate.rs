@@ -125,6 +125,20 @@ impl Source<'_> {
         Ok(self.0.choose(from)?)
     }
 
+    /// Writes one of these values under a key, with the probability 1 / `whole`.
+    fn sometimes(
+        &mut self,
+        whole: u8,
+        object: &mut Value,
+        key: &str,
+        values: &[Value],
+    ) -> Result<()> {
+        if self.chance(1, whole)? {
+            object[key] = self.0.choose(values)?.clone();
+        }
+        Ok(())
+    }
+
     fn some(&mut self, from: &[&str], most: usize) -> Result<Vec<String>> {
         let count = self.0.int_in_range(1..=most)?;
         let mut list = Vec::new();

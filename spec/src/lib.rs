@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 
 use crate::answers::Answers;
 use crate::json::elements;
-use crate::pod::{Event, List, Pod, field};
+use crate::pod::{List, Pod, RequestKind, field};
 use crate::request::Row;
 use crate::rules::missing_check;
 
@@ -50,9 +50,10 @@ pub use crate::verdict::{Finding, Repair, Verdict, Weight};
 /// Returns the verdict on an admission request. The settings must be valid.
 ///
 /// **Decided**: if a request is accepted untouched, its Pod spec may have any shape.
+#[must_use]
 pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict {
     let settings = Settings(settings);
-    let (event, root) = match request::row(request, settings) {
+    let (kind, root) = match request::row(request, settings) {
         Row::Untouched => return accepted(request, request["object"].clone()),
         Row::ReapplyOnly(root) => {
             let mut object = request["object"].clone();
@@ -62,7 +63,7 @@ pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict
             return accepted(request, object);
         }
         Row::Broken(path) => return broken(request, path),
-        Row::Examined(event, root) => (event, root),
+        Row::Examined(kind, root) => (kind, root),
     };
     let mut object = request["object"].clone();
     if let Err(path) = shape(&object, root) {
@@ -70,10 +71,10 @@ pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict
     }
     // Re-apply (docs/requests.md, *The same manifest again*) runs before the rules. So the rules see
     // the restored object.
-    if event == Event::PodUpdate && settings.mode() == "Fix" {
+    if kind == RequestKind::PodUpdate && settings.mode() == "Fix" {
         reapply::recorded(root, &mut object, &request["oldObject"]);
     }
-    let mut pod = match Pod::read(settings, event, root, &object, &request["oldObject"]) {
+    let mut pod = match Pod::read(settings, kind, root, &object, &request["oldObject"]) {
         Ok(pod) => pod,
         Err(path) => return broken(request, path),
     };
@@ -134,7 +135,7 @@ fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
 fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
     // With `templates: Warn`, a finding in a pod template never rejects the request. With
     // `templates: Enforce`, a finding in a pod template is treated like a finding in a Pod.
-    if pod.event == Event::Template && pod.settings.templates() == "Warn" {
+    if pod.request_kind == RequestKind::Template && pod.settings.templates() == "Warn" {
         return Vec::new();
     }
     let mut findings: Vec<&'p Finding> = pod.findings.iter().collect();
@@ -177,7 +178,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         .all(|one| one.weight == Weight::RejectsForNow);
     verdict.code = (!verdict.allowed).then(|| code(request, is_momentary));
     verdict.is_undecided = pod.is_near_limit;
-    let is_template = pod.event == Event::Template;
+    let is_template = pod.request_kind == RequestKind::Template;
     let is_told_only =
         pod.settings.mode() != "Fix" || is_template && pod.settings.templates() != "Enforce";
     // The operator's settings ask for two kinds of changes in all Pods: the changes of *default*, and

@@ -21,7 +21,7 @@ pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io
 
 /// The kind of request that a Pod spec comes from, as in the table of docs/requests.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum RequestKind {
     PodCreate,
     PodUpdate,
     EphemeralContainers,
@@ -134,7 +134,7 @@ pub(crate) struct Lookups {
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Pod<'a> {
     pub(crate) settings: Settings<'a>,
-    pub(crate) event: Event,
+    pub(crate) request_kind: RequestKind,
     /// The path of the spec in the object: `spec`, `spec.template.spec`, …
     pub(crate) root: &'static str,
     pub(crate) spec: Value,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::at;
 use crate::json::{elements, text};
-use crate::pod::Event;
+use crate::pod::RequestKind;
 use crate::settings::Settings;
 
 /// The row of the table for a request.
@@ -20,7 +20,7 @@ pub(crate) enum Row {
     /// Pod spec in the object.
     ReapplyOnly(&'static str),
     /// The request is examined. The text is the path of the Pod spec in the object.
-    Examined(Event, &'static str),
+    Examined(RequestKind, &'static str),
     /// The request is rejected because a field is missing or has the wrong type. The text is the path
     /// of this field.
     Broken(String),
@@ -108,14 +108,14 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         {
             return Row::Untouched;
         }
-        return Row::Examined(Event::Template, root);
+        return Row::Examined(RequestKind::Template, root);
     }
-    let event = match operation {
-        "CREATE" => Event::PodCreate,
-        _ if is_ephemeral => Event::EphemeralContainers,
-        _ => Event::PodUpdate,
+    let request_kind = match operation {
+        "CREATE" => RequestKind::PodCreate,
+        _ if is_ephemeral => RequestKind::EphemeralContainers,
+        _ => RequestKind::PodUpdate,
     };
-    Row::Examined(event, root)
+    Row::Examined(request_kind, root)
 }
 
 /// The owners of an object that are its controllers.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::image::Reference;
+use crate::json::elements;
 use crate::pattern::{fault, glob, names_image};
 
 /// The settings of one installation of this policy, as JSON.
@@ -39,9 +40,9 @@ impl<'a> Settings<'a> {
     /// Returns a list of strings, without empty strings. The list is empty if the setting is not set.
     #[must_use]
     pub fn list(self, key: &str) -> Vec<&'a str> {
-        let mut list = self.get(key).map(strings).unwrap_or_default();
-        list.retain(|text| !text.is_empty());
-        list
+        let list = self.get(key).and_then(Value::as_array);
+        let texts = list.into_iter().flatten().filter_map(Value::as_str);
+        texts.filter(|text| !text.is_empty()).collect()
     }
 
     /// The setting `mode`: `Fix`, `Reject` or `Warn`.
@@ -158,12 +159,11 @@ impl<'a> Settings<'a> {
     #[must_use]
     pub fn registry(self, image: &Reference, key: &str, default: &'a str) -> &'a str {
         self.overrides()
-            .into_iter()
-            .find(|over| Settings(over).names("images", image))
-            .filter(|over| Settings(over).get(key).is_some())
+            .find(|over| over.names("images", image))
+            .filter(|over| over.get(key).is_some())
             .map_or_else(
                 || self.choice(&format!("registry.{key}"), default),
-                |over| Settings(over).choice(key, default),
+                |over| over.choice(key, default),
             )
     }
 
@@ -198,54 +198,44 @@ impl<'a> Settings<'a> {
         self.flag("recordChanges", true)
     }
 
-    fn overrides(self) -> Vec<&'a Value> {
-        self.get("registry.overrides")
-            .and_then(Value::as_array)
-            .map(|list| list.iter().collect())
-            .unwrap_or_default()
+    fn overrides(self) -> impl Iterator<Item = Self> {
+        elements(&self.0["registry"], "overrides").iter().map(Self)
     }
 
     /// Returns the reasons why the settings are refused although each value has the type that its key
     /// allows. This specification knows only some of the reasons.
     #[must_use]
     pub fn contradictions(self) -> Vec<&'static str> {
-        let mut found = Vec::new();
-        let mut when = |refused: bool, why| {
-            if refused {
-                found.push(why);
-            }
-        };
-        when(
-            self.max_lookups() == 0 && self.mode() == "Fix",
-            "maxLookups: 0 only with Reject or Warn",
-        );
-        when(self.max_lookups() > 100, "maxLookups: 0 to 100");
-        when(
-            self.coverage() == "Fix"
-                && self.every_pod()
-                && !self.as_image_volume()
-                && self.template().is_none(),
-            "coverage: Fix with everyPod needs a template, unless checks are image volumes",
-        );
         let looks_up = self.choice("registry.lookup", "Off") != "Off"
             || self
                 .overrides()
-                .into_iter()
-                .any(|over| Settings(over).choice("lookup", "Off") != "Off");
-        when(
-            (looks_up || self.platform() != "Off") && self.list("registry.images").is_empty(),
-            "registry.images is required where images are looked up",
-        );
-        when(
-            self.platform() != "Off" && !looks_up,
-            "platform is an error where nothing can be looked up",
-        );
-        when(
-            self.overrides()
-                .into_iter()
-                .any(|over| Settings(over).list("images").is_empty()),
-            "an override's images are required",
-        );
+                .any(|over| over.choice("lookup", "Off") != "Off");
+        let needs_template =
+            self.coverage() == "Fix" && self.every_pod() && !self.as_image_volume();
+        let reasons = [
+            (
+                self.max_lookups() == 0 && self.mode() == "Fix",
+                "maxLookups: 0 only with Reject or Warn",
+            ),
+            (self.max_lookups() > 100, "maxLookups: 0 to 100"),
+            (
+                needs_template && self.template().is_none(),
+                "coverage: Fix with everyPod needs a template, unless checks are image volumes",
+            ),
+            (
+                (looks_up || self.platform() != "Off") && self.list("registry.images").is_empty(),
+                "registry.images is required where images are looked up",
+            ),
+            (
+                self.platform() != "Off" && !looks_up,
+                "platform is an error where nothing can be looked up",
+            ),
+            (
+                self.overrides().any(|over| over.list("images").is_empty()),
+                "an override's images are required",
+            ),
+        ];
+        let reasons = reasons.into_iter().filter(|(is_refused, _)| *is_refused);
         let lists = [
             "images.requireAlways",
             "images.forbidAlways",
@@ -254,14 +244,13 @@ impl<'a> Settings<'a> {
             "registry.skipImages",
             "exempt.images",
         ];
-        let lists = lists.map(|key| self.list(key)).into_iter();
-        let of_overrides = self.overrides().into_iter();
-        lists
-            .chain(of_overrides.map(|over| Settings(over).list("images")))
-            .flatten()
-            .filter_map(fault)
-            .for_each(|why| found.push(why));
-        found
+        let lists = lists.into_iter().map(|key| self.list(key));
+        let of_overrides = self.overrides().map(|over| over.list("images"));
+        let patterns = lists.chain(of_overrides).flatten();
+        reasons
+            .map(|(_, why)| why)
+            .chain(patterns.filter_map(fault))
+            .collect()
     }
 }
 
@@ -272,13 +261,4 @@ fn is_set(value: &Value) -> bool {
         Value::Object(map) => !map.is_empty(),
         _ => true,
     }
-}
-
-fn strings(value: &Value) -> Vec<&str> {
-    value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
 }

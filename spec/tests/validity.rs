@@ -30,7 +30,7 @@ fn valid_pod() -> Value {
                 "name": "app",
                 "image": "a:1",
                 "resources": {"claims": [{"name": "gpu"}]},
-                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                "volumeMounts": [{"name": "v", "mountPath": "/v"}, {"name": "v", "mountPath": "/w"}],
                 "volumeDevices": [{"name": "d", "devicePath": "/dev/d"}],
             }],
             "volumes": [
@@ -44,117 +44,85 @@ fn valid_pod() -> Value {
     pod
 }
 
-/// Each row sets one field of a valid Pod, and names the path of the fault. The path `-` means that there
-/// is no fault.
+/// Sets one field of a valid Pod, and returns the paths of the faults.
+fn faults_with(pointer: &str, value: Value) -> Vec<String> {
+    let mut pod = valid_pod();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    match pod.pointer_mut(parent).expect("the parent is there") {
+        Value::Array(list) => list[key.parse::<usize>().expect("an index")] = value,
+        object => object[key] = value,
+    }
+    faults(&pod).into_iter().map(|fault| fault.path).collect()
+}
+
+/// A text of this length.
+fn long(size: usize) -> Value {
+    "x".repeat(size).into()
+}
+
+/// Each row writes a value into one field of the valid Pod's spec. Only this field has a fault.
 #[test]
-fn each_kind_of_fault_is_found() {
-    let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path});
+fn a_fault_is_found_at_its_field() {
+    for (field, value) in [
+        ("containers/0/name", json!("App")),
+        ("containers/0/name", json!("-app")),
+        ("containers/0/name", long(64)),
+        ("containers/0/name", json!("check")),
+        ("containers/0/image", json!("")),
+        ("initContainers/1/lifecycle", json!({})),
+        ("volumes/2/name", long(64)),
+        ("volumes/2/name", json!("d")),
+        ("containers/0/volumeMounts/0/name", json!("w")),
+        ("containers/0/volumeMounts/0/mountPath", json!("/dev/d")),
+        ("containers/0/volumeMounts/1/mountPath", json!("/v")),
+        ("containers/0/volumeDevices/0/name", json!("v")),
+        ("containers/0/resources/claims/0", json!({"name": "tpu"})),
+        ("resources/requests/cpu", json!("999m")),
+        ("resources/limits/hugepages-2Mi", json!("3Mi")),
+    ] {
+        let found = faults_with(&format!("/spec/{field}"), value);
+        let found = found.join(" ").replace('[', ".").replace(']', "");
+        assert_eq!(found, format!("spec.{}", field.replace('/', ".")));
+    }
+}
+
+/// Each row writes a value into one field of the valid Pod, and has the faults.
+#[test]
+fn faults_of_the_whole_pod_are_found() {
     let cpu = |request: &str| json!({"requests": {"cpu": request}});
     let pages = |limit: &str| json!({"limits": {"hugepages-2Mi": limit}});
-    let large = |size: usize| Value::from("x".repeat(size));
-    let rows = [
-        ("/spec/os", json!({"name": "linux"}), "-"),
-        (
-            "/spec/containers/0/name",
-            "App".into(),
-            "spec.containers[0].name",
-        ),
-        (
-            "/spec/containers/0/name",
-            "-a".into(),
-            "spec.containers[0].name",
-        ),
-        (
-            "/spec/containers/0/name",
-            large(64),
-            "spec.containers[0].name",
-        ),
-        ("/spec/containers/0/name", large(63), "-"),
-        (
-            "/spec/containers/0/name",
-            "check".into(),
-            "spec.containers[0].name",
-        ),
-        ("/spec/volumes/2/name", large(64), "spec.volumes[2].name"),
-        ("/spec/volumes/2/name", "d".into(), "spec.volumes[2].name"),
-        (
-            "/spec/containers/0/image",
-            "".into(),
-            "spec.containers[0].image",
-        ),
-        (
-            "/spec/initContainers/1/lifecycle",
-            json!({}),
-            "spec.initContainers[1].lifecycle",
-        ),
-        (
-            "/spec/containers/0/volumeMounts/0",
-            mount("w", "/v"),
-            "spec.containers[0].volumeMounts[0].name",
-        ),
-        (
-            "/spec/containers/0/volumeMounts/0",
-            mount("v", "/dev/d"),
-            "spec.containers[0].volumeMounts[0].mountPath",
-        ),
-        (
-            "/spec/containers/0/volumeMounts",
-            json!([mount("v", "/v"), mount("v", "/v")]),
-            "spec.containers[0].volumeMounts[1].mountPath",
-        ),
-        (
-            "/spec/containers/0/volumeMounts",
-            json!([mount("v", "/v"), mount("v", "/w")]),
-            "-",
-        ),
-        (
-            "/spec/containers/0/volumeDevices/0/name",
-            "v".into(),
-            "spec.containers[0].volumeDevices[0].name",
-        ),
-        (
-            "/spec/containers/0/resources/claims/0/name",
-            "tpu".into(),
-            "spec.containers[0].resources.claims[0]",
-        ),
+    let (app, check) = (
+        "/spec/containers/0/resources",
+        "/spec/initContainers/1/resources",
+    );
+    for (pointer, value, expected) in [
+        ("/spec/containers/0/name", long(63), vec![]),
         // A sidecar runs beside a check, and beside the app containers. A check runs before them.
-        ("/spec/containers/0/resources", cpu("0.5"), "-"),
+        (app, cpu("0.5"), vec![]),
+        (app, cpu("501m"), vec!["spec.resources.requests.cpu"]),
+        (check, cpu("501m"), vec!["spec.resources.requests.cpu"]),
+        // Only the limits of huge pages are added like requests.
+        (check, json!({"limits": {"cpu": "3"}}), vec![]),
+        (check, pages("4Mi"), vec![]),
         (
-            "/spec/containers/0/resources",
-            cpu("501m"),
-            "spec.resources.requests.cpu",
-        ),
-        (
-            "/spec/initContainers/1/resources",
-            cpu("501m"),
-            "spec.resources.requests.cpu",
-        ),
-        // The limits of huge pages are added like requests.
-        ("/spec/initContainers/1/resources", pages("4Mi"), "-"),
-        (
-            "/spec/initContainers/1/resources",
+            check,
             pages("5Mi"),
-            "spec.resources.limits.hugepages-2Mi",
+            vec!["spec.resources.limits.hugepages-2Mi"],
         ),
-        ("/metadata/annotations/large", large(200_000), "-"),
+        ("/metadata/annotations/a", long(200_000), vec![]),
         (
-            "/metadata/annotations/large",
-            large(300_000),
-            "metadata.annotations",
+            "/metadata/annotations/a",
+            long(300_000),
+            vec!["metadata.annotations"],
         ),
-        ("/spec/containers/0/args", json!([large(1_500_000)]), "-"),
-        ("/spec/containers/0/args", json!([large(1_600_000)]), ""),
-    ];
-    for (pointer, value, path) in rows {
-        let mut pod = valid_pod();
-        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
-        match pod.pointer_mut(parent).expect("the parent is there") {
-            Value::Array(list) => list[key.parse::<usize>().expect("an index")] = value,
-            object => object[key] = value,
-        }
-        let found: Vec<String> = faults(&pod).into_iter().map(|fault| fault.path).collect();
-        let expected = Vec::from_iter((path != "-").then(|| path.to_owned()));
-        assert_eq!(found, expected, "{pointer}");
+        ("/spec/containers/0/args", json!([long(1_500_000)]), vec![]),
+        (
+            "/spec/containers/0/args",
+            json!([long(1_600_000)]),
+            vec![""],
+        ),
+    ] {
+        assert_eq!(faults_with(pointer, value), expected, "{pointer}");
     }
 }
 

@@ -53,10 +53,6 @@ fn accepted() -> Value {
     json!({"accepted": true})
 }
 
-fn rejected(message: &str) -> Value {
-    json!({"accepted": false, "code": 422, "message": message})
-}
-
 /// Accepts a request, returns its object with one field changed, and lists changes or findings.
 fn changed(request: &Value, pointer: &str, value: Value, annotations: &Value) -> Value {
     let mut object = request["object"].clone();
@@ -78,38 +74,45 @@ fn is_first(request: &Value) -> bool {
         && object["metadata"]["annotations"].is_null()
 }
 
-fn is_copy(settings: &Value) -> bool {
-    settings["registry"]["maxLookups"] == 0
-}
-
 fn assert_broken(event: Event, promise: &str, answer: impl Fn(&Value, &Value) -> Value) {
     let broken = broken_promises(&Answering(answer), &case(), event).expect("an answer");
     let promises: Vec<&str> = broken.iter().map(|one| one.promise).collect();
     assert!(promises.contains(&promise), "{promise}: {broken:?}");
 }
 
+/// A policy that accepts every request, but whose copy rejects them with this message.
+fn copy_rejects(message: &str) -> impl Fn(&Value, &Value) -> Value {
+    move |_, settings| {
+        if settings["registry"]["maxLookups"] == 0 {
+            json!({"accepted": false, "code": 422, "message": message})
+        } else {
+            accepted()
+        }
+    }
+}
+
 #[test]
 fn a_policy_that_breaks_a_promise_is_noticed() {
-    let policy = "/spec/containers/0/imagePullPolicy";
-    let volumes = "/spec/volumes";
+    let lowered = |request: &Value, annotations: &Value| {
+        let pointer = "/spec/containers/0/imagePullPolicy";
+        changed(request, pointer, "IfNotPresent".into(), annotations)
+    };
     let mounted = |request: &Value| {
         let mounts = json!([{"name": "v", "mountPath": "/v"}]);
-        changed(
-            request,
-            "/spec/containers/0/volumeMounts",
-            mounts,
-            &json!({}),
-        )
+        let pointer = "/spec/containers/0/volumeMounts";
+        changed(request, pointer, mounts, &json!({}))
+    };
+    let unless_first = |request: &Value, answer: Value| {
+        if is_first(request) {
+            accepted()
+        } else {
+            answer
+        }
     };
     assert_broken(Event::Created, VALID, |request, _| mounted(request));
     assert_broken(Event::Created, PULLED_FIRST, |request, _| {
         let changes = json!([{"container": "app", "rule": "pull-once"}]).to_string();
-        changed(
-            request,
-            policy,
-            "IfNotPresent".into(),
-            &json!({"changes": changes}),
-        )
+        lowered(request, &json!({"changes": changes}))
     });
     // Only a missing platform is a finding of *registry* that `Fix` may have again.
     assert_broken(Event::Created, STABLE, |request, _| {
@@ -120,10 +123,8 @@ fn a_policy_that_breaks_a_promise_is_noticed() {
         json!({"accepted": true, "audit_annotations": {"findings": finding}})
     });
     assert_broken(Event::Debugged, DEBUG, |request, _| {
-        if request["subResource"].is_null() {
-            return accepted();
-        }
-        changed(request, "/spec/ephemeralContainers", json!([]), &json!({}))
+        let without = changed(request, "/spec/ephemeralContainers", json!([]), &json!({}));
+        unless_first(request, without)
     });
     assert_broken(Event::CopiedToDebug, VALID, |request, _| {
         if request["name"] == "debug" {
@@ -132,18 +133,9 @@ fn a_policy_that_breaks_a_promise_is_noticed() {
         accepted()
     });
     assert_broken(Event::ImageSet, SET_IMAGE, |request, _| {
-        if is_first(request) {
-            return accepted();
-        }
-        changed(request, policy, "IfNotPresent".into(), &json!({}))
+        unless_first(request, lowered(request, &json!({})))
     });
-    assert_broken(Event::ImageSet, SET_IMAGE, |_, settings| {
-        if is_copy(settings) {
-            rejected("app")
-        } else {
-            accepted()
-        }
-    });
+    assert_broken(Event::ImageSet, SET_IMAGE, copy_rejects("app"));
     assert_broken(Event::ImageSet, OUTDATED_CHECK, |request, _| {
         if is_first(request) {
             with_check(request)
@@ -157,41 +149,21 @@ fn a_policy_that_breaks_a_promise_is_noticed() {
         Webhook::RuntimeClassRemoved,
         Webhook::InitContainerAdded,
     ] {
-        assert_broken(
-            Event::ChangedBetween(webhook),
-            COPY_BESIDE_WEBHOOK,
-            |_, settings| {
-                if is_copy(settings) {
-                    rejected("no")
-                } else {
-                    accepted()
-                }
-            },
-        );
+        let event = Event::ChangedBetween(webhook);
+        assert_broken(event, COPY_BESIDE_WEBHOOK, copy_rejects("no"));
     }
-    let image = json!([{"name": "v", "image": {"reference": "app:v1"}}]);
-    assert_broken(
-        Event::ChangedBetween(Webhook::VolumeImagesDropped),
-        COPY_BESIDE_WEBHOOK,
-        |request, settings| {
-            if is_copy(settings) {
-                return rejected("no");
-            }
-            changed(request, volumes, image.clone(), &json!({}))
-        },
-    );
+    let event = Event::ChangedBetween(Webhook::VolumeImagesDropped);
+    assert_broken(event, COPY_BESIDE_WEBHOOK, |request, settings| {
+        let answer = copy_rejects("no")(request, settings);
+        if answer["accepted"] == false {
+            return answer;
+        }
+        let image = json!([{"name": "v", "image": {"reference": "app:v1"}}]);
+        changed(request, "/spec/volumes", image, &json!({}))
+    });
     // The copy has to accept digests that a webhook pinned.
-    assert_broken(
-        Event::ChangedBetween(Webhook::DigestsPinned),
-        COPY_BESIDE_WEBHOOK,
-        |_, settings| {
-            if is_copy(settings) {
-                rejected("app")
-            } else {
-                accepted()
-            }
-        },
-    );
+    let event = Event::ChangedBetween(Webhook::DigestsPinned);
+    assert_broken(event, COPY_BESIDE_WEBHOOK, copy_rejects("app"));
 }
 
 /// The new entries of a record may have any order. The entries of the earlier record keep their order.

@@ -78,13 +78,10 @@ impl Source<'_> {
             container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
             container["args"] = json!([format!("--password={SECRET}")]);
         }
-        if self.chance(1, 6)? {
-            container["futureField"] =
-                json!({"imagePullPolicy": "Never", "deep": [1, {"image": "x"}]});
-        }
-        if self.chance(1, 8)? {
-            container["volumeMounts"] = self.0.choose(&[json!(null), json!([])])?.clone();
-        }
+        let unknown = json!({"imagePullPolicy": "Never", "deep": [1, {"image": "x"}]});
+        self.sometimes(6, &mut container, "futureField", &[unknown])?;
+        let mounts = [json!(null), json!([])];
+        self.sometimes(8, &mut container, "volumeMounts", &mounts)?;
         if self.chance(1, 3)? {
             self.unread_fields(&mut container)?;
         }
@@ -93,50 +90,6 @@ impl Source<'_> {
 
     /// Adds fields that Kubernetes checks. *missing-check* reads some of them.
     fn unread_fields(&mut self, container: &mut Value) -> Result<()> {
-        if self.chance(1, 3)? {
-            container["resources"] = self.resources()?;
-        }
-        if self.chance(1, 6)? {
-            // The kubelet expands `$(TOKEN)` in arguments. If *missing-check* copies these arguments into
-            // an added check, the added check needs the variable too.
-            container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
-            container["args"] = json!(["--token=$(TOKEN)"]);
-        }
-        if self.chance(1, 6)? {
-            container["envFrom"] = json!([{"secretRef": {"name": "token"}}]);
-        }
-        if self.chance(1, 6)? {
-            let field = json!({"resourceFieldRef": {
-                "containerName": self.pick(&INITS)?, "resource": "limits.cpu",
-            }});
-            container["env"] = json!([{"name": "CPUS", "valueFrom": field}]);
-        }
-        if self.chance(1, 6)? {
-            container["ports"] = json!([{"containerPort": 8080, "name": "http"}]);
-        }
-        if self.chance(1, 6)? {
-            container["securityContext"] = json!({
-                "runAsNonRoot": true,
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "seccompProfile": {"type": "RuntimeDefault"},
-            });
-        }
-        if self.chance(1, 10)? {
-            container["securityContext"]["appArmorProfile"] = json!({"type": "RuntimeDefault"});
-        }
-        if self.chance(1, 10)? {
-            container["terminationMessagePolicy"] = "FallbackToLogsOnError".into();
-            container["workingDir"] = "/work".into();
-        }
-        if self.chance(1, 60)? {
-            let size = *self.0.choose(&[1_000, 10_000, 100_000])?;
-            container["args"] = json!(["--", "x".repeat(size)]);
-        }
-        Ok(())
-    }
-
-    fn resources(&mut self) -> Result<Value> {
         let amounts = [
             json!({"requests": {"cpu": "100m", "memory": "64Mi"}}),
             json!({"requests": {"cpu": "100m"}, "limits": {"cpu": "200m"}}),
@@ -149,6 +102,41 @@ impl Source<'_> {
             json!({"claims": [{"name": "gpu"}]}),
             json!({}),
         ];
-        Ok(self.0.choose(&amounts)?.clone())
+        self.sometimes(3, container, "resources", &amounts)?;
+        if self.chance(1, 6)? {
+            // The kubelet expands `$(TOKEN)` in arguments. If *missing-check* copies these arguments into
+            // an added check, the added check needs the variable too.
+            container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
+            container["args"] = json!(["--token=$(TOKEN)"]);
+        }
+        let secret = json!([{"secretRef": {"name": "token"}}]);
+        self.sometimes(6, container, "envFrom", &[secret])?;
+        if self.chance(1, 6)? {
+            let field = json!({"resourceFieldRef": {
+                "containerName": self.pick(&INITS)?, "resource": "limits.cpu",
+            }});
+            container["env"] = json!([{"name": "CPUS", "valueFrom": field}]);
+        }
+        let ports = json!([{"containerPort": 8080, "name": "http"}]);
+        self.sometimes(6, container, "ports", &[ports])?;
+        let context = json!({
+            "runAsNonRoot": true,
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        });
+        self.sometimes(6, container, "securityContext", &[context])?;
+        if self.chance(1, 10)? {
+            container["securityContext"]["appArmorProfile"] = json!({"type": "RuntimeDefault"});
+        }
+        if self.chance(1, 10)? {
+            container["terminationMessagePolicy"] = "FallbackToLogsOnError".into();
+            container["workingDir"] = "/work".into();
+        }
+        if self.chance(1, 60)? {
+            let size = *self.0.choose(&[1_000, 10_000, 100_000])?;
+            container["args"] = json!(["--", "x".repeat(size)]);
+        }
+        Ok(())
     }
 }

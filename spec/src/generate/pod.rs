@@ -50,27 +50,18 @@ impl Source<'_> {
             }
         }
         self.platform(&mut spec)?;
-        if self.chance(1, 16)? {
-            let amounts = [
-                json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
-                json!({"limits": {"cpu": "1", "memory": "512Mi"}}),
-                json!({"requests": {"memory": "1Gi"}}),
-            ];
-            spec["resources"] = self.0.choose(&amounts)?.clone();
-        }
-        if self.chance(1, 16)? {
-            spec["hostUsers"] = self
-                .0
-                .choose(&[json!(false), json!(true), json!(null)])?
-                .clone();
-        }
-        if self.chance(1, 16)? {
-            let class = [json!("kata"), json!(""), json!(null)];
-            spec["runtimeClassName"] = self.0.choose(&class)?.clone();
-        }
-        if self.chance(1, 6)? {
-            spec["futureSpecField"] = json!({"containers": [{"image": "NGINX"}]});
-        }
+        let amounts = [
+            json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
+            json!({"limits": {"cpu": "1", "memory": "512Mi"}}),
+            json!({"requests": {"memory": "1Gi"}}),
+        ];
+        self.sometimes(16, &mut spec, "resources", &amounts)?;
+        let host_users = [json!(false), json!(true), json!(null)];
+        self.sometimes(16, &mut spec, "hostUsers", &host_users)?;
+        let classes = [json!("kata"), json!(""), json!(null)];
+        self.sometimes(16, &mut spec, "runtimeClassName", &classes)?;
+        let unknown = json!({"containers": [{"image": "NGINX"}]});
+        self.sometimes(6, &mut spec, "futureSpecField", &[unknown])?;
         Ok(spec)
     }
 

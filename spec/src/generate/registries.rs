@@ -63,7 +63,7 @@ impl Source<'_> {
             })
             .collect();
         for image in tagged {
-            if answers.digests.get(&image).is_some_and(|one| one.is_err()) {
+            if answers.digests.get(&image).is_some_and(Result::is_err) {
                 answers.digests.remove(&image);
             }
         }

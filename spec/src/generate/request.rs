@@ -60,9 +60,8 @@ impl Source<'_> {
                 object["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "disk"}}]);
             }
         }
-        if self.chance(1, 6)? {
-            object["futureTopLevel"] = json!([1, 2.5, {"a": null}]);
-        }
+        let unknown = json!([1, 2.5, {"a": null}]);
+        self.sometimes(6, &mut object, "futureTopLevel", &[unknown])?;
         let mut request = json!({
             "uid": "65807ee6-82f9-481d-8a51-a41ae51a855d",
             "kind": {"group": kind.0, "version": "v1", "kind": kind.1},

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CameIn, Event, List, Lookups, Place, Pod};
+use super::{CameIn, List, Lookups, Place, Pod, RequestKind};
 use crate::at;
 use crate::image::Reference;
 use crate::json::{elements, text};
@@ -17,14 +17,14 @@ impl<'a> Pod<'a> {
     /// a `name` is missing, or a pull policy is unknown.
     pub(crate) fn read(
         settings: Settings<'a>,
-        event: Event,
+        request_kind: RequestKind,
         root: &'static str,
         object: &Value,
         stored: &Value,
     ) -> Result<Self, String> {
         let mut pod = Pod {
             settings,
-            event,
+            request_kind,
             root,
             spec: at(object, root).cloned().unwrap_or_default(),
             object: object.clone(),
@@ -46,7 +46,7 @@ impl<'a> Pod<'a> {
                     let stored = stored.find(|one| text(&one["name"]) == place.name);
                     place.stored = stored.and_then(|one| Some(one["image"].as_str()?.to_owned()));
                     place.is_examined =
-                        !place.is_exempt && is_in_scope(event, &place, stored.is_some());
+                        !place.is_exempt && is_in_scope(request_kind, &place, stored.is_some());
                     pod.places.push(place);
                 }
             }
@@ -163,13 +163,13 @@ pub(super) fn read_place(
 ///
 /// **Decided**: at UPDATE of a Pod, each app or init container that the stored Pod doesn't have is
 /// examined. A changed image volume is not examined, because the API server refuses the change.
-fn is_in_scope(event: Event, place: &Place, is_stored: bool) -> bool {
-    match event {
-        Event::PodCreate | Event::Template => true,
-        Event::PodUpdate => {
+fn is_in_scope(request_kind: RequestKind, place: &Place, is_stored: bool) -> bool {
+    match request_kind {
+        RequestKind::PodCreate | RequestKind::Template => true,
+        RequestKind::PodUpdate => {
             matches!(place.list, List::Containers | List::InitContainers)
                 && (!is_stored || place.stored.clone().unwrap_or_default() != place.image)
         }
-        Event::EphemeralContainers => place.list == List::EphemeralContainers && !is_stored,
+        RequestKind::EphemeralContainers => place.list == List::EphemeralContainers && !is_stored,
     }
 }

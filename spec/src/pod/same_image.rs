@@ -1,7 +1,7 @@
 //! Which places have the same image, and which of them is pulled first. In the copy, this also depends
 //! on answers that the first installation may have received from registries.
 
-use super::{Event, Pod};
+use super::{Pod, RequestKind};
 use crate::image::Reference;
 use crate::policy::PullPolicy;
 
@@ -192,7 +192,10 @@ impl Pod<'_> {
     pub(crate) fn may_be_cached(&self, place: usize) -> bool {
         self.is_lenient
             && self.places[place].policy_before() == PullPolicy::IfNotPresent
-            && matches!(self.event, Event::PodCreate | Event::EphemeralContainers)
+            && matches!(
+                self.request_kind,
+                RequestKind::PodCreate | RequestKind::EphemeralContainers
+            )
             && self.is_looked_up(place)
             && self.reference(place).is_some_and(|image| {
                 self.has_use_cached(&image) && !self.settings.requires_always(&image)

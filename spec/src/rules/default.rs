@@ -8,7 +8,7 @@
 //! reference can't be parsed, or is an image ID, gets no default.
 
 use crate::image::Reference;
-use crate::pod::{Event, Pod};
+use crate::pod::{Pod, RequestKind};
 use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
@@ -174,7 +174,7 @@ fn will_be_pinned(pod: &Pod, place: usize) -> bool {
                 .is_some_and(|name| pod.lookups.digests.contains_key(&name))
             && pod.settings.lookup(&image) == "Pin"
             && !pod.settings.requires_always(&image)
-            && pod.event != Event::Template
+            && pod.request_kind != RequestKind::Template
     })
 }
 

@@ -1,7 +1,7 @@
 //! **disallowed-policy**: applies `images.requireAlways`, `images.forbidAlways` and
 //! `images.forbidNever`.
 
-use crate::pod::{Event, Pod};
+use crate::pod::{Pod, RequestKind};
 use crate::policy::PullPolicy;
 use crate::rules::default;
 use crate::verdict::{Repair, Weight};
@@ -22,7 +22,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|_| default::is_forbidden(pod.settings, &image, policy))
                 .filter(|&default| !default::stands(pod, place, default))
-                .filter(|_| pod.event != Event::PodUpdate);
+                .filter(|_| pod.request_kind != RequestKind::PodUpdate);
             if let Some(default) = default {
                 pod.set_policy("disallowed-policy", place, default, false);
             }
@@ -37,13 +37,13 @@ pub(crate) fn apply(pod: &mut Pod) {
             let text = &pod.places[place].image;
             let default = default::configured(pod.settings, text, pod.is_check(place))
                 .filter(|&default| !default::stands(pod, place, default))
-                .filter(|_| pod.event != Event::PodUpdate);
+                .filter(|_| pod.request_kind != RequestKind::PodUpdate);
             Some(default.unwrap_or(PullPolicy::IfNotPresent))
         } else {
             continue;
         };
         match wanted {
-            Some(wanted) if pod.event != Event::PodUpdate => {
+            Some(wanted) if pod.request_kind != RequestKind::PodUpdate => {
                 pod.set_policy("disallowed-policy", place, wanted, true);
             }
             // At UPDATE of a Pod the finding has no repair, because a Pod's pull policies are

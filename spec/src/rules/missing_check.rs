@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::json::{all_of, elements, text};
-use crate::pod::{Event, List, Pod};
+use crate::pod::{List, Pod, RequestKind};
 use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
@@ -63,7 +63,7 @@ enum Additions {
 /// check is written into the Pod.
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     let is_added = pod.settings.coverage() == "Fix"
-        && pod.event == Event::PodCreate
+        && pod.request_kind == RequestKind::PodCreate
         && !pod.may_have_had_one_place();
     let form = form(pod).filter(|_| is_added);
     let Some(form) = form else {
@@ -347,7 +347,8 @@ fn free_name(pod: &Pod, as_volume: bool) -> String {
     let (names, paths) = (pod.names(as_volume), pod.mount_paths());
     let is_free = |name: &String| {
         let path = format!("/.imagecheck/{name}");
-        !names.contains(name.as_str()) && !(as_volume && paths.contains(path.as_str()))
+        let is_used = as_volume && paths.contains(path.as_str());
+        !is_used && !names.contains(name.as_str())
     };
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))

@@ -13,12 +13,12 @@ mod stuck_pull;
 mod weak_check;
 
 use crate::answers::Answers;
-use crate::pod::{Event, Pod};
+use crate::pod::{Pod, RequestKind};
 
-/// Runs the rules that apply to the Pod's event. `answers` is `None` if no lookup may be made.
+/// Runs the rules that apply to this kind of request. `answers` is `None` if no lookup may be made.
 pub(crate) fn apply(pod: &mut Pod, answers: Option<&Answers>) {
     invalid_image::apply(pod);
-    if pod.event != Event::PodUpdate {
+    if pod.request_kind != RequestKind::PodUpdate {
         default::apply(pod);
     }
     disallowed_policy::apply(pod);
@@ -26,7 +26,10 @@ pub(crate) fn apply(pod: &mut Pod, answers: Option<&Answers>) {
     if let Some(answers) = answers {
         registry::apply(pod, answers);
     }
-    if matches!(pod.event, Event::PodUpdate | Event::EphemeralContainers) {
+    if matches!(
+        pod.request_kind,
+        RequestKind::PodUpdate | RequestKind::EphemeralContainers
+    ) {
         outdated_check::apply(pod);
         return;
     }

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::image::Reference;
 use crate::json::elements;
-use crate::pod::{Event, List, Place, Pod};
+use crate::pod::{List, Place, Pod, RequestKind};
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
-    if pod.event != Event::PodUpdate {
+    if pod.request_kind != RequestKind::PodUpdate {
         return;
     }
     let app = of_list(pod, List::Containers);

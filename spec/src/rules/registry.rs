@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::answers::{Answers, Failure, Index};
 use crate::image::Reference;
-use crate::pod::{Event, Pod};
+use crate::pod::{Pod, RequestKind};
 use crate::policy::PullPolicy;
 use crate::rules::platform;
 use crate::verdict::{Repair, Weight};
@@ -68,7 +68,7 @@ pub(crate) fn apply(pod: &mut Pod, answers: &Answers) {
 /// If the object is rejected because the digest is missing, no registry is asked.
 pub(crate) fn keep_digests(pod: &mut Pod) {
     // With `maxLookups: 0`, an unpinned tag is not a finding.
-    if pod.event != Event::PodUpdate || pod.settings.max_lookups() == 0 {
+    if pod.request_kind != RequestKind::PodUpdate || pod.settings.max_lookups() == 0 {
         return;
     }
     for place in pod.examined() {
@@ -238,7 +238,7 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
         return;
     };
     if pod.settings.lookup(&image) != "Pin"
-        || pod.event == Event::Template
+        || pod.request_kind == RequestKind::Template
         || image.digest.is_some()
     {
         return;
@@ -247,7 +247,7 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     pod.places[place].image = format!("{}:{tag}@{digest}", image.spelling);
     pod.places[place].image_rule = "registry";
     // At UPDATE of a Pod, `imagePullPolicy` never changes. `Pin` also keeps `Never`.
-    if pod.event != Event::PodUpdate && pod.places[place].policy != PullPolicy::Never {
+    if pod.request_kind != RequestKind::PodUpdate && pod.places[place].policy != PullPolicy::Never {
         let is_required = pod
             .reference(place)
             .is_some_and(|image| pod.settings.requires_always(&image));
@@ -292,7 +292,14 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     };
     let action = match pod.settings.registry(image, key, default) {
         // On a template, and at UPDATE of a Pod, `UseCached` acts as `KeepTag`.
-        "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
+        "UseCached"
+            if matches!(
+                pod.request_kind,
+                RequestKind::Template | RequestKind::PodUpdate
+            ) =>
+        {
+            "KeepTag"
+        }
         // On a digest, `UseCached` acts as `KeepTag`.
         "UseCached" if is_digest => "KeepTag",
         // Some digests are looked up only to compare platforms. For these digests, the action

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::image::Reference;
 use crate::json::{elements, text};
-use crate::pod::{Event, List, Pod};
+use crate::pod::{List, Pod, RequestKind};
 use crate::verdict::{Repair, Weight};
 
 const REASONS: [&str; 7] = [
@@ -23,7 +23,7 @@ const REASONS: [&str; 7] = [
 ];
 
 pub(crate) fn apply(pod: &mut Pod) {
-    if pod.settings.mode() == "Fix" || pod.event != Event::PodCreate || !pod.is_audit {
+    if pod.settings.mode() == "Fix" || pod.request_kind != RequestKind::PodCreate || !pod.is_audit {
         return;
     }
     let status = pod.object["status"].clone();
@@ -49,7 +49,8 @@ pub(crate) fn apply(pod: &mut Pod) {
                 continue;
             };
             let images = missing.iter().map(|&one| pod.places[one].image_before());
-            let images = Vec::from_iter(BTreeSet::<&str>::from_iter(images)).join(", ");
+            let images: BTreeSet<&str> = images.collect();
+            let images = Vec::from_iter(images).join(", ");
             let path = format!("status.{key}[{index}].state.waiting.reason");
             pod.find("stuck-pull", first, path, Repair::None, Weight::Rejects);
             if let Some(finding) = pod.findings.last_mut() {
