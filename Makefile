@@ -120,11 +120,12 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 	@"$(XTASK)" soak --spaces 1 --jobs 2 --module annotated-policy.wasm
 
 # The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
-# keep its promises for the same requests: it runs again on each object that it returned, for example.
+# keep its promises for the same requests: it runs again on each object that it returned, for example. The crate
+# has to give the same answers too (tests/rows.rs).
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
-	TRANSCRIPTS="$(TRANSCRIPTS)" $(CARGO) test --profile xtask $(PACKAGES) --test policy rows
+	TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test policy rows
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak

@@ -138,7 +138,7 @@ ROWS
   # The API server's limit counts keys and values. So the sizes of both keys are subtracted: `other` has
   # 5 bytes.
   while fields left whole told; do
-    pod "$weak" '.object.metadata.annotations = {other: ("\"" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
+    pod "$weak" '.object.metadata.annotations = {other: ("x" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
     evaluate
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     changed "$weak_record"

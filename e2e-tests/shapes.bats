@@ -149,7 +149,6 @@ del(.object.metadata)
 .object.spec.volumes = [{name: "v", emptyDir: {}}, {name: "w", image: null}, {}]
 .object.spec.initContainers = [{name: "i", image: "a:1", restartPolicy: null, imagePullPolicy: null, volumeMounts: null}]
 .object.spec += {os: null, nodeSelector: null, affinity: null} | .object.status = null
-.userInfo = null | .subResource = null
 .object.spec.hostNetwork = "x"
 .object.spec.containers[0].unknown = [[{}]]
 .object.extra = [1, 2, {"spec": null}]

@@ -92,6 +92,17 @@ fn the_object_may_come_before_its_kind_in_the_request() {
     assert!(changed_object_text(&payload).contains(r#""a:1","imagePullPolicy":"IfNotPresent"}],"#));
 }
 
+/// kwctl doesn't send a request with these values. The API server, too, reads `null` as not set.
+#[test]
+fn null_means_not_set() {
+    let spec = r#"{"containers":[{"name":"a","image":"a:1"}]}"#;
+    let payload = payload_with_pod_spec(spec).replace(
+        r#""operation""#,
+        r#""userInfo":null,"subResource":null,"oldObject":null,"operation""#,
+    );
+    assert_eq!(answer_to_payload(&payload)["accepted"], true);
+}
+
 #[test]
 fn a_payload_without_a_complete_request_is_rejected() {
     let broken_escape = payload_with_pod_spec(r#"{"containers":[{"name":"a","image":"\ud800"}]}"#);
