@@ -7,7 +7,7 @@ use wapc_guest::CallResult;
 use crate::answer::{StatusCode, accept_restored, answer, reject};
 use crate::effective_mode::EffectiveMode;
 use crate::lookup::RegistryLookups;
-use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
+use crate::request::{ExaminedObject, RequestHandling, read_payload};
 use crate::rules;
 use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
@@ -22,8 +22,8 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
             StatusCode::BadRequest,
         );
     };
-    let (handling, settings) = match ValidatePayload::read(payload) {
-        Ok(payload) => (payload.handling, payload.settings),
+    let (handling, settings) = match read_payload(payload) {
+        Ok(read) => read,
         Err(reason) => return reject(reason, StatusCode::BadRequest),
     };
     if matches!(handling, RequestHandling::Untouched) {
@@ -31,7 +31,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(error) => return reject(error.to_string(), StatusCode::BadRequest),
+        Err(error) => return reject(error, StatusCode::BadRequest),
     };
     match handling {
         RequestHandling::Untouched => accept_request(),
@@ -76,10 +76,10 @@ fn examine(
 /// # Errors
 /// This function never returns an error, because serde can write every answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
-    let error = Settings::check(payload).err();
+    let message = Settings::check(payload).err();
     let answer = SettingsValidationResponse {
-        valid: error.is_none(),
-        message: error.map(|error| error.to_string()),
+        valid: message.is_none(),
+        message,
     };
     Ok(serde_json::to_vec(&answer)?)
 }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::pod::{Place, Pod, PodSpecList};
-use crate::request::{ContainerState, PodStatus};
+use crate::request::{ContainerStatus, PodStatus};
 
 /// The states of a Pod's containers, and the first carrier of each volume.
 pub(crate) struct PassedChecks<'s> {
-    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
+    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerStatus<'s>>,
     first_carriers: BTreeMap<Cow<'s, str>, &'s Place<'s>>,
 }
 
@@ -18,7 +18,7 @@ impl<'s> PassedChecks<'s> {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
-            container_states.insert(key, &container.state);
+            container_states.insert(key, container);
         }
         let mut first_carriers = BTreeMap::new();
         for place in &pod.places {
@@ -44,7 +44,7 @@ impl<'s> PassedChecks<'s> {
         }
     }
 
-    fn state<'t>(&'t self, place: &'t Place<'_>) -> Option<&'t ContainerState<'t>> {
+    fn state<'t>(&'t self, place: &'t Place<'_>) -> Option<&'t ContainerStatus<'t>> {
         self.container_states
             .get(&(place.list, &*place.name))
             .copied()
