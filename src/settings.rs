@@ -148,7 +148,7 @@ impl ImageCheckSettings {
 /// A prefix of the names of image checks: at most 58 lower-case letters, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct CheckNamePrefix(String);
 
 impl CheckNamePrefix {
@@ -176,12 +176,6 @@ impl TryFrom<String> for CheckNamePrefix {
             return Err("leaves no room for a number: it takes at most 58 characters");
         }
         Ok(Self(prefix))
-    }
-}
-
-impl From<CheckNamePrefix> for String {
-    fn from(prefix: CheckNamePrefix) -> Self {
-        prefix.0
     }
 }
 

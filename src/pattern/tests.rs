@@ -67,7 +67,6 @@ fn a_pattern_is_shown_as_it_is_written() {
     for written in ["app", "imagecheck-*", "?"] {
         let pattern = container_pattern(written);
         assert_eq!(pattern.as_str(), written);
-        assert_eq!(String::from(pattern), written);
     }
 }
 
@@ -203,7 +202,7 @@ fn an_image_pattern_agrees_with_the_definition_of_its_two_kinds_of_wildcards() {
                 repository: name.clone(),
                 with_tag: None,
             };
-            let expected = image_oracle(pattern.glob(), name);
+            let expected = image_oracle(&pattern.glob, name);
             assert_eq!(pattern.matches(&image), expected, "*{glob} {name}");
         }
     }
@@ -243,7 +242,7 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
         .map(|pattern| names.iter().map(|name| pattern.matches(name)).collect())
         .collect();
     for (earlier, by_earlier) in patterns.iter().zip(&matched) {
-        let is_exact = !earlier.glob().contains('?') && !earlier.glob().starts_with("*:*/");
+        let is_exact = !earlier.glob.contains('?') && !earlier.glob.starts_with("*:*/");
         for (later, by_later) in patterns.iter().zip(&matched) {
             let counterexample = by_later
                 .iter()
@@ -253,10 +252,10 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
             if earlier.hides(later) {
                 assert!(
                     counterexample.is_none(),
-                    "{earlier} {later}: {counterexample:?}"
+                    "{earlier:?} {later:?}: {counterexample:?}"
                 );
             } else if is_exact {
-                assert!(counterexample.is_some(), "{earlier} {later}");
+                assert!(counterexample.is_some(), "{earlier:?} {later:?}");
             }
         }
     }

@@ -48,9 +48,10 @@ pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<S
             add(
                 &["imageChecks.coverage", "imageChecks.namePrefixes"],
                 format!(
-                    "exempt.containers \"{pattern}\" matches the checks that \
+                    "exempt.containers \"{}\" matches the checks that \
                      imageChecks.coverage Fix adds, {prefix} and a number: name containers that \
-                     it does not"
+                     it does not",
+                    pattern.as_str()
                 ),
             );
         }
@@ -93,6 +94,7 @@ pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<S
                 .flat_map(|(index, entry)| entry.images.iter().map(move |image| (index, image)))
                 .find(|(_, earlier)| earlier.hides(pattern));
             if let Some((earlier, by)) = hiding {
+                let (pattern, by) = (pattern.as_str(), by.as_str());
                 add(
                     &["registry.overrides"],
                     format!(
