@@ -7,7 +7,7 @@ use wapc_guest::CallResult;
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
 use crate::lookup::RegistryLookups;
 use crate::outcome::Outcome;
-use crate::request::{ExaminedObject, RequestHandling, ValidatePayload};
+use crate::request::{ExaminedObject, RequestHandling, read_payload};
 use crate::rules;
 use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
@@ -19,8 +19,8 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject("the request is not UTF-8".to_owned(), BAD_REQUEST);
     };
-    let (handling, settings) = match ValidatePayload::read(payload) {
-        Ok(payload) => (payload.handling, payload.settings),
+    let (handling, settings) = match read_payload(payload) {
+        Ok(read) => read,
         Err(reason) => return reject(reason, BAD_REQUEST),
     };
     if matches!(handling, RequestHandling::Untouched) {
@@ -28,7 +28,7 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
     }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
-        Err(error) => return reject(error.to_string(), BAD_REQUEST),
+        Err(error) => return reject(error, BAD_REQUEST),
     };
     match handling {
         RequestHandling::Untouched => accept_request(),
@@ -78,10 +78,10 @@ fn examine(
 /// # Errors
 /// This function never returns an error, because serde can write every answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
-    let error = Settings::check(payload).err();
+    let message = Settings::check(payload).err();
     let answer = SettingsValidationResponse {
-        valid: error.is_none(),
-        message: error.map(|error| error.to_string()),
+        valid: message.is_none(),
+        message,
     };
     Ok(serde_json::to_vec(&answer)?)
 }

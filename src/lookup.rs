@@ -38,24 +38,10 @@ pub enum LookupAttempt {
     HostRefuses,
 }
 
-/// A host capability that a lookup needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostCapability {
-    /// `oci/v1/manifest_digest`
-    ManifestDigest,
-    /// `oci/v1/oci_manifest`
-    OciManifest,
-}
-
-impl HostCapability {
-    /// Its name in `hostCapabilities` of a `PolicyServer`.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::ManifestDigest => "oci/v1/manifest_digest",
-            Self::OciManifest => "oci/v1/oci_manifest",
-        }
-    }
-}
+/// The host capability for digests, as `hostCapabilities` of a `PolicyServer` names it.
+const MANIFEST_DIGEST: &str = "oci/v1/manifest_digest";
+/// The host capability for platforms.
+const OCI_MANIFEST: &str = "oci/v1/oci_manifest";
 
 /// The reason why a lookup gave no answer.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +52,7 @@ pub struct LookupError {
     pub attempt: LookupAttempt,
     /// The host capability of the call that failed or was not made. After a refusal, this is the
     /// capability that the host refuses.
-    pub capability: HostCapability,
+    pub capability: &'static str,
 }
 
 /// The answer to a lookup.
@@ -132,41 +118,43 @@ struct LookupSession<'r> {
     /// The registries that were unreachable. Each lookup adds at most one.
     down: Vec<String>,
     /// The capability that the host refuses.
-    refused: Option<HostCapability>,
+    refused: Option<&'static str>,
 }
 
 impl LookupSession<'_> {
     /// Makes one lookup: first the digest, then the platforms of that digest if they are wanted. So
     /// both answers are about the same manifest.
     fn look_up(&mut self, question: &ImageToLookUp) -> Result<LookupAnswer, LookupError> {
-        let not_made = |class, attempt, capability| LookupError {
+        if let Some(capability) = self.refused {
+            return Err(LookupError {
+                class: FailureClass::NotGranted,
+                attempt: LookupAttempt::HostRefuses,
+                capability,
+            });
+        }
+        let failed = |class, attempt| LookupError {
             class,
             attempt,
-            capability,
+            capability: MANIFEST_DIGEST,
         };
-        if let Some(capability) = self.refused {
-            let attempt = LookupAttempt::HostRefuses;
-            return Err(not_made(FailureClass::NotGranted, attempt, capability));
-        }
-        let first = HostCapability::ManifestDigest;
         if self.down.contains(&question.registry) {
             let attempt = LookupAttempt::RegistryIsDown;
-            return Err(not_made(FailureClass::Unreachable, attempt, first));
+            return Err(failed(FailureClass::Unreachable, attempt));
         }
         let Some(left) = self.left.checked_sub(1) else {
             let attempt = LookupAttempt::LimitReached;
-            return Err(not_made(FailureClass::Unreachable, attempt, first));
+            return Err(failed(FailureClass::Unreachable, attempt));
         };
         self.left = left;
         let digest = match self.registries.manifest_digest(&question.image) {
             Ok(digest) if is_digest(&digest) => digest,
-            Ok(_) => return Err(not_made(FailureClass::Unknown, LookupAttempt::Made, first)),
-            Err(text) => return Err(self.failed(question, &text, first)),
+            Ok(_) => return Err(failed(FailureClass::Unknown, LookupAttempt::Made)),
+            Err(text) => return Err(self.failed(question, &text, MANIFEST_DIGEST)),
         };
         let platforms = if question.with_platforms {
             let image = format!("{}@{digest}", question.repository);
             let platforms = self.registries.platforms(&image);
-            platforms.map_err(|text| self.failed(question, &text, HostCapability::OciManifest))?
+            platforms.map_err(|text| self.failed(question, &text, OCI_MANIFEST))?
         } else {
             None
         };
@@ -178,7 +166,7 @@ impl LookupSession<'_> {
         &mut self,
         question: &ImageToLookUp,
         text: &str,
-        capability: HostCapability,
+        capability: &'static str,
     ) -> LookupError {
         let class = FailureClass::classify(text);
         match class {

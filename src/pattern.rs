@@ -6,8 +6,6 @@
 mod glob;
 mod problem;
 
-use std::fmt;
-
 #[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +22,7 @@ const CHECK_NUMBERS: u32 = 10_000;
 /// one character.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct ContainerPattern(String);
 
 impl ContainerPattern {
@@ -41,18 +39,6 @@ impl ContainerPattern {
     /// Whether the pattern matches the name of an added check: `prefix` and a number.
     pub fn matches_numbered(&self, prefix: &str) -> bool {
         (0..CHECK_NUMBERS).any(|number| self.matches(&format!("{prefix}{number}")))
-    }
-}
-
-impl fmt::Display for ContainerPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<ContainerPattern> for String {
-    fn from(pattern: ContainerPattern) -> Self {
-        pattern.0
     }
 }
 
@@ -98,10 +84,8 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 pub struct ImagePattern {
     written: String,
     /// The pattern with the registry and the namespace that it leaves out. A registry host without
-    /// wildcards is in the form of [`comparable_host`]. `None` if the pattern is used as written.
-    normalised: Option<String>,
-    /// Whether the text before the first slash names registry hosts with a wildcard.
-    has_host_glob: bool,
+    /// wildcards is in the form of [`comparable_host`].
+    glob: String,
 }
 
 impl ImagePattern {
@@ -110,19 +94,12 @@ impl ImagePattern {
         &self.written
     }
 
-    /// The glob that is matched with image names.
-    fn glob(&self) -> &str {
-        self.normalised.as_deref().unwrap_or(&self.written)
-    }
-
     /// The glob for registry hosts, and the glob for the rest of the name from the first slash on.
     /// `None` if all wildcards match slashes too.
     fn host_and_path(&self) -> Option<(HostGlob<'_>, &str)> {
-        if !self.has_host_glob {
-            return None;
-        }
-        let (host, path) = split_host(self.glob())?;
-        Some((HostGlob(host), path))
+        let (host, path) = split_host(&self.glob)?;
+        let names_hosts = has_wildcard(host) && host.contains(['.', ':']);
+        names_hosts.then_some((HostGlob(host), path))
     }
 
     /// Whether the pattern matches an image: the image's name with or without the tag.
@@ -144,14 +121,12 @@ impl ImagePattern {
     ///
     /// ```
     pub fn matches(&self, name: &ImageName) -> bool {
-        let Some((host, path)) = self.host_and_path() else {
-            let matches = |name: &str| glob_matches(self.glob(), name);
-            return matches(&name.repository) || name.with_tag.as_deref().is_some_and(matches);
-        };
-        let matches = |name: &str| {
-            split_host(name).is_some_and(|(host_of_name, path_of_name)| {
+        let host_and_path = self.host_and_path();
+        let matches = |name: &str| match host_and_path {
+            None => glob_matches(&self.glob, name),
+            Some((host, path)) => split_host(name).is_some_and(|(host_of_name, path_of_name)| {
                 host.matches(host_of_name) && glob_matches(path, path_of_name)
-            })
+            }),
         };
         matches(&name.repository) || name.with_tag.as_deref().is_some_and(matches)
     }
@@ -160,7 +135,7 @@ impl ImagePattern {
     /// true. The answer may be wrongly false if this pattern has a `?`, or has `*:*` as its host.
     pub fn hides(&self, later: &Self) -> bool {
         let Some((host, path)) = later.host_and_path() else {
-            return self.hides_glob(later.glob());
+            return self.hides_glob(&later.glob);
         };
         match self.host_and_path() {
             Some((own_host, own_path)) => {
@@ -170,7 +145,7 @@ impl ImagePattern {
             // wildcards in a host, and this pattern is compared with the whole text of `later`.
             None => host
                 .alternatives()
-                .all(|host| subsumes_with_tags(self.glob(), &[host, path].concat())),
+                .all(|host| subsumes_with_tags(&self.glob, &[host, path].concat())),
         }
     }
 
@@ -178,7 +153,7 @@ impl ImagePattern {
     /// `other` match slashes too.
     fn hides_glob(&self, other: &str) -> bool {
         let Some((own_host, own_path)) = self.host_and_path() else {
-            return subsumes_with_tags(self.glob(), other);
+            return subsumes_with_tags(&self.glob, other);
         };
         // A wildcard before the first slash of `other` can match a slash. Then the host ends inside
         // the text that this wildcard matches. So the host and the path are not known, and the answer
@@ -232,12 +207,6 @@ impl<'p> HostGlob<'p> {
     }
 }
 
-impl fmt::Display for ImagePattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written)
-    }
-}
-
 impl From<ImagePattern> for String {
     fn from(pattern: ImagePattern) -> Self {
         pattern.written
@@ -247,16 +216,8 @@ impl From<ImagePattern> for String {
 impl From<String> for ImagePattern {
     /// Reads a pattern. The pattern may be one that can match no image: see [`Self::problem`].
     fn from(written: String) -> Self {
-        let normalised = normalise(&written);
-        let glob = normalised.as_deref().unwrap_or(&written);
-        let has_host_glob = glob
-            .split_once('/')
-            .is_some_and(|(first, _)| has_wildcard(first) && first.contains(['.', ':']));
-        Self {
-            written,
-            normalised,
-            has_host_glob,
-        }
+        let glob = normalise(&written).unwrap_or_else(|| written.clone());
+        Self { written, glob }
     }
 }
 
@@ -293,22 +254,15 @@ pub struct ImageName {
 impl ImageName {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(reference: &Reference<'_>) -> Self {
-        let (repository, with_tag) = (reference.repository(), reference.repository_and_tag());
         let registry = reference.registry();
         let host = comparable_host(registry);
-        if host == registry {
-            return Self {
-                repository,
-                with_tag,
-            };
-        }
         let with_host = |name: String| match name.strip_prefix(registry) {
-            Some(path) => [&host, path].concat(),
-            None => name,
+            Some(path) if host != registry => [&host, path].concat(),
+            _ => name,
         };
         Self {
-            repository: with_host(repository),
-            with_tag: with_tag.map(with_host),
+            repository: with_host(reference.repository()),
+            with_tag: reference.repository_and_tag().map(with_host),
         }
     }
 }

@@ -8,8 +8,8 @@
 //! wrong value and the values that are allowed.
 
 mod conflicts;
-mod error;
 mod image_pattern_problems;
+mod problem;
 mod read;
 mod registry;
 mod template_problems;
@@ -19,7 +19,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::error::{SettingsError, SettingsProblem};
 pub use self::registry::{
     EffectiveLookupSettings, ImageLookupOverride, LookupFailureAction, LookupMode,
     MissingPlatformAction, RegistrySettings,
@@ -149,7 +148,7 @@ impl ImageCheckSettings {
 /// A prefix of the names of image checks: at most 58 lower-case letters, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct CheckNamePrefix(String);
 
 impl CheckNamePrefix {
@@ -177,12 +176,6 @@ impl TryFrom<String> for CheckNamePrefix {
             return Err("leaves no room for a number: it takes at most 58 characters");
         }
         Ok(Self(prefix))
-    }
-}
-
-impl From<CheckNamePrefix> for String {
-    fn from(prefix: CheckNamePrefix) -> Self {
-        prefix.0
     }
 }
 
@@ -354,30 +347,29 @@ impl Settings {
     /// doesn't look for settings that contradict each other.
     ///
     /// # Errors
-    /// The settings can't be read, or have a wrong value. The error has all problems.
-    pub fn read(text: &[u8]) -> Result<Self, SettingsError> {
-        let (settings, problems) = read::settings(read::tree(text)?);
-        SettingsError::unless_empty(problems).map(|()| settings)
+    /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        let (settings, problems) = read::settings(&read::tree(text)?);
+        problem::unless_empty(&problems).map(|()| settings)
     }
 
     /// Checks the settings: everything that [`Settings::read`] checks, the image patterns, the fields
     /// of the check template, and whether settings contradict each other.
     ///
     /// # Errors
-    /// The settings have a problem. The error has all problems, apart from contradictions that may
-    /// come from an unreadable value.
-    pub fn check(text: &[u8]) -> Result<(), SettingsError> {
+    /// The settings have a problem. The error has a sentence about each problem, apart from
+    /// contradictions that may come from an unreadable value. If more than 100 values can't be read, the
+    /// error has only 100 of them.
+    pub fn check(text: &[u8]) -> Result<(), String> {
         let tree = read::tree(text)?;
-        let patterns = image_pattern_problems::problems(&tree);
-        let (settings, mut problems) = read::settings(tree);
-        problems.extend(patterns);
-        let mut conflicts = conflicts::all(&settings);
-        conflicts.retain(|conflict| !conflict.may_come_from(&problems));
+        let (settings, mut problems) = read::settings(&tree);
+        problems.extend(image_pattern_problems::problems(&tree));
+        let conflicts = conflicts::conflicts(&settings, &problems);
         if let Some(template) = &settings.image_checks.template {
             problems.extend(template_problems::problems(template));
         }
-        problems.extend(conflicts.into_iter().map(SettingsProblem::from));
-        SettingsError::unless_empty(problems)
+        problems.extend(conflicts);
+        problem::unless_empty(&problems)
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc

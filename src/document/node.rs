@@ -61,16 +61,12 @@ struct Entry<'a> {
     has_contents: bool,
 }
 
-/// The text is not JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotJson;
-
 impl<'a> Node<'a> {
     /// Reads a text.
     ///
     /// # Errors
     /// The text is not JSON.
-    pub(crate) fn read(text: &'a str) -> Result<Self, NotJson> {
+    pub(crate) fn read(text: &'a str) -> serde_json::Result<Self> {
         /// The usual size of a value in a request, in bytes.
         const VALUE: usize = 48;
         let mut entries = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
@@ -81,12 +77,10 @@ impl<'a> Node<'a> {
             rest: text.trim_ascii_start(),
             levels: LEVELS_MAX,
         };
-        let text = reader.deserialize(&mut deserializer);
-        let end = deserializer.end();
+        let text = reader.deserialize(&mut deserializer)?;
+        deserializer.end()?;
         Ok(Self {
-            text: text
-                .and_then(|text| end.map(|()| text))
-                .map_err(|_| NotJson)?,
+            text,
             entries: Rc::new(entries),
             index: 0,
         })
@@ -95,11 +89,6 @@ impl<'a> Node<'a> {
     /// The value in the text.
     pub(crate) const fn text(&self) -> &'a str {
         self.text
-    }
-
-    /// Whether the value is `null`.
-    pub(crate) fn is_null(&self) -> bool {
-        self.text == "null"
     }
 
     /// Whether the value is an object.
@@ -169,7 +158,7 @@ impl<'a> Node<'a> {
     /// # Errors
     /// This value is not an object.
     pub(crate) fn optional(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
-        Ok(self.member(key)?.filter(|value| !value.is_null()))
+        Ok(self.member(key)?.filter(|value| value.text != "null"))
     }
 
     /// The value of a member that has to be there.
@@ -320,13 +309,9 @@ impl<'a> NodeReader<'_, 'a> {
     }
 
     /// Completes the value with this index, after its contents were read. `last` is the text of its last
-    /// member or element. It is empty if there is none.
+    /// member or element. If there is none, `last` is the opening bracket.
     fn complete(self, index: usize, last: &str) -> &'a str {
-        let at_end = if last.is_empty() {
-            behind_separator(self.rest)
-        } else {
-            behind(self.rest, last)
-        };
+        let at_end = behind(self.rest, last);
         let end = self
             .rest
             .len()
@@ -377,7 +362,7 @@ impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
 
     fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<&'a str, A::Error> {
         let index = self.add("");
-        let mut last = "";
+        let mut last = self.rest.get(..1).unwrap_or_default();
         while let Some(Key(key)) = map.next_key()? {
             // The text shows where a key without escapes ends, so that the value begins behind it.
             let (rest, levels) = match key {
@@ -401,8 +386,8 @@ impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
 
     fn visit_seq<A: SeqAccess<'a>>(mut self, mut elements: A) -> Result<&'a str, A::Error> {
         let index = self.add("");
-        let mut last = "";
-        let mut rest = behind_separator(self.rest);
+        let mut last = self.rest.get(..1).unwrap_or_default();
+        let mut rest = behind(self.rest, last);
         while let Some(element) = elements.next_element_seed(NodeReader {
             entries: self.entries,
             key: Cow::default(),
@@ -522,7 +507,7 @@ mod tests {
             "1 2",
             "\"\u{1}\"",
         ] {
-            assert_eq!(Node::read(text).err(), Some(NotJson), "{text:?}");
+            assert!(Node::read(text).is_err(), "{text:?}");
         }
     }
 }

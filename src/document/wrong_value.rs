@@ -32,18 +32,16 @@ impl<'a> WrongValue<'a> {
     pub(super) fn of_type(value: &Node<'a>, expected: &str) -> Self {
         let problem = format!("must be {expected}, not {}", value.kind());
         Self {
-            text: value.text(),
-            missing: None,
             problem: problem.into(),
+            ..Self::new(value, "")
         }
     }
 
     /// A member that an object lacks.
-    pub(crate) const fn missing(object: &Node<'a>, key: &'static str) -> Self {
+    pub(crate) fn missing(object: &Node<'a>, key: &'static str) -> Self {
         Self {
-            text: object.text(),
             missing: Some(key),
-            problem: Cow::Borrowed("is missing"),
+            ..Self::new(object, "is missing")
         }
     }
 

@@ -79,7 +79,7 @@ pub(super) fn why_no_answer(error: LookupError) -> Sentence<'static> {
     match (error.class, error.attempt) {
         (FailureClass::NotGranted, _) => sentence!(
             "can't be looked up: grant {} in hostCapabilities of its policy server",
-            error.capability.id()
+            error.capability
         ),
         (_, LookupAttempt::RegistryIsDown) => {
             sentence!("was not looked up: its registry just gave no answer")

@@ -56,7 +56,7 @@ impl ImagePattern {
             instead != written && instead_of_registry(instead).is_none() && can_match(instead)
         };
         let correction =
-            corrections(written, self.glob())
+            corrections(written, &self.glob)
                 .into_iter()
                 .find_map(|(mistake, instead)| {
                     Some((mistake, instead.filter(|text| is_better(text))?))
@@ -76,7 +76,7 @@ impl ImagePattern {
     /// says whether the result is an image. A pattern with very many wildcards is not searched, and
     /// the answer is then true.
     fn can_match(&self) -> bool {
-        let glob = self.glob();
+        let glob = &*self.glob;
         // The host of the glob `registry/*` has no mark of a host. The written `Registry/*` has one.
         // Docker Hub is left out: it has no repository `registry-1.docker.io/nginx`.
         let is_on_hub = glob.split('/').next() == Some(DEFAULT_REGISTRY);

@@ -124,7 +124,7 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
         .map(|pattern| names.iter().map(|name| pattern.matches(name)).collect())
         .collect();
     for (earlier, by_earlier) in patterns.iter().zip(&matched) {
-        let is_exact = !earlier.glob().contains('?') && !earlier.glob().starts_with("*:*/");
+        let is_exact = !earlier.glob.contains('?') && !earlier.glob.starts_with("*:*/");
         for (later, by_later) in patterns.iter().zip(&matched) {
             let counterexample = by_later
                 .iter()
@@ -134,10 +134,10 @@ fn a_pattern_hides_another_if_it_matches_every_image_of_the_other() {
             if earlier.hides(later) {
                 assert!(
                     counterexample.is_none(),
-                    "{earlier} {later}: {counterexample:?}"
+                    "{earlier:?} {later:?}: {counterexample:?}"
                 );
             } else if is_exact {
-                assert!(counterexample.is_some(), "{earlier} {later}");
+                assert!(counterexample.is_some(), "{earlier:?} {later:?}");
             }
         }
     }

@@ -156,10 +156,10 @@ impl RequestedPlatforms {
             architecture: None,
             os: os_name.map(Os::from),
         };
-        let terms = platforms_of_terms(spec);
+        let mut alternatives = platforms_of_terms(spec);
         let field = if !by_selector.is_any() {
             "nodeSelector"
-        } else if terms.is_empty() {
+        } else if alternatives.is_empty() {
             "os"
         } else {
             "affinity"
@@ -168,11 +168,9 @@ impl RequestedPlatforms {
             return Self::default();
         };
         let mut platforms = Vec::new();
-        let alternatives = if terms.is_empty() {
-            vec![RequestedPlatform::default()]
-        } else {
-            terms
-        };
+        if alternatives.is_empty() {
+            alternatives.push(RequestedPlatform::default());
+        }
         for wanted in alternatives {
             if let Some(wanted) = wanted.and(&always)
                 && !wanted.is_any()
@@ -189,11 +187,9 @@ impl RequestedPlatforms {
 /// its operating systems and architectures.
 fn platforms_of_terms(spec: &Node<'_>) -> Vec<RequestedPlatform> {
     // A label that no expression names allows any value.
-    let values = |term: &Node<'_>, label: &str| -> Vec<Option<String>> {
-        match allowed_values(term, &[label]) {
-            Some(values) => values.iter().map(|value| Some(value.to_string())).collect(),
-            None => vec![None],
-        }
+    let values = |term, label| {
+        let values = allowed_values(term, &[label]);
+        values.map_or(vec![None], |values| values.into_iter().map(Some).collect())
     };
     let mut wanted = Vec::new();
     for term in affinity_terms(spec).iter().take(VALUES_MAX) {

@@ -58,15 +58,9 @@ impl<'a> ExaminedObject<'a> {
 
     /// Whether the stored object has the same pod template, written alike.
     pub(super) fn has_stored_template(&self) -> bool {
-        let template = |object| self.kind.pod_template(object).ok();
-        let stored = self.stored.as_ref();
-        match (
-            template(&self.node),
-            stored.and_then(|stored| template(&stored.node)),
-        ) {
-            (Some(template), Some(stored)) => template.text() == stored.text(),
-            _ => false,
-        }
+        let text = |object: &Node<'a>| Some(self.kind.pod_template(object).ok()?.text());
+        let stored = self.stored.as_ref().and_then(|stored| text(&stored.node));
+        stored.is_some() && stored == text(&self.node)
     }
 
     /// The names of the claim templates of a `StatefulSet`. The controller makes a volume of each.

@@ -22,40 +22,30 @@ pub(crate) enum RequestHandling<'a> {
     Malformed(RequestType, String),
 }
 
-/// The payload of waPC's `validate`. The settings are still a text, because an `Untouched` request
-/// doesn't need them.
-pub(crate) struct ValidatePayload<'a> {
-    /// What this policy does with the request.
-    pub(crate) handling: RequestHandling<'a>,
-    /// The settings, in JSON.
-    pub(crate) settings: &'a str,
-}
-
-impl<'a> ValidatePayload<'a> {
-    /// Reads the payload.
-    ///
-    /// # Errors
-    /// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
-    pub(crate) fn read(payload: &'a str) -> Result<Self, String> {
-        let Ok(payload) = Node::read(payload) else {
-            return Err("the request is not JSON".to_owned());
-        };
-        let request = payload.required("request");
-        let request = request.and_then(|request| AdmissionRequest::read(&request));
-        let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
-        let settings = payload.member("settings").ok().flatten();
-        Ok(Self {
-            handling: request.handling(),
-            settings: settings.map_or("null", |settings| settings.text()),
-        })
-    }
+/// Reads the payload of waPC's `validate`: what this policy does with the request, and the settings in
+/// JSON. The settings are still a text, because an `Untouched` request doesn't need them.
+///
+/// # Errors
+/// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
+pub(crate) fn read_payload(payload: &str) -> Result<(RequestHandling<'_>, &str), String> {
+    let Ok(payload) = Node::read(payload) else {
+        return Err("the request is not JSON".to_owned());
+    };
+    let request = payload.required("request");
+    let request = request.and_then(|request| AdmissionRequest::read(&request));
+    let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
+    let handling = request.map_or(RequestHandling::Untouched, |request| request.handling());
+    let settings = payload.member("settings").ok().flatten();
+    Ok((
+        handling,
+        settings.map_or("null", |settings| settings.text()),
+    ))
 }
 
 /// The parts of an `AdmissionRequest` that this policy needs.
 struct AdmissionRequest<'a> {
-    /// The kind of the object and the type of the request. None if this policy never examines
-    /// requests with this kind, operation and subresource.
-    examined: Option<(ObjectKind, RequestType)>,
+    kind: ObjectKind,
+    request_type: RequestType,
     /// Whether a kubelet sent the request.
     is_from_node: bool,
     /// Whether the request names no user. The requests of an audit name no user.
@@ -65,7 +55,9 @@ struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
-    fn read(request: &Node<'a>) -> Result<Self, WrongValue<'a>> {
+    /// Reads a request. None if this policy never examines requests with this kind, operation and
+    /// subresource.
+    fn read(request: &Node<'a>) -> Result<Option<Self>, WrongValue<'a>> {
         let kind = request.required("kind")?;
         let group = kind.string("group")?.unwrap_or_default();
         let name = (kind.string("kind")?).ok_or_else(|| WrongValue::missing(&kind, "kind"))?;
@@ -78,37 +70,34 @@ impl<'a> AdmissionRequest<'a> {
                 is_from_node |= group.as_string()? == NODES_GROUP;
             }
         }
-        let examined = ObjectKind::of(&group, &name).and_then(|kind| {
-            let request_type = RequestType::of(kind, &operation, &sub_resource)?;
-            Some((kind, request_type))
-        });
-        Ok(Self {
-            examined,
+        let kind = ObjectKind::of(&group, &name);
+        let examined =
+            kind.and_then(|kind| Some((kind, RequestType::of(kind, &operation, &sub_resource)?)));
+        Ok(examined.map(|(kind, request_type)| Self {
+            kind,
+            request_type,
             is_from_node,
             names_no_user,
-            object: request.optional("object")?,
-            old_object: request.optional("oldObject")?,
-        })
+            object: request.get("object"),
+            old_object: request.get("oldObject"),
+        }))
     }
 
     /// Decides as the table at the start of docs/requests.md says, as far as the request alone decides.
     /// `evaluate.rs` applies the setting `templates`, and finds the changed images of a Pod UPDATE.
-    fn handling(self) -> RequestHandling<'a> {
-        let Some((kind, request_type)) = self.examined else {
-            return RequestHandling::Untouched;
-        };
+    fn handling(&self) -> RequestHandling<'a> {
         let reason = match &self.object {
             None => "object is missing".to_owned(),
-            Some(object) => match self.examined_object(kind, request_type, object) {
+            Some(object) => match self.examined_object(object) {
                 Ok(None) => return RequestHandling::Untouched,
                 Ok(Some(examined)) => return RequestHandling::Examined(Box::new(examined)),
                 Err(wrong) => wrong.sentence(object, "object"),
             },
         };
         // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
-        match request_type {
+        match self.request_type {
             RequestType::JobUpdate => RequestHandling::Untouched,
-            _ => RequestHandling::Malformed(request_type, reason),
+            request_type => RequestHandling::Malformed(request_type, reason),
         }
     }
 
@@ -116,18 +105,14 @@ impl<'a> AdmissionRequest<'a> {
     /// for example, this policy must not block the UPDATE of an object that is being deleted.
     fn examined_object(
         &self,
-        kind: ObjectKind,
-        request_type: RequestType,
         object: &Node<'a>,
     ) -> Result<Option<ExaminedObject<'a>>, WrongValue<'a>> {
+        let (kind, request_type) = (self.kind, self.request_type);
         let metadata = Metadata::read(object)?;
-        if self.passes(kind, request_type, &metadata) {
+        if self.passes(&metadata) {
             return Ok(None);
         }
-        let stored = self
-            .old_object
-            .clone()
-            .filter(|_| !request_type.is_create());
+        let stored = (self.old_object.clone()).filter(|_| !request_type.is_create());
         let examined = ExaminedObject {
             request_type,
             kind,
@@ -143,10 +128,12 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// Whether the object is accepted without an examination because of its metadata.
-    fn passes(&self, kind: ObjectKind, request_type: RequestType, metadata: &Metadata<'_>) -> bool {
-        (!request_type.is_create() && metadata.is_deleting)
-            || (kind == ObjectKind::Pod && self.is_mirror_pod(metadata))
-            || (kind != ObjectKind::Pod && metadata.has_controller())
+    fn passes(&self, metadata: &Metadata<'_>) -> bool {
+        (!self.request_type.is_create() && metadata.is_deleting)
+            || match self.kind {
+                ObjectKind::Pod => self.is_mirror_pod(metadata),
+                _ => metadata.has_controller(),
+            }
     }
 
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. The annotation of a mirror Pod

@@ -41,10 +41,8 @@ pub(super) fn restore<'a>(
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
     let record = metadata.record().unwrap_or_default();
-    let Ok(record) = Node::read(&record) else {
-        return Vec::new();
-    };
-    let record = record.elements();
+    let record = Node::read(&record).map(|record| record.elements());
+    let record = record.unwrap_or_default();
     if record.is_empty() {
         return Vec::new();
     }

@@ -1,10 +1,5 @@
 //! The type of a request: the kind of its object, and the operation.
 
-use k8s_openapi::Resource;
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{Pod, PodTemplate, ReplicationController};
-
 use crate::document::{Node, WrongValue};
 
 /// The kinds of objects that hold a Pod spec.
@@ -26,24 +21,14 @@ impl ObjectKind {
     /// The kind with this group and this name. `None` for any other kind. The group is compared
     /// too, because other groups have kinds of the same name.
     pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
-        let is = |wanted: (&str, &str)| wanted == (group, kind);
-        Some(if is(names_of::<Pod>()) {
-            Self::Pod
-        } else if is(names_of::<PodTemplate>()) {
-            Self::PodTemplate
-        } else if is(names_of::<Job>()) {
-            Self::Job
-        } else if is(names_of::<CronJob>()) {
-            Self::CronJob
-        } else if is(names_of::<Deployment>())
-            || is(names_of::<StatefulSet>())
-            || is(names_of::<DaemonSet>())
-            || is(names_of::<ReplicaSet>())
-            || is(names_of::<ReplicationController>())
-        {
-            Self::Workload
-        } else {
-            return None;
+        Some(match (group, kind) {
+            ("", "Pod") => Self::Pod,
+            ("", "PodTemplate") => Self::PodTemplate,
+            ("batch", "CronJob") => Self::CronJob,
+            ("batch", "Job") => Self::Job,
+            ("", "ReplicationController")
+            | ("apps", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet") => Self::Workload,
+            _ => return None,
         })
     }
 
@@ -78,11 +63,6 @@ impl ObjectKind {
 fn at<'a>(object: &Node<'a>, path: &[&'static str]) -> Result<Node<'a>, WrongValue<'a>> {
     let mut keys = path.iter();
     keys.try_fold(object.clone(), |value, key| value.required(key))
-}
-
-/// The group and the kind of a resource.
-const fn names_of<K: Resource>() -> (&'static str, &'static str) {
-    (K::GROUP, K::KIND)
 }
 
 /// The type of a request. It decides which rules run, and which fields they may change.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::pod::{Mounters, Place, PodSpecList};
-use crate::request::{ContainerState, PodStatus};
+use crate::request::{ContainerStatus, PodStatus};
 
 /// The states of a Pod's containers, and the carriers of each volume.
 pub(crate) struct PassedChecks<'s> {
-    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
+    container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerStatus<'s>>,
     mounters: &'s Mounters<'s>,
 }
 
@@ -17,7 +17,7 @@ impl<'s> PassedChecks<'s> {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
-            container_states.insert(key, &container.state);
+            container_states.insert(key, container);
         }
         Self {
             container_states,
@@ -37,7 +37,7 @@ impl<'s> PassedChecks<'s> {
         }
     }
 
-    fn state<'t>(&'t self, place: &'t Place<'_>) -> Option<&'t ContainerState<'t>> {
+    fn state<'t>(&'t self, place: &'t Place<'_>) -> Option<&'t ContainerStatus<'t>> {
         self.container_states
             .get(&(place.list, &*place.name))
             .copied()

@@ -54,7 +54,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let mut findings = Vec::new();
     for container in &status.containers {
         let (list, name) = (container.pod_spec_list, &*container.name);
-        let reason = container.state.waiting_reason.as_deref();
+        let reason = container.waiting_reason.as_deref();
         let Some((reason, way_out)) = REASONS.iter().find(|(known, _)| Some(*known) == reason)
         else {
             continue;
@@ -62,7 +62,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let Some(place) = by_name.get(&(list, name)) else {
             continue;
         };
-        let message = &container.state.waiting_message;
+        let message = &container.waiting_message;
         let own = examined(list, name);
         // The node lacks the container's own image, but this policy doesn't examine this container. So
         // there is no finding.

@@ -1,47 +1,25 @@
 //! Settings that contradict each other, although each single value is valid.
 
-use super::{
-    AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings, SettingsProblem,
-};
+use super::problem::SettingsProblem;
+use super::{AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings};
 
-/// Settings that contradict each other.
-#[derive(Debug)]
-pub(super) struct SettingsConflict {
-    /// Paths of settings that the conflict depends on.
-    paths: &'static [&'static str],
-    /// The conflict and the way out, as a sentence for a person.
-    message: String,
-}
-
-impl SettingsConflict {
-    /// Whether one of these problems may be the cause of the conflict. A value that can't be read is
-    /// missing in `Settings`, so the user's own settings may not have the conflict.
-    pub(super) fn may_come_from(&self, problems: &[SettingsProblem]) -> bool {
-        let is_in = |path: &str, section: &str| {
-            path.strip_prefix(section)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        problems.iter().any(|problem| {
-            self.paths
-                .iter()
-                .any(|path| is_in(&problem.path, path) || is_in(path, &problem.path))
-        })
-    }
-}
-
-impl From<SettingsConflict> for SettingsProblem {
-    fn from(conflict: SettingsConflict) -> Self {
-        Self {
-            path: String::new(),
-            message: conflict.message,
-        }
-    }
-}
-
-/// All conflicts of the settings.
-pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
+/// The conflicts of the settings, apart from conflicts that one of the problems in `known` may have
+/// caused. A value that can't be read is missing in `Settings`, so the user's own settings may not have
+/// such a conflict.
+pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<SettingsProblem> {
     let mut conflicts = Vec::new();
-    let mut add = |paths, message| conflicts.push(SettingsConflict { paths, message });
+    // `paths` are the settings that a conflict depends on. `message` is a sentence with the conflict and
+    // the way out.
+    let mut add = |paths: &[&str], message| {
+        let may_come_from = |problem: &SettingsProblem| {
+            let mut paths = paths.iter();
+            paths.any(|path| is_in(&problem.path, path) || is_in(path, &problem.path))
+        };
+        if !known.iter().any(may_come_from) {
+            let path = String::new();
+            conflicts.push(SettingsProblem { path, message });
+        }
+    };
     let checks = &settings.image_checks;
     let registry = &settings.registry;
 
@@ -70,9 +48,10 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
             add(
                 &["imageChecks.coverage", "imageChecks.namePrefixes"],
                 format!(
-                    "exempt.containers \"{pattern}\" matches the checks that \
+                    "exempt.containers \"{}\" matches the checks that \
                      imageChecks.coverage Fix adds, {prefix} and a number: name containers that \
-                     it does not"
+                     it does not",
+                    pattern.as_str()
                 ),
             );
         }
@@ -115,6 +94,7 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
                 .flat_map(|(index, entry)| entry.images.iter().map(move |image| (index, image)))
                 .find(|(_, earlier)| earlier.hides(pattern));
             if let Some((earlier, by)) = hiding {
+                let (pattern, by) = (pattern.as_str(), by.as_str());
                 add(
                     &["registry.overrides"],
                     format!(
@@ -127,4 +107,10 @@ pub(super) fn all(settings: &Settings) -> Vec<SettingsConflict> {
         }
     }
     conflicts
+}
+
+/// Whether a setting is this section or a part of it.
+fn is_in(path: &str, section: &str) -> bool {
+    path.strip_prefix(section)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

@@ -6,8 +6,7 @@
 use serde_json::Value;
 use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem};
 
-use super::SettingsProblem;
-use super::read::settings_problem;
+use super::problem::SettingsProblem;
 use crate::pattern::ImagePattern;
 
 /// The largest number of problems that are reported.
@@ -17,45 +16,38 @@ const PROBLEMS_MAX: usize = 100;
 /// each path has the index that the user sees.
 pub(super) fn problems(tree: &Value) -> Vec<SettingsProblem> {
     let mut problems = Vec::new();
-    for path in list_paths(tree) {
-        let pointer = ["/", &path.replace(['.', '['], "/").replace(']', "")].concat();
-        let list = tree.pointer(&pointer).and_then(Value::as_array);
-        for (index, found) in list.into_iter().flatten().enumerate() {
-            let pattern = found.as_str().filter(|text| !text.is_empty());
-            let pattern = pattern.map(|text| ImagePattern::from(text.to_owned()));
-            if let Some(reason) = pattern.and_then(|pattern| pattern.problem()) {
-                let problem = ValueProblem {
-                    path: format!("{path}[{index}]"),
-                    kind: ProblemKind::Refused(reason),
-                    found: found.clone(),
-                };
-                let kind = SettingsOrKubernetesObject::Settings;
-                problems.push(settings_problem(problem, kind));
-            }
-        }
+    // The lists come in the order of their sorted keys. A missing value is `null` here.
+    let (images, registry) = (&tree["images"], &tree["registry"]);
+    check("exempt.images", &tree["exempt"]["images"], &mut problems);
+    for key in ["forbidAlways", "forbidNever", "requireAlways"] {
+        check(&format!("images.{key}"), &images[key], &mut problems);
     }
+    check("registry.images", &registry["images"], &mut problems);
+    let overrides = registry["overrides"].as_array().into_iter().flatten();
+    for (index, entry) in overrides.enumerate() {
+        let path = format!("registry.overrides[{index}].images");
+        check(&path, &entry["images"], &mut problems);
+    }
+    let skipped = &registry["skipImages"];
+    check("registry.skipImages", skipped, &mut problems);
     problems.truncate(PROBLEMS_MAX);
     problems
 }
 
-/// The paths of all lists of image patterns, in the order of the sorted keys.
-fn list_paths(tree: &Value) -> Vec<String> {
-    let overrides = tree
-        .pointer("/registry/overrides")
-        .and_then(Value::as_array);
-    let mut paths = [
-        "exempt.images",
-        "images.forbidAlways",
-        "images.forbidNever",
-        "images.requireAlways",
-        "registry.images",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    paths.extend(
-        (0..overrides.map_or(0, Vec::len))
-            .map(|index| format!("registry.overrides[{index}].images")),
-    );
-    paths.push("registry.skipImages".to_owned());
-    paths
+/// Checks the patterns of one list.
+fn check(path: &str, list: &Value, problems: &mut Vec<SettingsProblem>) {
+    let elements = list.as_array().into_iter().flatten();
+    for (index, found) in elements.enumerate() {
+        let pattern = found.as_str().filter(|text| !text.is_empty());
+        let pattern = pattern.map(|text| ImagePattern::from(text.to_owned()));
+        if let Some(reason) = pattern.and_then(|pattern| pattern.problem()) {
+            let problem = ValueProblem {
+                path: format!("{path}[{index}]"),
+                kind: ProblemKind::Refused(reason),
+                found,
+            };
+            let kind = SettingsOrKubernetesObject::Settings;
+            problems.push(SettingsProblem::of_value(problem, kind));
+        }
+    }
 }

@@ -6,8 +6,8 @@
 use serde_json::Value;
 use settings_reader::{SettingsOrKubernetesObject, container_problems};
 
-use super::read::settings_problem;
-use super::{CheckTemplate, SettingsProblem};
+use super::CheckTemplate;
+use super::problem::SettingsProblem;
 
 /// The path of the check template in the settings.
 const PATH: &str = "imageChecks.template";
@@ -60,12 +60,10 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
         None | Some(Value::Null) => true,
         Some(command) => command.as_array().is_some_and(Vec::is_empty),
     };
-    let found = container_problems(fields, PATH);
-    problems.extend(
-        found
-            .into_iter()
-            .map(|problem| settings_problem(problem, SettingsOrKubernetesObject::KubernetesObject)),
-    );
+    let kind = SettingsOrKubernetesObject::KubernetesObject;
+    for problem in container_problems(&Value::Object(fields), PATH) {
+        problems.push(SettingsProblem::of_value(problem, kind));
+    }
     if no_command {
         let problem = "is missing: without it a check would run the image's own program";
         problems.push(at_field("command", problem));

@@ -1,6 +1,8 @@
 //! A deserializer that reads a tree of `serde_json` values, and its error type.
 
 use std::fmt;
+use std::iter::Enumerate;
+use std::slice;
 
 use serde::de::{
     DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
@@ -9,55 +11,53 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map};
 
-use crate::{ProblemKind, SettingsOrKubernetesObject, Step, is_empty_string, is_unset};
+use crate::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_empty_string};
 
-/// The problem of one value, and the path to this value.
+/// The problem of one value. The path to this value, from the root of the tree, grows while the error is
+/// returned: `.exempt.images[2]`.
 ///
 /// Every `Result` of the deserializer reserves room for an error. The box keeps this room small.
 #[derive(Debug)]
-pub(crate) struct DeserializeError(Box<(ProblemKind, Vec<Step>)>);
+pub(crate) struct DeserializeError<'v>(Box<ValueProblem<'v>>);
 
-impl DeserializeError {
-    /// Adds the index of the list element that contains the problem.
+impl<'v> DeserializeError<'v> {
+    /// Adds a step of the path: the list element or object member `value` is the wrong value, or
+    /// contains it.
     #[cold]
     #[inline(never)]
-    fn in_element(mut self, index: usize) -> Self {
-        self.0.1.push(Step::Index(index));
+    fn inside(mut self, value: &'v Value, step: &str) -> Self {
+        if self.0.path.is_empty() {
+            self.0.found = value;
+        }
+        self.0.path.insert_str(0, step);
         self
     }
 
-    /// Adds the key of the object member that contains the problem.
-    #[cold]
-    #[inline(never)]
-    fn in_member(mut self, key: &str) -> Self {
-        self.0.1.push(Step::Key(key.to_owned()));
-        self
-    }
-
-    /// The problem, and the steps from the root of the tree to the wrong value.
-    pub(crate) fn into_parts(self) -> (ProblemKind, Vec<Step>) {
-        let (kind, mut steps) = *self.0;
-        // The innermost step was added first.
-        steps.reverse();
-        (kind, steps)
+    /// The problem. If its path is empty, the whole tree is wrong.
+    pub(crate) fn into_problem(self) -> ValueProblem<'v> {
+        *self.0
     }
 }
 
-impl From<ProblemKind> for DeserializeError {
+impl From<ProblemKind> for DeserializeError<'_> {
     fn from(kind: ProblemKind) -> Self {
-        Self(Box::new((kind, Vec::new())))
+        Self(Box::new(ValueProblem {
+            path: String::new(),
+            kind,
+            found: &Value::Null,
+        }))
     }
 }
 
-impl fmt::Display for DeserializeError {
+impl fmt::Display for DeserializeError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value is wrong")
     }
 }
 
-impl std::error::Error for DeserializeError {}
+impl std::error::Error for DeserializeError<'_> {}
 
-impl serde::de::Error for DeserializeError {
+impl serde::de::Error for DeserializeError<'_> {
     fn custom<T: fmt::Display>(problem: T) -> Self {
         ProblemKind::Refused(problem.to_string()).into()
     }
@@ -71,7 +71,7 @@ impl serde::de::Error for DeserializeError {
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        ProblemKind::NoneOf(expected).into()
+        one_of(expected)
     }
 
     fn unknown_field(_: &str, expected: &'static [&'static str]) -> Self {
@@ -83,40 +83,72 @@ impl serde::de::Error for DeserializeError {
     }
 }
 
-/// A value that is about to be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ValueDeserializer<'v> {
-    value: &'v Value,
-    kind: SettingsOrKubernetesObject,
+fn one_of(words: &[&str]) -> DeserializeError<'static> {
+    ProblemKind::MustBe(format!("one of {}", words.join(", "))).into()
 }
 
-impl<'v> ValueDeserializer<'v> {
-    pub(crate) const fn new(value: &'v Value, kind: SettingsOrKubernetesObject) -> Self {
-        Self { value, kind }
+/// A value that is about to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueDeserializer<'r, 'v> {
+    value: &'v Value,
+    kind: SettingsOrKubernetesObject,
+    /// The wrong values, which are left out. A list keeps the indexes of its other elements.
+    left_out: &'r [&'v Value],
+}
+
+impl<'r, 'v> ValueDeserializer<'r, 'v> {
+    pub(crate) const fn new(
+        value: &'v Value,
+        kind: SettingsOrKubernetesObject,
+        left_out: &'r [&'v Value],
+    ) -> Self {
+        Self {
+            value,
+            kind,
+            left_out,
+        }
     }
 
     const fn inside(self, value: &'v Value) -> Self {
         Self { value, ..self }
     }
 
-    const fn elements(self, list: &'v [Value]) -> ListElements<'v> {
+    fn is_left_out(&self, value: &Value) -> bool {
+        let mut left_out = self.left_out.iter();
+        left_out.any(|wrong| std::ptr::eq(*wrong, value))
+    }
+
+    /// Whether a setting with this value counts as not set. The forms of the Kubewarden UI write such
+    /// values for the fields that a person left empty. A list also counts as not set if all its
+    /// elements are `""`.
+    pub(crate) fn is_unset(&self, value: &Value) -> bool {
+        let is_absent = |value| self.is_left_out(value);
+        self.kind == SettingsOrKubernetesObject::Settings
+            && match value {
+                Value::Null => true,
+                Value::Array(list) => list.iter().all(|v| is_empty_string(v) || is_absent(v)),
+                Value::Object(map) => map.values().all(is_absent),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+            }
+    }
+
+    fn elements(self, list: &'v [Value], skips_empty_strings: bool) -> ListElements<'r, 'v> {
         ListElements {
             list: self,
-            rest: list,
-            index: 0,
-            skips_empty_strings: false,
+            rest: list.iter().enumerate(),
+            skips_empty_strings,
         }
     }
 
     /// The members of an object. `fields` are the fields of the struct that the object is read
-    /// into. In settings, a member is skipped if its key is one of these fields and [`is_unset`] is
-    /// true for its value.
-    fn members(self, map: &'v Map, fields: &'static [&'static str]) -> ObjectMembers<'v> {
+    /// into. In settings, a member is skipped if its key is one of these fields and
+    /// [`is_unset`](Self::is_unset) is true for its value.
+    fn members(self, map: &'v Map, fields: &'static [&'static str]) -> ObjectMembers<'r, 'v> {
         ObjectMembers {
             map: self,
             fields,
             rest: map.iter(),
-            last: None,
+            last: ("", &Value::Null),
         }
     }
 }
@@ -124,86 +156,80 @@ impl<'v> ValueDeserializer<'v> {
 type Map = serde_json::Map<String, Value>;
 
 /// The elements of a list. An error in an element gets the element's index.
-struct ListElements<'v> {
-    list: ValueDeserializer<'v>,
-    rest: &'v [Value],
-    index: usize,
-    /// Whether elements that are `""` are skipped. A skipped element still counts for `index`.
+struct ListElements<'r, 'v> {
+    list: ValueDeserializer<'r, 'v>,
+    rest: Enumerate<slice::Iter<'v, Value>>,
+    /// Whether elements that are `""` are skipped. A skipped element still counts for the index.
     skips_empty_strings: bool,
 }
 
-impl<'de> SeqAccess<'de> for ListElements<'de> {
-    type Error = DeserializeError;
+impl<'de> SeqAccess<'de> for ListElements<'_, 'de> {
+    type Error = DeserializeError<'de>;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, DeserializeError> {
-        let (element, index) = loop {
-            let Some((element, rest)) = self.rest.split_first() else {
-                return Ok(None);
-            };
-            self.rest = rest;
-            let index = self.index;
-            self.index = index.saturating_add(1);
-            if !(self.skips_empty_strings && is_empty_string(element)) {
-                break (element, index);
-            }
+    ) -> Result<Option<T::Value>, Self::Error> {
+        let (list, skips_empty_strings) = (self.list, self.skips_empty_strings);
+        let is_read = |element: &Value| {
+            !(skips_empty_strings && is_empty_string(element)) && !list.is_left_out(element)
         };
-        let read = seed.deserialize(self.list.inside(element));
-        read.map(Some).map_err(|error| error.in_element(index))
+        let Some((index, element)) = self.rest.find(|(_, element)| is_read(element)) else {
+            return Ok(None);
+        };
+        let read = seed.deserialize(list.inside(element));
+        read.map(Some)
+            .map_err(|error| error.inside(element, &format!("[{index}]")))
     }
 }
 
 /// The members of an object. An error in a member gets the member's key.
-struct ObjectMembers<'v> {
-    map: ValueDeserializer<'v>,
+struct ObjectMembers<'r, 'v> {
+    map: ValueDeserializer<'r, 'v>,
     fields: &'static [&'static str],
     rest: map::Iter<'v>,
-    last: Option<(&'v str, &'v Value)>,
+    last: (&'v str, &'v Value),
 }
 
-impl<'v> ObjectMembers<'v> {
-    fn next(&mut self) -> Option<&'v str> {
-        let is_set = |key: &str, value| match self.map.kind {
-            SettingsOrKubernetesObject::Settings => !is_unset(value) || !self.fields.contains(&key),
-            SettingsOrKubernetesObject::KubernetesObject => true,
-        };
-        let (key, value) = self.rest.find(|(key, value)| is_set(key, value))?;
-        self.last = Some((key, value));
-        Some(key)
+impl<'v> ObjectMembers<'_, 'v> {
+    fn in_last(&self, error: DeserializeError<'v>) -> DeserializeError<'v> {
+        let (key, value) = self.last;
+        error.inside(value, &[".", key].concat())
     }
 }
 
-impl<'de> MapAccess<'de> for ObjectMembers<'de> {
-    type Error = DeserializeError;
+impl<'de> MapAccess<'de> for ObjectMembers<'_, 'de> {
+    type Error = DeserializeError<'de>;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, DeserializeError> {
-        let Some(key) = self.next() else {
+    ) -> Result<Option<K::Value>, Self::Error> {
+        let (map, fields) = (self.map, self.fields);
+        let is_read = |key: &str, value| {
+            !(map.is_unset(value) && fields.contains(&key)) && !map.is_left_out(value)
+        };
+        let Some((key, value)) = self.rest.find(|(key, value)| is_read(key, value)) else {
             return Ok(None);
         };
-        let read = seed.deserialize(key.into_deserializer());
-        read.map(Some)
-            .map_err(|error: DeserializeError| error.in_member(key))
+        self.last = (key, value);
+        let read = seed.deserialize(key.as_str().into_deserializer());
+        read.map(Some).map_err(|error| self.in_last(error))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(
         &mut self,
         seed: V,
-    ) -> Result<V::Value, DeserializeError> {
-        let (key, value) = self.last.unwrap_or(("", &Value::Null));
-        let read = seed.deserialize(self.map.inside(value));
-        read.map_err(|error| error.in_member(key))
+    ) -> Result<V::Value, Self::Error> {
+        let read = seed.deserialize(self.map.inside(self.last.1));
+        read.map_err(|error| self.in_last(error))
     }
 }
 
-impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
-    type Error = DeserializeError;
+impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
+    type Error = DeserializeError<'de>;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
@@ -217,12 +243,12 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
                 }
             }
             Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(list) => visitor.visit_seq(self.elements(list)),
+            Value::Array(list) => visitor.visit_seq(self.elements(list, false)),
             Value::Object(map) => visitor.visit_map(self.members(map, &[])),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -233,7 +259,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
+    ) -> Result<V::Value, Self::Error> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -244,26 +270,27 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
+    ) -> Result<V::Value, Self::Error> {
         match self.value {
             Value::Object(map) => visitor.visit_map(self.members(map, fields)),
             _ => Err(ProblemKind::MustBeObject.into()),
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         self.deserialize_struct("", &[], visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.value {
             // The setting `imageChecks.template` is read into a `Value`, which calls
             // `deserialize_any` and not this function. So lists in the template keep empty strings.
-            Value::Array(list) => visitor.visit_seq(ListElements {
-                skips_empty_strings: self.kind == SettingsOrKubernetesObject::Settings
-                    && !list.iter().any(Value::is_object),
-                ..self.elements(list)
-            }),
+            Value::Array(list) => {
+                let is_object = |element: &Value| element.is_object() && !self.is_left_out(element);
+                let is_settings = self.kind == SettingsOrKubernetesObject::Settings;
+                let skips_empty_strings = is_settings && !list.iter().any(is_object);
+                visitor.visit_seq(self.elements(list, skips_empty_strings))
+            }
             _ => Err(ProblemKind::MustBe("a list".to_owned()).into()),
         }
     }
@@ -273,7 +300,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
+    ) -> Result<V::Value, Self::Error> {
         match self.value {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
             // kubectl reads YAML 1.1, in which `Off` without quotes means `false`. So `false` is
@@ -281,13 +308,13 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
             Value::Bool(false) if variants.contains(&"Off") => {
                 visitor.visit_enum("Off".into_deserializer())
             }
-            _ => Err(ProblemKind::NoneOf(variants).into()),
+            _ => Err(one_of(variants)),
         }
     }
 
     /// Reports a field that Kubernetes doesn't know. The structs of `k8s-openapi` call this function
     /// to ignore the value of an unknown field.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DeserializeError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
         Err(ProblemKind::UnknownField.into())
     }
 
