@@ -124,6 +124,7 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
+	TRANSCRIPTS="$(TRANSCRIPTS)" $(CARGO) test --profile xtask $(PACKAGES) --test policy rows
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
@@ -145,11 +146,12 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
-# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes.
+# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. The answers of the end-to-end tests are
+# compared too (tests/rows.rs).
 .PHONY: mutants
-mutants: ## Check that a test notices each small change of this policy's code (hours)
+mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
-	CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) \
+	TRANSCRIPTS="$(TRANSCRIPTS)" CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) \
 		--test-package $(POLICY) --test-package $(POLICY)-spec
 
 .PHONY: deep-tests

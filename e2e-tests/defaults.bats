@@ -123,6 +123,8 @@ ROWS
   pod 'init imagecheck-0 app Always, app a app Never'
   evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
   repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
+  evaluate '{"mode":"Warn","defaults":{"imageCheckPullPolicy":"IfNotPresent"}}'
+  accepted 'imagecheck-0 pulls app with Always, which nobody chose: set imagecheck-0 to IfNotPresent (defaults.imageCheckPullPolicy)'
   # In a Pod without checks, too: `forbidAlways` keeps the default from raising a, so only setup asks the
   # registry. All images have a digest, so nothing is looked up.
   local digest
@@ -130,18 +132,18 @@ ROWS
   pod "init setup app:latest@$digest Always, app a app:v2@$digest IfNotPresent"
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["*:v?"]},"registry":{"images":["*"],"lookup":"Pin","overrides":[{"images":["*:v?"],"lookup":"Off"}]}}'
   untouched
+  # Here the default raises a, and pull-once doesn't lower it again.
+  evaluate '{"defaults":{"imagePullPolicy":"Always"},"registry":{"lookup":"Pin","images":["app:latest"]}}'
+  repaired "init setup app:latest@$digest IfNotPresent, app a app:v2@$digest Always"
+  pod "init setup app:latest@$digest Always, init imagecheck-0 other:1 IfNotPresent, app a app:v2@$digest IfNotPresent"
+  evaluate '{"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"},"images":{"requireAlways":["app:v*"]}}'
+  repaired "init setup app:latest@$digest IfNotPresent, init imagecheck-0 other:1 Always, app a app:v2@$digest Always"
 }
 
 @test "if weak-check changes a check last, default has no finding about it" {
   pod 'init imagecheck-0 app:1, app a docker.io/library/app:1, app b app:1 Always'
   evaluate '{"mode":"Warn","defaults":{"imageCheckPullPolicy":"Never"},"images":{"forbidAlways":["app"],"requireAlways":["app:1"]}}'
   [[ $findings == *'"weak-check"'* && $findings != *'"default"'* ]] || fail "$findings"
-}
-
-@test "exempt containers and images keep their pull policy" {
-  pod 'app a app:1, app b app:1, app c other:1, volume v other:1'
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"exempt":{"containers":["a"],"images":["other"]}}'
-  repaired 'app a app:1, app b app:1 Always, app c other:1, volume v other:1'
 }
 
 @test "only new ephemeral containers get the default" {

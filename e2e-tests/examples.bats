@@ -169,15 +169,6 @@ ROWS
   done
 }
 
-# With the default, `templates: Warn`, the Job would get only warnings, also in mode Reject.
-@test "with templates: Enforce, the Job with weak checks is rejected in mode Reject" {
-  review agent-stack-0.47-real-weak-checks-job-create
-  evaluate "$(settings_of agent-stack-k8s | in_jq -c '. + {mode: "Reject", templates: "Enforce"}')"
-  for image in 'my-app:v1.2.3 with IfNotPresent but container-0' 'redis:7 with IfNotPresent but container-1'; do
-    [[ $allowed == false && $message =~ imagecheck-[0-9]+\ pulls\ $image\ pulls\ it\ with\ Always ]] || fail "not rejected for $image"
-  done
-}
-
 @test "agent-stack-k8s-fail-fast.yaml: a Job whose tag does not exist is rejected with code 422" {
   settings=$(settings_of agent-stack-k8s-fail-fast)
   image=registry.example.com/team/app:v9
@@ -231,63 +222,6 @@ ROWS
     cr.l5d.io/linkerd/proxy:edge-26.8.3                    | accepted
     other:1                                                | rejected
 ROWS
-}
-
-# mesh NAME: prints the containers that Istio or Linkerd adds: an init container, and a proxy. The proxy
-# is an app container or a native sidecar.
-mesh() {
-  case $1 in
-    istio) echo '{"init":[{"name":"istio-init","image":"docker.io/istio/proxyv2:1.29.0"}],"app":[{"name":"istio-proxy","image":"docker.io/istio/proxyv2:1.29.0"}]}' ;;
-    istio-native) echo '{"init":[{"name":"istio-init","image":"registry.istio.io/release/proxyv2:1.30.4"},{"name":"istio-proxy","image":"registry.istio.io/release/proxyv2:1.30.4","restartPolicy":"Always"}],"app":[]}' ;;
-    linkerd) echo '{"init":[{"name":"linkerd-init","image":"cr.l5d.io/linkerd/proxy-init:v2.4.3"}],"app":[{"name":"linkerd-proxy","image":"cr.l5d.io/linkerd/proxy:edge-26.8.3"}]}' ;;
-    linkerd-native) echo '{"init":[{"name":"linkerd-init","image":"cr.l5d.io/linkerd/proxy-init:v2.4.3"},{"name":"linkerd-proxy","image":"cr.l5d.io/linkerd/proxy:edge-26.8.3","restartPolicy":"Always"}],"app":[]}' ;;
-  esac
-}
-
-# inject MESH: adds the containers of the mesh to the request, before the Pod's own containers.
-inject() {
-  edit '.object.spec.initContainers = ($mesh.init | map(. + {imagePullPolicy: "IfNotPresent"})) + (.object.spec.initContainers // [])
-    | .object.spec.containers = ($mesh.app | map(. + {imagePullPolicy: "IfNotPresent"})) + .object.spec.containers' \
-    --argjson mesh "$(mesh "$1")"
-}
-
-# checked NEEDED: if NEEDED is `a check`, checks were added and nothing else was changed. Otherwise nothing was.
-checked() {
-  [[ $1 == 'a check' ]] || { untouched; return; }
-  [[ -n $patch ]] || fail "no check was added"
-  in_jq -e 'any(.rule == "missing-check") and all(.rule == "missing-check" or .rule == "pull-once")' <<<"$changes" >/dev/null ||
-    fail "other changes"
-}
-
-# The Pod of the first row needs no check: nothing of it starts before its only container.
-@test "every-pod-volumes*.yaml: after a mesh has added its containers, the copy accepts and a second Fix adds nothing" {
-  for example in every-pod-volumes every-pod-volumes-istio; do
-    in_fix=$(settings_of "$example" | in_jq -c '.mode = "Fix" | del(.registry.maxLookups)')
-    for mesh in istio istio-native linkerd linkerd-native; do
-      while fields needed before; do
-        row="$example, $mesh, $before"
-        pod "$before"
-        evaluate "$in_fix"
-        checked "$needed"
-        [[ -z $patch ]] || cp "$request.second" "$request"
-        inject "$mesh"
-        evaluate "$in_fix"
-        untouched
-        evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$in_fix")"
-        untouched
-        # Second case: the mesh adds its containers before this policy sees the Pod. The carrier is then the
-        # Pod's own init container. If the Pod has none of its own, the carrier is an init container of the mesh.
-        pod "$before"
-        inject "$mesh"
-        evaluate "$in_fix"
-        checked "$needed"
-      done <<'ROWS'
-        no check | app web web:1 IfNotPresent
-        a check  | app web web:1 Always, app db db:1 IfNotPresent
-        a check  | init migrate tool:1 IfNotPresent, app web web:1 IfNotPresent
-ROWS
-    done
-  done
 }
 
 # Istio's gateway charts write the image `auto`. Istio's webhook replaces `auto` with the real image,

@@ -32,23 +32,6 @@ load lib
   untouched
 }
 
-# An exempt check covers no image, so no added check may be exempt.
-@test "an exemption that matches the names of added checks is a settings error" {
-  for patterns in '"imagecheck-??*","imagecheck-1"' '"imagecheck-1","imagecheck-2"' '"imagecheck-*"' '"*"' '"imagecheck-0"'; do
-    row=$patterns
-    invalid_like "{\"imageChecks\":{\"coverage\":\"Fix\"},\"exempt\":{\"containers\":[$patterns]}}" 'exempt.containers "'
-    [[ $told == *' matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not'* ]] || fail "$told"
-  done
-  # These settings are valid: no check is added, or no pattern matches the name of an added check.
-  pod 'init imagecheck-0 app:1, app a app:1'
-  for settings_row in '{"exempt":{"containers":["imagecheck-1"]}}' \
-    '{"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagecheck-01","imagepullcheck-1"]}}'; do
-    row=$settings_row
-    evaluate "$settings_row"
-    untouched
-  done
-}
-
 @test "each name is given once, also if many names are in use" {
   pod 'init imagecheck-0 app:1, init imagecheck-3 app:1, app a app:1, app b b:1, app c c:1, app d d:1'
   evaluate '{"imageChecks":{"coverage":"Fix"}}'

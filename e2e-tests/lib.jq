@@ -83,10 +83,18 @@ def apply_patch($operations):
 # The annotation with the record of changes.
 def record: "consistent-pull-policy/changes";
 
+# Whether a text has a word of the phrases by which GitLab Runner, Argo Workflows and Jenkins recognise an error of
+# the network or of a quota (executors/kubernetes/kubernetes.go, util/errors/errors.go, KubernetesLauncher.java of
+# its Kubernetes plugin). Such a controller would send the request again, and show the text to nobody. Words of
+# an object can't complete such a phrase either, because they have _ for each white space.
+def is_retried:
+  (. // "") | test("(^| )(connection|dialing|handshake|timeout|timed|refused|eof|pipe|i/o|quota|limiter|etcdserver:)( |$)"; "i");
+
 # An answer -> the values that lib.bash needs, as assignments in the shell.
 def summary($request):
   def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson | tojson;
   @sh "broken=\(if .uid != $request.uid then "the answer has another uid"
+    elif [.status.message, .warnings[]?] | any(is_retried) then "a controller would read a network error"
     elif .allowed and .status != null then "an accepted request has a status" else "" end)",
   @sh "allowed=\(.allowed)",
   @sh "message=\(.status.message // "")",

@@ -57,14 +57,6 @@ ROWS
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 free:1 Always, app a app:1 Always, app b free:1 IfNotPresent'
 }
 
-@test "exempt containers and images keep Always" {
-  pod 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always'
-  evaluate '{"exempt":{"containers":["a"]}}'
-  repaired 'init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 IfNotPresent'
-  evaluate '{"exempt":{"images":["app"]}}'
-  untouched
-}
-
 @test "pull-once alone never changes a pod template, because the change would restart its Pods" {
   workload Deployment 'init imagecheck-0 app:1 Always, app a app:1 Always'
   for templates in Off Warn Enforce; do

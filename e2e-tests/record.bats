@@ -72,7 +72,8 @@ ROWS
 @test "an earlier record stays after the new changes" {
   # An entry without a container name is accepted too.
   for first in '{"path":"spec.containers[1].image","from":"a","to":"b","rule":"registry"}' \
-    '{"path":"spec.containers[1].image","container":"b","from":"a","to":"b","rule":"registry"}'; do
+    '{"path":"spec.containers[1].image","container":"b","from":"a","to":"b","rule":"registry"}' \
+    '{"path":"q","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"}' '{"more":7}'; do
     row=$first
     earlier "[$first]"
     records "${weak_record%]},$first]"
@@ -82,10 +83,16 @@ ROWS
   done
   earlier '[]'
   records "$weak_record"
+  # The counts of two entries are added, at most to the largest number of the module.
+  earlier '[{"more":4294967295},{"more":4294967295}]'
+  records "${weak_record%]},{\"more\":4294967295}]"
 }
 
 @test "a value that is no record is replaced, because this policy did not write it" {
-  for value in '' x '{}' null 5 true '"[]"' '[' '[1]' '["a"]' '[[]]' '[{}]x' '[null]'; do
+  for value in '' x '{}' null 5 true '"[]"' '[' '[1]' '["a"]' '[[]]' '[{}]x' '[null]' '[{"path":1}]' '[{"to":{]}]' '[{"other":"x"}]' \
+    '[{"path":"x","rule":"y","more":1}]' '[{"path":"x"}]' '[{"rule":"y"}]' '[{"path":1,"rule":"y"}]' '[{"path":"x","rule":1}]' \
+    '[{"path":"x","rule":"y","other":1}]' '[{"path":"x","rule":"y","container":1}]' '[{"more":"7"}]' '[{"more":-1}]' '[{"path":"x"}' \
+    '[{"path":"x"}]]' $'[{"path":"a\nb"}]' '[{"path":"\x"}]'; do
     row=$value
     earlier "$value"
     records "$weak_record"
@@ -108,6 +115,11 @@ ROWS
   full=$(jq -r --arg key "$annotation" '.object.metadata.annotations[$key] | fromjson | .[-1].more' "$request")
   evaluate '{"images":{"requireAlways":["app:1","app:2"]}}'
   after '.metadata.annotations[$key] | fromjson | .[-1] == {more: ($full + 2)}' --arg key "$annotation" --argjson full "$full"
+  # The third entry would fit, but is left out too. The note is only for a record that other annotations shorten.
+  pod 'app a app:1 Never, app b app:1 Never, app c app:1 Never' '.object.spec.containers[:2] |= map(.name *= 16000)'
+  evaluate '{"images":{"forbidNever":["*"]}}'
+  after '.metadata.annotations[$key] | fromjson | length == 2 and .[1] == {more: 2}' --arg key "$annotation"
+  in_jq -e '.auditAnnotations.record == null' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "there is a note"
 }
 
 @test "a forged record does not remove the true changes" {
@@ -126,7 +138,7 @@ ROWS
   # The API server's limit counts keys and values. So the sizes of both keys are subtracted: `other` has
   # 5 bytes.
   while fields left whole told; do
-    pod "$weak" '.object.metadata.annotations = {other: ("x" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
+    pod "$weak" '.object.metadata.annotations = {other: ("\"" * ($size | tonumber))}' --arg size $((262144 - 5 - ${#annotation} - left))
     evaluate
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     changed "$weak_record"

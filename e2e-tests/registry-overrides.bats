@@ -74,13 +74,7 @@ ROWS
   done
 }
 
-@test "entries that are malformed or can never apply are settings errors" {
-  invalid_like '{"registry":{"overrides":[{"lookup":"Pin"}]}}' 'registry.overrides[0].images'
-  invalid_like '{"registry":{"images":["*"],"overrides":[{"images":["a*"],"lookup":"Pin"},{"images":["b","ab"],"onDenied":"Reject"}]}}' \
-    'registry.overrides[1].images "ab" never decides: "a*" of registry.overrides[0] matches all that it does'
-  invalid_like '{"registry":{"overrides":[{"images":["a"],"onGone":"Reject"}]}}' 'registry.overrides[0].onGone'
-  invalid_like '{"registry":{"overrides":[{"images":["a"],"onDenied":"Pin"}]}}' 'registry.overrides[0].onDenied'
-  invalid_like '{"registry":{"overrides":{"images":["a"]}}}' 'registry.overrides must be a list'
+@test "entries that are malformed are settings errors" {
   invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
     'registry.overrides[0] must be an object, not a string' 'registry.overrides[1] must be an object, not null' \
     'registry.overrides[2] must be an object, not a list'
@@ -90,25 +84,7 @@ ROWS
     'registry.overrides[0].images[1] "/b" begins with a slash, so no image can match it: write */b'
 }
 
-# ---- the copy: `consult` sends it the objects that mode Fix accepts ------------------------------
-
-@test "the copy accepts the results of Pin, KeepTag and UseCached together with defaults" {
-  while fields others registry before; do
-    before=${before//APP/$APP}
-    pod "${before//GONE/$GONE/app:1}"
-    consult "$(with "$registry" "$others")"
-    [[ $allowed == true ]] || fail "rejected"
-  done <<'ROWS'
-    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"KeepTag"   | init imagecheck-0 APP IfNotPresent, app a APP Always
-    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"UseCached" | init imagecheck-0 GONE Always, app a GONE Always
-    "defaults":{"imagePullPolicy":"Always"}             | "onUnreachable":"UseCached" | init imagecheck-0 GONE, app a GONE, app b APP
-    "defaults":{"imagePullPolicy":"AlwaysUnlessDigest"} | "onUnreachable":"KeepTag"   | init imagecheck-0 GONE Never, app a GONE Always, app b APP
-    "defaults":{"imageCheckPullPolicy":"Always"}        | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
-    "images":{"requireAlways":["*"]}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE
-    "imageChecks":{"coverage":"Fix"}                    | "onUnreachable":"UseCached" | init imagecheck-0 APP Never, app a APP, app b GONE Always
-    "imageChecks":{"coverage":"Off"}                    | "onUnreachable":"UseCached" | init imagecheck-0 GONE Never, app a GONE Always
-ROWS
-}
+# ---- the copy ------------------------------------------------------------------------------------
 
 @test "the copy rejects an object that the first installation would not have returned" {
   copy='"maxLookups":0'
@@ -125,7 +101,7 @@ ROWS
   rejected "a pulls $GONE/app:1 with IfNotPresent but images.requireAlways has *: set a to Always"
 }
 
-@test "maxLookups 0 makes no lookup and gives no warning; in mode Fix it is an error" {
+@test "maxLookups 0 makes no lookup and gives no warning" {
   pod "app a $APP Always, app b $GONE/b:1 Always"
   for mode in Reject Warn; do
     row=$mode
@@ -133,5 +109,4 @@ ROWS
     untouched
     asked_for
   done
-  invalid "$(with '"maxLookups":0')" 'registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either'
 }

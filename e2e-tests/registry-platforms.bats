@@ -5,15 +5,16 @@ load lib
 load registry/lib
 
 setup_file() {
-  export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE
+  export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE ATTESTED
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
   # The image AMD has an index with amd64 and an attestation. BOTH has an index with three platforms.
-  # SINGLE has a manifest and no index.
-  AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1
+  # SINGLE has a manifest and no index. The index of ATTESTED has only attestations.
+  AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1 ATTESTED=$REGISTRY/attested:1
   publish "$AMD" amd amd64 unknown/unknown
   publish "$BOTH" both amd64 arm64 windows/amd64
   publish "$SINGLE" single
+  publish "$ATTESTED" attested unknown/unknown unknown/unknown
   BOTH_DIGEST=$(digest_of "$BOTH")
 }
 
@@ -94,6 +95,7 @@ BOTH^windows/arm64^.object.spec.nodeSelector = {"kubernetes.io/os": "windows", "
 BOTH^-^$(required '["amd64","arm64"]')
 BOTH^s390x^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
 SINGLE^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
+ATTESTED^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "s390x"
 ROWS
 }
 
@@ -156,9 +158,4 @@ ROWS
   host_flags=(--allowed-host-capabilities oci/v1/manifest_digest)
   consult "$(with '"platform":"Reject","onUnknown":"Reject"')"
   rejected "app's image $AMD can't be looked up: grant oci/v1/oci_manifest in hostCapabilities of its policy server"
-}
-
-@test "platform is a settings error if no image is looked up" {
-  invalid_like '{"registry":{"images":["*"],"platform":"Warn"}}' 'registry.platform needs lookups, and none is made'
-  invalid_like '{"registry":{"platform":"arm64","lookup":"Pin"}}' 'registry.platform must be one of Off, Warn, Reject'
 }

@@ -71,3 +71,40 @@ session() {
   kept
   failed "$tools" unknown true KeepTag
 }
+
+# answers IMAGE=ANSWER...: lets `consult` replay these answers about images of docker.io/library. An answer is the
+# last digit of a digest, or `down`.
+answers() {
+  local answer
+  replay=$BATS_TEST_TMPDIR/answers.yml
+  for answer; do
+    printf '%s\n' '- type: Exchange' '  request: |' '    !OciManifestDigest' "    image: docker.io/library/${answer%=*}" '  response:'
+    if [[ $answer == *=down ]]; then
+      printf '    %s\n' 'type: Error' 'message: error sending request for url (https://registry-1.docker.io/)'
+    else
+      printf '    %s\n' 'type: Success' "payload: '{\"digest\":\"sha256:$(printf '%064d' "${answer#*=}")\"}'"
+    fi
+  done >"$replay"
+}
+
+# Random cases seldom reach these Pods. `make replay` sends each result again, to Fix, to Reject and to the copy.
+# In each Pod with image volumes, the first app container mounts them.
+@test "two names are one image only if a lookup says so, and the copy doesn't get the answers" {
+  digest=sha256:$(printf '%064d' 1)
+  while fields answered settings_row before after; do
+    answers $answered
+    pod "${before//DIGEST/$digest}" '(.object.spec | select(.volumes)).containers[0].volumeMounts = [.object.spec.volumes[]? | {name, mountPath: "/\(.name)"}]'
+    consult "$settings_row"
+    if [[ $after == same ]]; then kept; else after=${after//DIGEST/$digest} && repaired "${after//OTHER/${digest/%1/2}}"; fi
+  done <<'ROWS'
+    app:v2=1 | {"defaults":{"imagePullPolicy":"Never"},"registry":{"lookup":"Pin","images":["*:v?"]}} | init imagecheck-0 app:v2 Always, app a app@DIGEST IfNotPresent | init imagecheck-0 app:v2@DIGEST IfNotPresent, app a app@DIGEST Never
+    a:latest=down | {"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Pin","images":["*"]}} | init imagecheck-0 a:latest Always, app a a:latest IfNotPresent | same
+    app:v1=1 | {"defaults":{"imageCheckPullPolicy":"Never"},"images":{"forbidNever":["app:latest"]},"registry":{"lookup":"Verify","images":["app:v1"]}} | init imagecheck-0 app:latest@DIGEST Always, app a app:v1 Always | init imagecheck-0 app:latest@DIGEST Always, app a app:v1 IfNotPresent
+    app:v1=1 app:latest=1 | {"registry":{"lookup":"Verify","images":["*"]}} | init imagecheck-0 app:v1 Never, init imagecheck-2 app Always, app a docker.io/library/app:v1 Always | same
+    app:latest=1 | {"pullOnce":false,"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Verify","images":["*"],"onUnknown":"UseCached"}} | init imagecheck-0 app Always, init imagecheck-1 app IfNotPresent, app a app Always | same
+    a:latest=1 b:latest=1 b:1=1 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Verify","images":["*"]}} | app a a Always, app b b Always, app c b:1 Always | app a a Always, app b b Always, app c b:1 Always, volume imagecheck-0 a Always, volume imagecheck-1 b Always
+    a:1=1 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@DIGEST IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@DIGEST IfNotPresent, volume imagecheck-1 a:1@DIGEST IfNotPresent
+    a:1=2 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@OTHER IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@OTHER IfNotPresent, volume imagecheck-1 a:1@OTHER IfNotPresent, volume imagecheck-2 a@DIGEST IfNotPresent
+    a:1=down | {"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Always"},"registry":{"lookup":"Verify","images":["*"],"onUnreachable":"UseCached"}} | init imagecheck-0 a:1 IfNotPresent, app a a:1 Always, app b a:1@DIGEST Always | init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 a:1@DIGEST Always, app a a:1 IfNotPresent, app b a:1@DIGEST IfNotPresent
+ROWS
+}

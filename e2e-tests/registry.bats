@@ -152,6 +152,9 @@ update() {
   consult "$verify"
   untouched
   asked_for "$REGISTRY/app@$APP_DIGEST"
+  # registry.images names one of the tags only.
+  consult "$(in_jq -c '.registry.images = ["*:other"]' <<<"$verify")"
+  asked_for "$REGISTRY/app@$APP_DIGEST"
   gone=$APP@sha256:$(printf '%064d' 1)
   pod "app main $gone IfNotPresent"
   consult "$verify"
@@ -268,24 +271,6 @@ ROWS
   asked_for "$OTHER"
 }
 
-@test "Off looks up nothing" {
-  pod "app a $APP Always"
-  for settings_off in '{}' '{"registry":{"lookup":"Off"}}' '{"registry":{"lookup":false}}'; do
-    consult "$settings_off"
-    untouched
-    asked_for
-  done
-}
-
-@test "Verify needs a digest, and changes nothing" {
-  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $MULTI IfNotPresent"
-  for mode in Fix Reject Warn; do
-    consult "{\"mode\":\"$mode\",\"registry\":{\"images\":[\"*\"],\"lookup\":\"Verify\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
-    untouched
-    asked_for "$APP" "$MULTI"
-  done
-}
-
 @test "requireAlways: an image is pinned and still pulled with Always" {
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP IfNotPresent, app b $OTHER Always"
   consult "$(with '' "\"images\":{\"requireAlways\":[\"$REGISTRY/app\"]},\"imageChecks\":{\"coverage\":\"Off\"}")"
@@ -363,6 +348,8 @@ ROWS
     Pin    | "imageChecks":{"coverage":"Reject"}                                | init imagecheck-0 x@$APP_DIGEST, app a APP Always
     Pin    | "mode":"Reject","images":{"requireAlways":["x"]}                   | init imagecheck-0 x@$APP_DIGEST IfNotPresent, app a APP Always
     Verify | "mode":"Reject"                                                    | init imagecheck-0 APP IfNotPresent, app a APP Always
+    Verify | "mode":"Reject","defaults":{"imagePullPolicy":"Always"}            | app a APP IfNotPresent
+    Pin    | "mode":"Reject","defaults":{"imagePullPolicy":"IfNotPresent"}      | app a APP IfNotPresent, app b x:latest@$APP_DIGEST Always
 ROWS
 }
 
@@ -386,38 +373,6 @@ ROWS
   [[ $message == *"imagecheck-0 pulls $APP with IfNotPresent"* && $message == *"${told[notFound]}"* ]] || fail "$message"
 }
 
-@test "an object with a repair or a warning gets lookups" {
-  pod "init imagecheck-0 $APP Never, app a $APP Always, init imagecheck-1 $OTHER Always"
-  consult "$pin"
-  asked_for "$APP" "$OTHER"
-  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent"
-  pod "app a $APP Always, app b Bad Always"
-  consult "$(with '' '"mode":"Warn"')"
-  asked_for "$APP"
-}
-
-@test "a request that is not examined gets no lookup" {
-  pod "app a $REGISTRY/nowhere:1 Always"
-  cp "$request" "$request.pod"
-  # The requests, in order: an UPDATE without a changed image, a resize, a binding, a mirror Pod, a
-  # mirror Pod in an audit, a Pod that is being deleted, and a DELETE.
-  for filter in \
-    '.operation = "UPDATE" | .oldObject = .object | .object.metadata.labels = {a: "b"}' \
-    '.operation = "UPDATE" | .subResource = "resize" | .oldObject = .object' \
-    '.subResource = "binding"' \
-    '.object.metadata.annotations = {"kubernetes.io/config.mirror": "x"} | .userInfo.groups += ["system:nodes"]' \
-    '.object.metadata.annotations = {"kubernetes.io/config.mirror": "x"} | .userInfo = {} | .object.metadata.ownerReferences = [{kind: "Node", apiVersion: "v1", name: "n", uid: "1", controller: true}]' \
-    '.operation = "UPDATE" | .oldObject = .object | .object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z" | .object.spec.containers[0].image += "1"' \
-    '.operation = "DELETE" | .oldObject = .object | del(.object)'; do
-    row=$filter
-    cp "$request.pod" "$request"
-    edit "$filter"
-    consult "$pin"
-    untouched
-    asked_for
-  done
-}
-
 @test "Pod UPDATE: only changed images are pinned, and no pull policy changes" {
   pod "init imagecheck-0 $OTHER Always, app a $OTHER Always, app b $OTHER Always, app c $MULTI Always"
   update "init imagecheck-0 $OTHER Always, app a $APP Always, app b $OTHER Always, app c $MULTI Always"
@@ -433,6 +388,16 @@ ROWS
   consult "$pin"
   repaired "app a $APP@$elsewhere IfNotPresent, app b $APP@$APP_DIGEST IfNotPresent, app c $OTHER@$OTHER_DIGEST IfNotPresent"
   asked_for "$APP" "$OTHER"
+}
+
+@test "Pod UPDATE: Reject refuses a tag in place of its stored digest without a lookup, and the copy accepts it" {
+  pod "app a $APP@$APP_DIGEST IfNotPresent, app b $MULTI IfNotPresent"
+  update "app a $APP IfNotPresent, app b $OTHER IfNotPresent"
+  consult "$(with '' '"mode":"Reject"')"
+  [[ $allowed == false ]] || fail "accepted"
+  asked_for
+  consult "$(with '"maxLookups":0' '"mode":"Reject"')"
+  untouched
 }
 
 @test "Pod UPDATE: the message of Reject has the digest to write, and no pull policy" {

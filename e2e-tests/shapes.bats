@@ -54,7 +54,7 @@ ROWS
   while IFS='|' read -r filter sentence; do
     broken Pod "$filter" "$sentence"
   done <<'ROWS'
-.object.spec.containers[1] = "nginx"|spec.containers[1] must be an object, not a string
+.object.spec.containers[1] = "s3cr3t, expected a string at line 1"|spec.containers[1] must be an object, not a string
 .object.spec.containers[1] = null|spec.containers[1] must be an object, not null
 .object.spec.containers[1] = []|spec.containers[1] must be an object, not a list
 .object.spec.initContainers[0] = [[]]|spec.initContainers[0] must be an object, not a list
@@ -89,6 +89,9 @@ ROWS
 .object.spec.volumes[0].image.reference = 1|spec.volumes[0].image.reference must be a string, not a number
 .object.spec.volumes[0].image.pullPolicy = {}|spec.volumes[0].image.pullPolicy must be a string, not an object
 del(.object.spec.volumes[0].name)|spec.volumes[0].name is missing
+.object.spec.containers[0].volumeMounts = "s3cr3t"|spec.containers[0].volumeMounts must be a list, not a string
+.object.spec.containers[0].volumeMounts = ["s3cr3t"]|spec.containers[0].volumeMounts[0] must be an object, not a string
+.object.spec.containers[0].volumeMounts = [{name: null}]|spec.containers[0].volumeMounts[0].name must be a string, not null
 ROWS
 }
 
@@ -144,7 +147,9 @@ del(.object.metadata)
 .object.spec.ephemeralContainers = null
 .object.spec.volumes = null
 .object.spec.volumes = [{name: "v", emptyDir: {}}, {name: "w", image: null}, {}]
-.object.spec.initContainers = [{name: "i", image: "a:1", restartPolicy: null, imagePullPolicy: null}]
+.object.spec.initContainers = [{name: "i", image: "a:1", restartPolicy: null, imagePullPolicy: null, volumeMounts: null}]
+.object.spec += {os: null, nodeSelector: null, affinity: null} | .object.status = null
+.userInfo = null | .subResource = null
 .object.spec.hostNetwork = "x"
 .object.spec.containers[0].unknown = [[{}]]
 .object.extra = [1, 2, {"spec": null}]

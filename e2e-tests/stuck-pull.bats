@@ -95,26 +95,33 @@ ROWS
   waits initContainerStatuses imagecheck-0 ErrImagePull
   evaluate '{"mode":"Reject"}'
   rejected 'imagecheck-0 waits for app:1 with Always (ErrImagePull since 2026-01-02T03:04:05Z): correct its image, or see to its registry'
+  waits initContainerStatuses setup ErrImagePull
+  edit '.object.status.initContainerStatuses += [{name: "imagecheck-0", state: {terminated: {exitCode: 0}}}]'
+  evaluate '{"mode":"Reject"}'
+  rejected 'setup waits for app:1 with IfNotPresent (ErrImagePull since 2026-01-02T03:04:05Z): correct its image, or see to its registry'
 }
 
-@test "a check volume has passed after its first carrier has started" {
+@test "a check volume has passed after its first carrier has started, an init container after it has ended without an error" {
   while IFS='|' read -r state passed; do
-    row=$state
-    pod 'init setup x:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always' \
-      '.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/.imagecheck/imagecheck-0"}]'
-    waits containerStatuses a ImagePullBackOff
-    edit '.object.status.initContainerStatuses = [{name: "setup", state: $state}]' --argjson state "$state"
-    evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
-    [[ $message == 'a waits for app:1 '* && $findings == *stuck-pull* ]] || fail "not found"
-    if [[ $passed == yes ]]; then
-      [[ $message == *'although imagecheck-0 passed with Always'* ]] || fail "$message"
-    else
-      [[ $message != *passed* ]] || fail "$message"
-    fi
+    for places_row in 'init setup x:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 app:1 Always' \
+      'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'; do
+      row="$state $places_row"
+      pod "$places_row" '.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/.imagecheck/imagecheck-0"}]'
+      waits containerStatuses a ImagePullBackOff
+      edit '.object.status.initContainerStatuses = [{name: .object.spec.initContainers[0].name, state: $state}]' --argjson state "$state"
+      evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
+      [[ $message == 'a waits for app:1 '* && $findings == *stuck-pull* ]] || fail "not found"
+      if [[ $passed == "${places_row%% *}"* || ( $passed == volume && $places_row == *volume* ) ]]; then
+        [[ $message == *'although imagecheck-0 passed with Always'* ]] || fail "$message"
+      else
+        [[ $message != *passed* ]] || fail "$message"
+      fi
+    done
   done <<'ROWS'
-{"running":{"startedAt":"2026-01-02T03:04:05Z"}}|yes
-{"terminated":{"exitCode":1}}|yes
-{"waiting":{"reason":"PodInitializing"}}|no
+{"running":{"startedAt":"2026-01-02T03:04:05Z"}}|volume
+{"terminated":{"exitCode":1}}|volume
+{"terminated":{"exitCode":0}}|init
+{"waiting":{"reason":"PodInitializing"}}|
 ROWS
 }
 

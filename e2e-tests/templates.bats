@@ -46,15 +46,6 @@ path_of() {
   done
 }
 
-@test "Off: accepted without a warning" {
-  for kind in $kinds; do
-    row=$kind
-    workload $kind "$before"
-    evaluate '{"templates":"Off"}'
-    untouched
-  done
-}
-
 @test "Off, Warn and Enforce in each mode" {
   for kind in Deployment Job CronJob; do
     workload $kind "$before"
@@ -149,34 +140,6 @@ ROWS
   accepted 'web pulls web:v2 but no image check pulls it first: add one with IfNotPresent'
 }
 
-@test "a Pod is repaired with every value of templates" {
-  pod "$before"
-  for templates in Off Warn Enforce; do
-    row=$templates
-    evaluate "{\"templates\":\"$templates\"}"
-    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
-  done
-}
-
-@test "every rule works on templates" {
-  while fields settings_row places_before after_places; do
-    for kind in Deployment CronJob PodTemplate; do
-      workload $kind "$places_before"
-      evaluate "$(in_jq -c '.templates = "Enforce"' <<<"$settings_row")"
-      repaired "$after_places"
-      evaluate "$settings_row"
-      [[ $allowed == true && -z $patch && $findings != '[]' ]] || fail "no finding alone"
-      if [[ $settings_row == *defaults* ]]; then warned; else [[ -n $warnings ]] || fail "no warning"; fi
-    done
-  done <<'ROWS'
-    {"defaults":{"imagePullPolicy":"Always"}}  | init i app:1, app a app:1, volume v data:1 | init i app:1 Always, app a app:1 Always, volume v data:1 Always
-    {"images":{"requireAlways":["app"]}}       | app a app:1                                | app a app:1 Always
-    {"images":{"forbidAlways":["app"]}}        | app a app                                  | app a app IfNotPresent
-    {"images":{"forbidNever":["app"]}}         | app a app:1 Never                          | app a app:1 IfNotPresent
-    {}                                         | init imagecheck-0 a:1 Never, app a a:1     | init imagecheck-0 a:1 IfNotPresent, app a a:1
-ROWS
-}
-
 @test "a finding without a repair: a warning under Warn, a rejection under Enforce" {
   workload StatefulSet 'app a NGINX, app b app:1 Always'
   settings_row='{"images":{"requireAlways":["app"],"forbidAlways":["app"]}}'
@@ -203,18 +166,4 @@ ROWS
     evaluate '{"mode":"Reject","templates":"Enforce"}'
     rejected "$weak"
   done
-}
-
-@test "captured reviews under Enforce: only the pull policies of the template change" {
-  for name in agent-stack-job-create statefulset-create; do
-    row=$name
-    review $name
-    evaluate '{"templates":"Enforce"}'
-    [[ -n $patch ]] || fail "not changed"
-    in_jq -e 'map(.path | select(endswith("/imagePullPolicy") or startswith("/metadata/annotations") | not)) == []
-      and length == 3' <<<"$patch" >/dev/null || fail "$patch"
-  done
-  review cronjob-create
-  evaluate '{"templates":"Enforce","defaults":{"imagePullPolicy":"Always"}}'
-  patched '[{"op":"replace","path":"/spec/jobTemplate/spec/template/spec/containers/1/imagePullPolicy","value":"Always"}]'
 }

@@ -131,23 +131,6 @@ ROWS
   untouched
 }
 
-@test "exempt containers and images are neither examined nor changed" {
-  pod 'init imagecheck-0 app:1 IfNotPresent, app main app:1 Always'
-  for exempt in '{"containers":["main"]}' '{"containers":["ma?n"]}' '{"containers":["imagecheck-*"]}' \
-    '{"images":["app"]}' '{"images":["app:1"]}' '{"images":["docker.io/library/*"]}'; do
-    row=$exempt
-    evaluate "{\"mode\":\"Reject\",\"exempt\":$exempt}"
-    untouched
-    evaluate "{\"exempt\":$exempt}"
-    untouched
-  done
-  for exempt in '{"containers":["other"]}' '{"images":["app:2","other"]}'; do
-    row=$exempt
-    evaluate "{\"mode\":\"Reject\",\"exempt\":$exempt}"
-    rejected 'imagecheck-0 pulls app:1 with IfNotPresent but main pulls it with Always: set imagecheck-0 to Always'
-  done
-}
-
 @test "the message names the first of the strongest containers" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, app b app:1 Always, app c app:1 Always'
   evaluate '{"mode":"Reject"}'
@@ -165,14 +148,25 @@ ROWS
     Warn | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
     Warn | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
     Off  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    Warn | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
     Fix  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
 ROWS
+}
+
+@test "a check that may not pull with Always is not raised" {
+  pod "init imagecheck-0 app:1@$sha Never, app a app:2@$sha Always"
+  for mode in Fix Reject; do
+    evaluate "{\"mode\":\"$mode\",\"images\":{\"forbidAlways\":[\"app:1\"]}}"
+    rejected "imagecheck-0 may not pull app:1@$sha with Always (images.forbidAlways), but a does: set a to IfNotPresent"
+  done
 }
 
 @test "a missing tag and the tag latest are written alike, and the warning gives the reason" {
   pod 'init imagecheck-0 docker.io/library/postgres:16, app a postgres:16'
   evaluate
   accepted 'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
+  evaluate '{"imageChecks":{"coverage":"Reject"}}'
+  rejected 'a has no check of its own, postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling, write both alike or add a check with IfNotPresent'
   pod 'init imagecheck-0 postgres:latest, app a postgres'
   evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
   untouched

@@ -8,15 +8,13 @@ pub(crate) mod place;
 pub(crate) mod possible_lookup_answers;
 pub(crate) mod roles;
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::images::ImageGroups;
-use self::place::KnownDigest;
-use self::place::{ExaminedPlace, Role};
+use self::images::set_spellings;
+use self::place::{ExaminedPlace, KnownDigest, Role};
 use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
-use self::roles::PodRoles;
+use self::roles::set_roles;
 use crate::findings::Finding;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::WhyNoCheck;
@@ -45,14 +43,6 @@ pub(crate) struct Examination<'p> {
     /// The places whose image could not be read, each with the mistake. Exempt places are not among
     /// them.
     pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
-    /// Whether the Pod has an image check.
-    pub(crate) has_image_checks: bool,
-    /// How many app containers are not exempt.
-    pub(crate) app_containers: usize,
-    /// Whether one app container is the only place that is not exempt, not a native sidecar and not an
-    /// ephemeral container. No other container runs while this container waits for its image, so it needs
-    /// no check.
-    pub(crate) has_only_one_place: bool,
     /// The source of the checks for this Pod, or for the Pods of this pod template. None without
     /// `coverage: Fix`, and None in an existing Pod.
     pub(crate) added_check_source: Option<Result<AddedCheckSource<'p>, WhyNoCheck<'p>>>,
@@ -60,67 +50,52 @@ pub(crate) struct Examination<'p> {
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.
     pub(crate) added_checks: Vec<Rc<AddedCheck<'p>>>,
-    /// The planned lookups, or their answers.
-    pub(crate) lookups: PlannedOrAnsweredLookups,
+    /// The images to look up. In the first run of the rules, the rule *registry* chooses them.
+    pub(crate) lookups: Vec<ImageToLookUp>,
+    /// The answers to the lookups, in the second run of the rules.
+    pub(crate) answers: Option<Vec<LookedUpImage>>,
     /// The lookups that failed or were not made, by the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
-    image_groups: OnceCell<Rc<ImageGroups>>,
-}
-
-/// The lookups of a request. The rules run first without answers. If registries are asked, the
-/// rules run again with the answers.
-#[derive(Clone, Debug)]
-pub(crate) enum PlannedOrAnsweredLookups {
-    /// The images to look up. The rule *registry* chooses them.
-    Planned(Vec<ImageToLookUp>),
-    /// The same images, each with its answer or with the reason why there is none.
-    Answered(Rc<[LookedUpImage]>),
 }
 
 impl<'p> Examination<'p> {
-    /// Begins the examination of an object.
+    /// Begins the examination of an object. `answers` are those of registries, if they were asked.
     pub(crate) fn new(
         object: &'p ExaminedObject<'p>,
         settings: &'p Settings,
-        lookups: PlannedOrAnsweredLookups,
+        answers: Option<Vec<LookedUpImage>>,
     ) -> Self {
-        let mut places = Vec::with_capacity(object.pod.places.len());
+        let mut places = Vec::new();
         let mut invalid_images = Vec::new();
-        let mut app_containers: usize = 0;
-        let mut others: usize = 0;
         for place in object.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
             if settings.exempt.covers(&place.name, || reference.ok()) {
                 continue;
             }
-            match place.list {
-                PodSpecList::Containers => app_containers = app_containers.saturating_add(1),
-                PodSpecList::InitContainers if place.is_native_sidecar => {}
-                PodSpecList::InitContainers | PodSpecList::Volumes => {
-                    others = others.saturating_add(1);
-                }
-                // An ephemeral container starts after the app containers.
-                PodSpecList::EphemeralContainers => {}
-            }
             match reference {
                 Ok(reference) => {
-                    places.push(ExaminedPlace::new(place, reference, settings));
+                    let mut examined = ExaminedPlace::new(place, reference, settings);
+                    examined.digest = known_digest(&examined, object.request_type, settings);
+                    places.push(examined);
                 }
                 Err(invalid) => invalid_images.push((place, invalid)),
             }
         }
-        for examined in &mut places {
-            examined.digest = known_resolution(examined, object.request_type, settings);
+        // The digests that lookups found behind the tags.
+        for LookedUpImage { question, answer } in answers.iter().flatten() {
+            let Ok(answer) = answer else {
+                continue;
+            };
+            let digest: Rc<str> = Rc::from(&*answer.digest);
+            for id in &question.places {
+                let examined = &mut places[*id];
+                if !examined.has_digest() {
+                    examined.digest = KnownDigest::Resolved(Rc::clone(&digest));
+                }
+            }
         }
-        if let PlannedOrAnsweredLookups::Answered(images) = &lookups {
-            resolve_tags(&mut places, images);
-        }
-        let roles = PodRoles::of(&object.pod, settings, &places);
-        let mut has_image_checks = false;
-        for examined in &mut places {
-            examined.role = roles.role(examined.place);
-            has_image_checks |= examined.role == Role::ImageCheck;
-        }
+        set_roles(&object.pod, settings, &mut places);
+        set_spellings(&mut places);
         let adds_checks = settings.image_checks.coverage == MissingCheckAction::Fix
             && object.request_type.is_before_start();
         let added_check_source =
@@ -131,35 +106,45 @@ impl<'p> Examination<'p> {
             added_check_source,
             places,
             invalid_images,
-            has_image_checks,
-            app_containers,
-            has_only_one_place: app_containers == 1 && others == 0,
             findings: Vec::new(),
             added_checks: Vec::new(),
-            lookups,
+            lookups: Vec::new(),
+            answers,
             failed_lookups: BTreeMap::new(),
-            image_groups: OnceCell::new(),
         }
     }
 
-    /// The places in groups of the same image. A rule never changes these groups.
-    pub(crate) fn image_groups(&self) -> Rc<ImageGroups> {
-        let groups = self
-            .image_groups
-            .get_or_init(|| Rc::new(ImageGroups::of(&self.places)));
-        Rc::clone(groups)
+    /// Whether the Pod has an image check.
+    pub(crate) fn has_image_checks(&self) -> bool {
+        let mut places = self.places.iter();
+        places.any(|examined| examined.role == Role::ImageCheck)
     }
 
     /// Whether *weak-check* and *pull-once* compare the checks of the request with the containers
     /// that the checks guard.
     pub(crate) fn compares_checks(&self) -> bool {
-        self.object.request_type.is_before_start() && self.has_image_checks
+        self.object.request_type.is_before_start() && self.has_image_checks()
+    }
+
+    /// The places that are not exempt, those with an invalid image included.
+    pub(crate) fn places_not_exempt(&self) -> impl Iterator<Item = &'p Place<'p>> {
+        let valid = self.places.iter().map(|examined| examined.place);
+        valid.chain(self.invalid_images.iter().map(|(place, _)| *place))
+    }
+
+    /// Whether the Pod has one app container that is not exempt.
+    pub(crate) fn has_one_app_container(&self) -> bool {
+        let places = self.places_not_exempt();
+        places
+            .filter(|place| place.list == PodSpecList::Containers)
+            .count()
+            == 1
     }
 
     /// Whether this is the copy, and the Pod has one app container. When the first installation saw the
     /// Pod, this container may have been the only place. So a missing check is only a warning.
     pub(crate) fn may_have_had_one_place(&self) -> bool {
-        self.settings.registry.accepts_unknown_answers() && self.app_containers == 1
+        self.settings.registry.accepts_unknown_answers() && self.has_one_app_container()
     }
 
     /// The source of the checks that *missing-check* adds. None if it adds none to this object.
@@ -187,7 +172,7 @@ impl<'p> Examination<'p> {
 ///
 /// At UPDATE of a Pod, under `Pin`, a tag that is stored with a digest keeps that digest. Otherwise a
 /// manifest that is applied again would restart containers whose tag has moved.
-fn known_resolution(
+fn known_digest(
     examined: &ExaminedPlace<'_>,
     request_type: RequestType,
     settings: &Settings,
@@ -207,21 +192,4 @@ fn known_resolution(
         return KnownDigest::Pinned(Rc::from(digest));
     }
     KnownDigest::Unknown
-}
-
-/// Gives the places the digests that lookups found behind their tags.
-fn resolve_tags(places: &mut [ExaminedPlace<'_>], images: &[LookedUpImage]) {
-    for image in images {
-        let Ok(answer) = &image.answer else {
-            continue;
-        };
-        let digest: Rc<str> = Rc::from(&*answer.digest);
-        for index in &image.places {
-            if let Some(examined) = places.get_mut(*index)
-                && !examined.has_digest()
-            {
-                examined.digest = KnownDigest::Resolved(Rc::clone(&digest));
-            }
-        }
-    }
 }

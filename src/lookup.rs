@@ -5,6 +5,7 @@ pub mod failure_class;
 use oci_spec::image::Platform;
 
 pub use self::failure_class::FailureClass;
+use crate::examination::place::PlaceId;
 use crate::image::is_digest;
 
 /// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
@@ -80,32 +81,32 @@ pub struct LookupAnswer {
 
 /// An image to look up.
 #[derive(Clone, Debug)]
-pub struct ImageToLookUp {
-    /// The indexes of the examined places with this image for which `lookup` isn't `Off`.
-    pub places: Vec<usize>,
+pub(crate) struct ImageToLookUp {
+    /// The examined places with this image for which `lookup` isn't `Off`, those of app containers first.
+    pub(crate) places: Vec<PlaceId>,
+    /// The first of them. A finding about the image names it.
+    pub(crate) first: PlaceId,
     /// The normalised image, so that all spellings share the host's cache.
-    pub image: String,
+    pub(crate) image: String,
     /// The registry.
-    pub registry: String,
+    pub(crate) registry: String,
     /// The normalised repository.
-    pub repository: String,
+    pub(crate) repository: String,
     /// Whether the platforms of the image are asked for, too.
-    pub with_platforms: bool,
+    pub(crate) with_platforms: bool,
 }
 
 /// An image with the answer to its lookup, or the reason why there is no answer.
 #[derive(Clone, Debug)]
-pub struct LookedUpImage {
-    /// The places of the [`ImageToLookUp`].
-    pub places: Vec<usize>,
-    /// The normalised image.
-    pub image: String,
+pub(crate) struct LookedUpImage {
+    /// The image.
+    pub(crate) question: ImageToLookUp,
     /// The answer.
-    pub answer: Result<LookupAnswer, LookupError>,
+    pub(crate) answer: Result<LookupAnswer, LookupError>,
 }
 
 /// Looks up images in their order, at most `max` of them.
-pub fn look_up(
+pub(crate) fn look_up(
     images: Vec<ImageToLookUp>,
     max: usize,
     registries: &mut dyn RegistryLookups,
@@ -118,8 +119,7 @@ pub fn look_up(
     };
     let answered = images.into_iter().map(|question| LookedUpImage {
         answer: session.look_up(&question),
-        places: question.places,
-        image: question.image,
+        question,
     });
     answered.collect()
 }

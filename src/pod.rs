@@ -5,6 +5,7 @@ mod nodes;
 mod pod_spec_list;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{Node, WrongValue};
 use crate::pull_policy::PullPolicy;
@@ -140,6 +141,9 @@ impl<'a> Mount<'a> {
     }
 }
 
+/// The containers that mount each volume of a Pod, by the name of the volume.
+pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
+
 /// A Pod spec that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Pod<'a> {
@@ -202,6 +206,18 @@ impl<'a> Pod<'a> {
             place.read_device_paths()?;
         }
         Ok(())
+    }
+
+    /// The containers that mount each volume, in the order of the Pod.
+    pub(crate) fn mounters(&self) -> Mounters<'_> {
+        let mut mounters: Mounters<'_> = BTreeMap::new();
+        for place in &self.places {
+            let names: BTreeSet<_> = place.mounts().into_iter().map(|mount| mount.name).collect();
+            for name in names {
+                mounters.entry(name).or_default().push(place);
+            }
+        }
+        mounters
     }
 
     /// The containers or image volumes of one list, in their order.

@@ -16,22 +16,32 @@ pub(crate) mod stuck_pull;
 pub(crate) mod weak_check;
 
 use crate::effective_mode::EffectiveMode;
-use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::examination::Examination;
 use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
 use crate::request::ExaminedObject;
 use crate::settings::Settings;
 
-/// The rules in their order. The order matters: DESIGN.md has the reasons.
+/// The rules in their order, with the reason for each position.
 const RULES: [fn(&mut Examination<'_>); 10] = [
+    // Nothing else can be said about an image that can't be read.
     invalid_image::report,
+    // Before all rules that compare pull policies: the author would have written the default.
     default::set_defaults,
+    // After the default for all images, because the operator's setting for one image goes before it.
     disallowed_policy::replace_disallowed_policies,
+    // After `images.requireAlways`, because a pin depends on it. Before the checks are compared, because a
+    // pinned image is another image.
     registry::plan_lookups_or_use_answers,
+    // After all rules that change images.
     weak_check::raise_weak_checks,
+    // After the checks were raised, because only a check that is strong enough spares a pull.
     pull_once::spare_second_pulls,
+    // After all rules that change images or pull policies: an added check gets the final ones.
     missing_check::add_missing_checks,
+    // Once more, for the added checks.
     pull_once::spare_pulls_after_added_checks,
+    // The last two only report, so their positions don't matter.
     outdated_check::report,
     stuck_pull::report,
 ];
@@ -47,25 +57,14 @@ pub(crate) fn examine<'p>(
     mode: EffectiveMode,
     registries: &mut dyn RegistryLookups,
 ) -> Outcome<'p> {
-    let mut examination = Examination::new(
-        object,
-        settings,
-        PlannedOrAnsweredLookups::Planned(Vec::new()),
-    );
+    let mut examination = Examination::new(object, settings, None);
     run(&mut examination);
-    if let PlannedOrAnsweredLookups::Planned(images) = &mut examination.lookups
-        && !images.is_empty()
+    let lookups = std::mem::take(&mut examination.lookups);
+    if !lookups.is_empty() && !registry::is_rejected_whatever_registries_answer(&examination, mode)
     {
-        let images = std::mem::take(images);
-        if !registry::is_rejected_whatever_registries_answer(&examination, mode) {
-            let answered = look_up(images, settings.registry.max_lookups, registries);
-            examination = Examination::new(
-                object,
-                settings,
-                PlannedOrAnsweredLookups::Answered(answered.into()),
-            );
-            run(&mut examination);
-        }
+        let answers = look_up(lookups, settings.registry.max_lookups, registries);
+        examination = Examination::new(object, settings, Some(answers));
+        run(&mut examination);
     }
     Outcome::of(&examination)
 }

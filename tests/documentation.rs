@@ -197,24 +197,6 @@ fn renamed_things_have_their_new_name() {
     assert_eq!(versions.len(), 1, "{versions:?}");
 }
 
-/// A page that names the status `unscheduled` of a Kubewarden policy names all five statuses. Sources:
-/// `PolicyStatusEnum` of kubewarden-controller, `api/policies/v1/policy.go`; `rejected` came with 1.38.
-#[test]
-fn all_statuses_of_a_policy_are_named_together() {
-    let pages = pages();
-    let explaining: Vec<_> = pages
-        .iter()
-        .filter(|(_, text)| text.contains("`unscheduled`"))
-        .collect();
-    assert!(!explaining.is_empty(), "no page names the statuses");
-    for (page, text) in explaining {
-        for status in ["scheduled", "pending", "active", "rejected"] {
-            let status = format!("`{status}`");
-            assert!(text.contains(&status), "{}: {status}", page.display());
-        }
-    }
-}
-
 /// Long pages hide their answers, so the number of words is limited: in README.md, and in all pages.
 #[test]
 fn the_pages_are_short_enough() {
@@ -233,71 +215,37 @@ fn the_pages_are_short_enough() {
     assert!(total <= 32_000, "{total} words: {words:#?}");
 }
 
-/// The page with the table of the names that Kubewarden gives to policies.
-const KUBEWARDEN_NAMES: &str = "docs/other-webhooks.md";
-
-/// The beginnings of the names that Kubewarden gives to a kind of policies: up to version 1.37.1, if it is
-/// known, and since 1.37.2. They come from the table in `KUBEWARDEN_NAMES`.
-fn kubewarden_names() -> Vec<(Option<String>, String)> {
-    let text = fs::read_to_string(root().join(KUBEWARDEN_NAMES)).expect("the page");
-    let beginning = |cell: &str| {
-        let name = cell.trim().trim_matches('`');
-        let end = name.find('<')?;
-        Some(name[..end].to_owned())
-    };
-    let rows = text.lines().filter(|line| line.contains("Admission"));
-    rows.filter_map(|row| {
-        let cells: Vec<&str> = row.split('|').collect();
-        let [_, _, old, new, _] = cells[..] else {
-            return None;
-        };
-        Some((beginning(old), beginning(new)?))
-    })
-    .collect()
-}
-
-/// The rest of each name that begins with `beginning` in a text.
-fn names<'t>(text: &'t str, beginning: &str) -> Vec<&'t str> {
-    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '<' | '…');
-    text.split(beginning)
-        .skip(1)
-        .map(|rest| rest.split(|c| !belongs(c)).next().unwrap_or_default())
-        .collect()
-}
-
-/// Kubewarden 1.37.2 renamed policies. A page uses a new name, and an old one only beside the new one. A
-/// command that selects by a policy's name has both.
+/// Kubewarden 1.37.2 renamed policies. A line has an old name only beside the new one, and both are names of
+/// examples or placeholders.
 #[test]
 fn names_of_policies_are_those_of_kubewarden() {
-    let kinds = kubewarden_names();
-    assert_eq!(kinds.len(), 4, "{kinds:?}");
     let examples: String = fs::read_dir(root().join("examples"))
         .expect("examples")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
         .map(|path| fs::read_to_string(path).expect("an example"))
         .collect();
-    let exists = |name: &str| {
-        name.starts_with(['<', '…'])
-            || matches!(name, "NAME" | "another-policy")
-            || examples.contains(&format!("\n  name: {name}\n"))
+    let names = |line: &str, beginning: &str| -> Vec<String> {
+        let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '<' | '…');
+        line.split(beginning)
+            .skip(1)
+            .map(|rest| rest.chars().take_while(|c| belongs(*c)).collect())
+            .collect()
     };
     let mut count = 0;
     for (page, text) in pages() {
-        for (index, line) in text.lines().enumerate() {
-            let place = format!("{}:{}: {line}", page.display(), index + 1);
-            for (old, new) in &kinds {
-                let new = names(line, new);
-                let old = old.as_deref().map(|old| names(line, old));
-                let old = old.unwrap_or_default();
-                count += new.len();
-                for name in new.iter().chain(&old) {
-                    assert!(exists(name), "no example has the name {name}: {place}");
-                }
+        for line in text.lines() {
+            for (old, new) in [("clusterwide-", "kw.cap."), ("namespaced-", "kw.ap.")] {
+                let (old, new) = (names(line, old), names(line, new));
+                let place = format!("{}: {line}", page.display());
                 assert!(old.iter().all(|name| new.contains(name)), "{place}");
-                if line.contains("policy_name") || line.contains("select(") {
-                    assert_eq!(old, new, "{place}");
+                for name in &new {
+                    let exists = name.starts_with(['<', '…'])
+                        || matches!(name.as_str(), "NAME" | "another-policy")
+                        || examples.contains(&format!("\n  name: {name}\n"));
+                    assert!(exists, "no example has the name {name}: {place}");
                 }
+                count += new.len();
             }
         }
     }

@@ -79,25 +79,6 @@ fn the_table_has_every_setting_with_its_default() {
 }
 
 #[test]
-fn the_docs_have_a_heading_or_a_row_for_every_setting() {
-    let text = read("docs/settings.md");
-    let rows = table_rows(&text);
-    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("##")).collect();
-    let mut problems = Vec::new();
-    for Setting { path, .. } in every_setting() {
-        let name = format!("`{path}`");
-        let found = headings.iter().any(|heading| heading.contains(&name))
-            || rows.iter().any(|row| row[0] == name);
-        if !found {
-            problems.push(format!(
-                "{path} has neither a heading nor a row in docs/settings.md"
-            ));
-        }
-    }
-    fail_if_any(&problems);
-}
-
-#[test]
 fn the_form_has_a_question_for_every_setting() {
     let form: Value = yaml_serde::from_str(&read("questions-ui.yml")).expect("YAML");
     let questions = form["questions"].as_array().expect("questions");

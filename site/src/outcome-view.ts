@@ -80,7 +80,12 @@ export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluati
         "ul",
         { class: "rules", "aria-label": "The rules" },
         ...rules.map((rule) =>
-          h("li", {}, h("a", { href: `${DOCS}/rules.md#${rule}` }, rule), `: ${RULES[rule] ?? ""}`),
+          h(
+            "li",
+            {},
+            h("a", { href: `${DOCS}/rules.md#${rule}` }, rule),
+            `: ${RULES.get(rule) ?? ""}`,
+          ),
         ),
       ),
     );

@@ -1,5 +1,6 @@
 /** The readable form of an answer: a verdict and a table, like those of `make run`. */
 
+import rulesPage from "../../docs/rules.md?raw";
 import type { Answer } from "./evaluate.ts";
 import { at, isObject, type Json, listAt, textAt } from "./json.ts";
 import { type Item, podSpec } from "./objects.ts";
@@ -65,19 +66,13 @@ function annotation<T>(answer: Answer, key: string): T[] {
 export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
 export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
 
-/** One line about the finding or the change of each rule. docs/rules.md explains the rules. */
-export const RULES: Record<string, string> = {
-  "invalid-image": "no node can pull an image by this name",
-  "stuck-pull": "the Pod waits for its image right now",
-  "disallowed-policy": "the settings demand or forbid a pull policy for this image",
-  registry: "the registry's answer about the image",
-  "weak-check": "an image check pulls less often than the container that it guards",
-  "missing-check": "no image check pulls this image first",
-  default: "the author chose no pull policy, so the settings' default applies",
-  "outdated-check": "an image check keeps the image that its container had before",
-  "pull-once":
-    "an image check pulls the image with Always just before, so its containers need not pull it again",
-};
+/** The sentence at the start of each rule's section in docs/rules.md, without marks and links. */
+export const RULES = new Map(
+  [...rulesPage.matchAll(/^## ([a-z-]+)\n\n\*(.+?)\*(?=[ ,.:]|$)/gm)].map(([, rule, sentence]) => [
+    rule,
+    sentence?.replace(/`|\[|\]\([^)]*\)/g, ""),
+  ]),
+);
 
 /** The rules with a finding or a change, in alphabetical order. */
 export function rulesOf(answer: Answer): string[] {

@@ -16,10 +16,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::generate::Case;
-use crate::{Change, RECORD, Verdict};
+use crate::json::{elements, entries_in, text};
+use crate::promises::SECRET;
+use crate::record::{RECORD, without_record};
+use crate::{Finding, Verdict};
 
 /// The largest size of the record, in bytes.
 const RECORD_BYTES: usize = 16 * 1024;
@@ -68,6 +71,31 @@ impl Observed {
             .map(|(_, image)| Value::from(image.as_str()))
             .collect()
     }
+
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.answer["accepted"] == true
+    }
+
+    /// Returns the entries of an audit annotation that holds a JSON list. If the annotation is missing
+    /// or holds no list, there are no entries.
+    pub(crate) fn annotation(&self, key: &str) -> Vec<Value> {
+        entries_in(&self.answer["audit_annotations"][key]).unwrap_or_default()
+    }
+
+    /// Returns the changed object, or the object of the request if the module didn't change it.
+    pub(crate) fn object_after<'o>(&'o self, request: &'o Value) -> &'o Value {
+        match &self.answer["mutated_object"] {
+            Value::Null => &request["object"],
+            object => object,
+        }
+    }
+
+    /// Returns the answer without the changed object, as text.
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.answer.clone();
+        told["mutated_object"].take();
+        told.to_string()
+    }
 }
 
 /// Returns the differences between the specification and the module, one line each.
@@ -78,102 +106,95 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
     if verdict.is_undecided {
         return lines;
     }
-    let mut compare = |what: &str, specified: Value, module: Value| {
+    // The text of the record, if the module wrote one.
+    let record = &answer["mutated_object"]["metadata"]["annotations"][RECORD];
+    let is_new = *record != case.request["object"]["metadata"]["annotations"][RECORD];
+    let record = record.as_str().filter(|_| is_new);
+    let without_new_record = |object: &Value| match record {
+        Some(_) => without_record(object),
+        None => object.clone(),
+    };
+    let specified_object = verdict.object.as_ref().unwrap_or(&Value::Null);
+    let specified_findings = verdict.findings.iter();
+    let findings = observed.annotation("findings").into_iter();
+    for (what, specified, module) in [
+        (
+            "accepted",
+            verdict.allowed.into(),
+            answer["accepted"].clone(),
+        ),
+        (
+            "object",
+            without_new_record(specified_object),
+            without_new_record(&answer["mutated_object"]),
+        ),
+        (
+            "lookups",
+            verdict.lookups.clone().into(),
+            observed.images("v1/manifest_digest"),
+        ),
+        (
+            "manifests",
+            verdict.manifests.clone().into(),
+            observed.images("v1/oci_manifest"),
+        ),
+        (
+            "failed lookups",
+            set(&verdict.failed),
+            set(&observed.annotation("lookups")),
+        ),
+        (
+            "findings",
+            set(&Vec::from_iter(specified_findings.map(specified_finding))),
+            set(&Vec::from_iter(findings.map(|one| compared(&one, verdict)))),
+        ),
+        (
+            "changes",
+            set(&verdict.changes),
+            set(&observed.annotation("changes")),
+        ),
+    ] {
         if specified != module {
             lines.push(format!("{what}: specified {specified}, module {module}"));
         }
-    };
-    compare(
-        "accepted",
-        verdict.allowed.into(),
-        answer["accepted"].clone(),
-    );
-    let (object, record) = split_record(case, answer);
-    compare("object", verdict.object.clone().unwrap_or_default(), object);
-    compare(
-        "lookups",
-        verdict.lookups.clone().into(),
-        observed.images("v1/manifest_digest"),
-    );
-    compare(
-        "manifests",
-        verdict.manifests.clone().into(),
-        observed.images("v1/oci_manifest"),
-    );
-    let failed: Vec<Value> = verdict
-        .failed
-        .iter()
-        .map(|one| {
-            serde_json::json!({
-                "image": one.image, "failure": one.failure.name(),
-                "asked": one.asked, "action": one.action,
-            })
-        })
-        .collect();
-    compare(
-        "failed lookups",
-        set(&failed),
-        set(&annotation(answer, "lookups")),
-    );
-    // The image of a *stuck-pull* finding is compared too, because the rule exists to name this
-    // image. If a finding has several images, its images are not compared.
-    let has_one_image: BTreeSet<&str> = verdict
-        .findings
-        .iter()
-        .filter(|one| one.rule == "stuck-pull" && !one.image.contains(", "))
-        .map(|one| one.path.as_str())
-        .collect();
-    let of_finding = |rule: &str, path: &str, container: &str, image: &str| {
-        let is_compared = rule == "stuck-pull" && has_one_image.contains(path);
-        let image = if is_compared { image } else { "" };
-        Value::from(vec![rule, path, container, image])
-    };
-    let specified: Vec<Value> = verdict
-        .findings
-        .iter()
-        .map(|one| of_finding(one.rule, &one.path, &one.container, &one.image))
-        .collect();
-    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    let module: Vec<Value> = annotation(answer, "findings")
-        .iter()
-        .map(|one| {
-            of_finding(
-                &text(one, "rule"),
-                &text(one, "path"),
-                &text(one, "container"),
-                &text(one, "image"),
-            )
-        })
-        .collect();
-    compare("findings", set(&specified), set(&module));
-    let changes: Vec<Value> = verdict.changes.iter().map(Change::json).collect();
-    compare(
-        "changes",
-        set(&changes),
-        set(&annotation(answer, "changes")),
-    );
-    if let Some(problem) = record_problem(case, verdict, record.as_deref()) {
+    }
+    if let Some(problem) = record_problem(case, verdict, record) {
         lines.push(format!("record: {problem}"));
     }
     lines.extend(sentences(verdict, answer));
-    lines.extend(disorder(answer));
-    if answer.to_string().contains("s3cr3t") && !answer["mutated_object"].is_object() {
-        lines.push("a secret of the Pod stands in the answer".to_owned());
-    }
-    let told = [
-        &answer["message"],
-        &answer["warnings"],
-        &answer["audit_annotations"],
-    ];
-    if told.iter().any(|part| part.to_string().contains("s3cr3t")) {
+    lines.extend(disorder(observed));
+    if observed.told().contains(SECRET) {
         lines.push("a secret of the Pod is told".to_owned());
     }
     lines
 }
 
+/// The parts of a specified finding that are compared. The image of a *stuck-pull* finding is compared
+/// too, because the rule exists to name this image. If a finding has several images, its images are not
+/// compared.
+fn specified_finding(finding: &Finding) -> Value {
+    let is_compared = finding.rule == "stuck-pull" && !finding.image.contains(", ");
+    let image = if is_compared { &finding.image } else { "" };
+    Value::from(vec![finding.rule, &finding.path, &finding.container, image])
+}
+
+/// The parts of a module's finding that are compared.
+fn compared(finding: &Value, verdict: &Verdict) -> Value {
+    let mut specified = verdict.findings.iter();
+    let same = specified.find(|one| one.rule == finding["rule"] && one.path == finding["path"]);
+    let has_image = same.is_some_and(|one| specified_finding(one)[3] != "");
+    let image = if has_image {
+        text(&finding["image"])
+    } else {
+        ""
+    };
+    let [rule, path, container] = ["rule", "path", "container"].map(|key| text(&finding[key]));
+    Value::from(vec![rule, path, container, image])
+}
+
 fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     let mut lines = Vec::new();
-    let message = answer["message"].as_str().unwrap_or_default();
+    let message = text(&answer["message"]);
     let code = verdict.code.map_or(Value::Null, Value::from);
     if answer["accepted"] == false && (message.is_empty() || answer["code"] != code) {
         lines.push(format!(
@@ -188,17 +209,9 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
     {
         lines.push(format!("the message {message:?} does not name {path}"));
     }
-    let warnings: Vec<&str> = answer["warnings"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    if warnings.len() > 10
-        || warnings
-            .iter()
-            .any(|line| line.chars().count() > 120 || line.contains('\n'))
-    {
+    let warnings: Vec<&str> = elements(answer, "warnings").iter().map(text).collect();
+    let is_long = |line: &&str| line.chars().count() > 120 || line.contains('\n');
+    if warnings.len() > 10 || warnings.iter().any(is_long) {
         lines.push(format!("warnings too many or too long: {warnings:?}"));
     }
     if verdict.warned && warnings.is_empty() {
@@ -227,16 +240,15 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
 
 /// Returns the problems of the audit annotations' form: a list that is empty or not sorted. Findings and
 /// changes are sorted by path, and failed lookups by image.
-fn disorder(answer: &Value) -> Vec<String> {
+fn disorder(observed: &Observed) -> Vec<String> {
     let is_wrong = |name: &&str| {
-        let list = annotation(answer, name);
-        let is_empty = list.is_empty() && !answer["audit_annotations"][name].is_null();
+        let list = observed.annotation(name);
+        let is_empty = list.is_empty() && !observed.answer["audit_annotations"][name].is_null();
         is_empty || !list.iter().map(sort_key).is_sorted()
     };
-    let wrong = ["findings", "changes", "lookups"]
-        .into_iter()
-        .filter(is_wrong);
-    wrong
+    let names = ["findings", "changes", "lookups"].into_iter();
+    names
+        .filter(is_wrong)
         .map(|name| format!("the annotation {name} is empty or not sorted"))
         .collect()
 }
@@ -244,23 +256,13 @@ fn disorder(answer: &Value) -> Vec<String> {
 /// The sort key of an entry: its image, if it has no path, or the parts of its path. An index in the path
 /// is a number. So the tenth container comes after the second.
 fn sort_key(entry: &Value) -> Vec<(Option<u64>, String)> {
-    let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     if entry["path"].is_null() {
-        return vec![(None, text("image"))];
+        return vec![(None, text(&entry["image"]).to_owned())];
     }
-    text("path")
+    text(&entry["path"])
         .split(['.', '[', ']'])
         .map(|part| (part.parse().ok(), part.to_owned()))
         .collect()
-}
-
-/// Returns the entries of an audit annotation that holds a JSON list. If the annotation is missing
-/// or holds no list, there are no entries.
-fn annotation(answer: &Value, key: &str) -> Vec<Value> {
-    answer["audit_annotations"][key]
-        .as_str()
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default()
 }
 
 fn set(list: &[Value]) -> Value {
@@ -268,98 +270,35 @@ fn set(list: &[Value]) -> Value {
     sorted.into_iter().collect()
 }
 
-/// Returns two values. The first is the returned object, with the request's record in place of its own
-/// (or with none, if the request has none). The second is the returned record, if it differs from the
-/// request's record. Otherwise the second value is `None`.
-fn split_record(case: &Case, answer: &Value) -> (Value, Option<String>) {
-    let mut object = answer["mutated_object"].clone();
-    let came_in = &case.request["object"]["metadata"];
-    let before = came_in["annotations"].get(RECORD);
-    let after = object
-        .pointer("/metadata/annotations")
-        .and_then(|all| all.get(RECORD))
-        .cloned();
-    if object.is_null() || after.as_ref() == before {
-        return (object, None);
-    }
-    let metadata = &mut object["metadata"];
-    let annotations = metadata["annotations"].as_object_mut();
-    match (before, annotations) {
-        (Some(before), Some(annotations)) => {
-            annotations.insert(RECORD.to_owned(), before.clone());
-        }
-        (None, Some(annotations)) => {
-            annotations.remove(RECORD);
-            if annotations.is_empty() {
-                // In the request, `annotations` was missing, null or empty, and becomes so again here.
-                match (
-                    came_in.get("annotations").cloned(),
-                    metadata.as_object_mut(),
-                ) {
-                    (Some(was), Some(metadata)) => metadata.insert("annotations".to_owned(), was),
-                    (None, Some(metadata)) => metadata.remove("annotations"),
-                    (_, None) => None,
-                };
-                if came_in.is_null() {
-                    match (
-                        case.request["object"].get("metadata"),
-                        object.as_object_mut(),
-                    ) {
-                        (Some(was), Some(object)) => {
-                            object.insert("metadata".to_owned(), was.clone())
-                        }
-                        (None, Some(object)) => object.remove("metadata"),
-                        (_, None) => None,
-                    };
-                }
-            }
-        }
-        _ => {}
-    }
-    (
-        object,
-        after.and_then(|record| record.as_str().map(str::to_owned)),
-    )
-}
-
 /// Returns the problem of the module's record, or `None` if the record is right. A record lists the
 /// new changes first, then the entries of an earlier record. It has at most 16 KiB. If some entries
 /// don't fit, a last entry `{"more": n}` says how many were left out. If an object's annotations
 /// would exceed 262,144 bytes, its record is shortened or left out.
 fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Option<String> {
-    let others: usize = case.request["object"]["metadata"]["annotations"]
-        .as_object()
-        .unwrap_or(&Map::new())
-        .iter()
+    let annotations = &case.request["object"]["metadata"]["annotations"];
+    let others = annotations.as_object().into_iter().flatten();
+    let others: usize = others
         .filter(|(key, _)| *key != RECORD)
-        .map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len())
+        .map(|(key, value)| key.len() + text(value).len())
         .sum();
     let room = ANNOTATIONS_BYTES
         .saturating_sub(others + RECORD.len())
         .min(RECORD_BYTES);
-    let Some(record) = &verdict.record else {
+    let Some(whole) = &verdict.record else {
         return module.map(|text| format!("there is one, which nothing calls for: {text}"));
     };
-    let whole: Vec<Value> = record
-        .new
-        .iter()
-        .map(Change::json)
-        .chain(record.earlier.clone())
-        .collect();
     let size = Value::from(whole.clone()).to_string().len();
     // Near the limit for all annotations, the module may leave out more entries than necessary.
     let is_tight = room < RECORD_BYTES && room < 2 * size;
     let Some(text) = module else {
-        let is_same = case.request["object"]["metadata"]["annotations"][RECORD]
-            .as_str()
-            .is_some_and(|before| serde_json::from_str::<Value>(before).ok() == Some(whole.into()));
+        let is_same = entries_in(&annotations[RECORD]).as_ref() == Some(whole);
         return (size <= room && !is_tight && !is_same)
             .then(|| format!("there is none, but {size} bytes fit"));
     };
     if text.len() > room {
         return Some(format!("it has {} bytes, where {room} fit", text.len()));
     }
-    let Ok(Value::Array(entries)) = serde_json::from_str(text) else {
+    let Some(entries) = entries_in(&text.into()) else {
         return Some(format!("it is no list: {text}"));
     };
     let is_cut = entries.split_last().is_some_and(|(last, kept)| {
@@ -368,17 +307,19 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
     if is_tight && is_cut {
         return None;
     }
+    let (new, earlier) = whole.split_at(verdict.changes.len());
     // If an earlier record has an entry that this policy never writes (one with neither `rule` nor
     // `more`), the module may drop the earlier record. Then only the new changes have to fit.
     let is_change = |entry: &Value| entry["rule"].is_string() || entry["more"].is_u64();
-    if !record.earlier.iter().all(is_change) && set(&entries) == set(&whole[..record.new.len()]) {
+    if !earlier.iter().all(is_change) && set(&entries) == set(new) {
         return None;
     }
     if size <= room {
         // The new changes may have any order. The earlier entries keep their order.
-        let (new, earlier) = entries.split_at(record.new.len().min(entries.len()));
-        let agrees = set(new) == set(&whole[..record.new.len()]) && earlier == record.earlier;
-        return (!agrees).then(|| format!("specified {}, module {text}", Value::from(whole)));
+        let agrees = entries.len() == whole.len()
+            && set(&entries[..new.len()]) == set(new)
+            && entries[new.len()..] == *earlier;
+        return (!agrees).then(|| format!("specified {}, module {text}", set(whole)));
     }
     (!is_cut).then(|| format!("what does not fit is not counted: {text}"))
 }

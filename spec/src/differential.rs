@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::answers::{Answers, Failure};
 use crate::compare::{Observed, differences};
-use crate::generate::{Answers, Case, bytes, case, shrink};
-use crate::{Failure, Registry, Verdict, validate};
+use crate::generate::{Case, bytes, case, shrink};
+use crate::{Verdict, validate};
 
 /// Answers one host call of the module. The arguments are the call's namespace, operation and
 /// payload. The error is the error text that the module gets.
@@ -48,7 +49,7 @@ pub struct Difference {
 /// # Errors
 /// The difference. If [`observe`] fails, the difference has one line: the error of [`observe`].
 pub fn check(policy: &impl Policy, case: &Case) -> Result<(), Box<Difference>> {
-    let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
+    let verdict = validate(&case.request, &case.settings, &case.answers);
     let mut observed = Observed::default();
     let lines = match observe(policy, case) {
         Ok(seen) => {
@@ -137,7 +138,6 @@ struct Host {
 impl Host {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let mut asked = self.asked.lock().map_err(|error| error.to_string())?;
-        let mut answers = self.answers.clone();
         if (namespace, operation) == ("tracing", "log") {
             return Ok(Vec::new());
         }
@@ -145,15 +145,11 @@ impl Host {
             .map_err(|error| format!("{namespace} {operation}: {error}"))?;
         asked.push((operation.to_owned(), image.clone()));
         let answer = match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => answers
-                .manifest_digest(&image)
-                .map(|digest| json!({"digest": digest})),
-            ("oci", "v1/oci_manifest") => {
-                answers.platforms(&image).map(|platforms| match platforms {
-                    Some(platforms) => index(&platforms),
-                    None => manifest(),
-                })
+            ("oci", "v1/manifest_digest") => {
+                let digest = self.answers.manifest_digest(&image);
+                digest.map(|digest| json!({"digest": digest}))
             }
+            ("oci", "v1/oci_manifest") => self.answers.platforms(&image).map(manifest),
             _ => return Err(format!("unknown operation: {operation}")),
         };
         answer
@@ -162,81 +158,73 @@ impl Host {
     }
 }
 
-fn descriptor(media_type: &str) -> Value {
-    json!({"mediaType": media_type, "digest": format!("sha256:{}", "4".repeat(64)), "size": 1})
-}
-
-fn manifest() -> Value {
-    json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": descriptor("application/vnd.oci.image.config.v1+json"),
-        "layers": [],
-    })
-}
-
-fn index(platforms: &[(String, String)]) -> Value {
-    let manifests: Vec<Value> = platforms
-        .iter()
-        .map(|(os, architecture)| {
-            let mut one = descriptor("application/vnd.oci.image.manifest.v1+json");
-            one["platform"] = json!({"os": os, "architecture": architecture});
-            if architecture == "arm64" {
-                one["platform"]["variant"] = "v8".into();
-            }
-            one
+/// Returns the manifest of an image: an index of these platforms, or a manifest of one platform.
+fn manifest(platforms: Option<Vec<(String, String)>>) -> Value {
+    let descriptor = |kind: &str| {
+        json!({
+            "mediaType": format!("application/vnd.oci.image.{kind}.v1+json"),
+            "digest": format!("sha256:{}", "4".repeat(64)),
+            "size": 1,
         })
-        .collect();
-    json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": manifests,
-    })
+    };
+    let mut manifest = json!({"schemaVersion": 2});
+    let Some(platforms) = platforms else {
+        manifest["mediaType"] = "application/vnd.oci.image.manifest.v1+json".into();
+        manifest["config"] = descriptor("config");
+        manifest["layers"] = json!([]);
+        return manifest;
+    };
+    manifest["mediaType"] = "application/vnd.oci.image.index.v1+json".into();
+    let entries = platforms.into_iter().map(|(os, architecture)| {
+        let mut entry = descriptor("manifest");
+        entry["platform"] = json!({"os": os, "architecture": architecture});
+        if architecture == "arm64" {
+            entry["platform"]["variant"] = "v8".into();
+        }
+        entry
+    });
+    manifest["manifests"] = entries.collect();
+    manifest
 }
 
 /// Returns the error text of a Kubewarden host for a failure. `NotGranted` has one text. Each other
 /// failure has two or three texts, and the length of `image` decides which of them is returned. Each
 /// text except that of `NotGranted` contains a secret. No answer of the module may show this secret.
 fn words(failure: Failure, image: &str, operation: &str) -> String {
-    let fail = "Callback evaluation failure: Fail to interact with OCI registry: ";
-    let url = "https://s3cr3t-value@r.example.com/v2/a/manifests/t";
-    let refused = "Connection refused (os error 111)";
-    match (failure, image.len() % 2) {
-        (Failure::NotFound, 0) => format!(
-            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: manifest unknown]\n\nCaused by:\n    Registry error: url {url}"
-        ),
-        (Failure::NotFound, _) => {
-            format!("{fail}Server error: url {url}, code: 404, message: s3cr3t-value")
+    let fail = "Callback evaluation failure: ";
+    let url = "url https://s3cr3t-value@r.example.com/v2/a/manifests/t";
+    let status = |code: u16| format!("Server error: {url}, code: {code}, message: s3cr3t-value");
+    let envelope =
+        |message: &str| format!("Registry error: {url}, envelope: OCI API errors: [{message}]");
+    let unreachable = format!("error sending request for {url}");
+    let texts = match failure {
+        Failure::NotFound => vec![envelope("OCI API error: manifest unknown"), status(404)],
+        Failure::Denied => vec![
+            status(403),
+            format!("Not authorized: {url}\n\nCaused by:\n    Not authorized: {url}"),
+            envelope("OCI API error: requested access to the resource is denied"),
+        ],
+        Failure::RateLimited => vec![
+            envelope(
+                "OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value",
+            ),
+            status(429),
+        ],
+        Failure::Unreachable => vec![
+            format!(
+                "{unreachable}\n\nCaused by:\n    tcp connect error: Connection refused (os error 111)"
+            ),
+            status(503),
+        ],
+        Failure::Unknown => vec!["s3cr3t-value".to_owned(), status(418)],
+        Failure::NotGranted => {
+            return format!(
+                "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
+            );
         }
-        (Failure::Denied, _) if image.len().is_multiple_of(3) => {
-            format!("{fail}Server error: url {url}, code: 403, message: s3cr3t-value")
-        }
-        (Failure::Denied, 0) => {
-            format!("{fail}Not authorized: url {url}\n\nCaused by:\n    Not authorized: url {url}")
-        }
-        (Failure::Denied, _) => format!(
-            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: requested access to the resource is denied]"
-        ),
-        (Failure::RateLimited, 0) => format!(
-            "{fail}Registry error: url {url}, envelope: OCI API errors: [OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value]"
-        ),
-        (Failure::RateLimited, _) => {
-            format!("{fail}Server error: url {url}, code: 429, message: s3cr3t-value")
-        }
-        (Failure::Unreachable, 0) => format!(
-            "{fail}error sending request for url ({url})\n\nCaused by:\n    0: error sending request for url ({url})\n    1: client error (Connect)\n    2: tcp connect error\n    3: {refused}"
-        ),
-        (Failure::Unreachable, _) => {
-            format!("{fail}Server error: url {url}, code: 503, message: s3cr3t-value")
-        }
-        (Failure::Unknown, 0) => "Callback evaluation failure: s3cr3t-value".to_owned(),
-        (Failure::Unknown, _) => {
-            format!("{fail}Server error: url {url}, code: 418, message: s3cr3t-value")
-        }
-        (Failure::NotGranted, _) => format!(
-            "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
-        ),
-    }
+    };
+    let text = &texts[image.len() % texts.len()];
+    format!("{fail}Fail to interact with OCI registry: {text}")
 }
 
 /// Returns the module's host calls and their answers as a recorded session, for kwctl's option

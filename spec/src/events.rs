@@ -9,6 +9,8 @@ mod webhook;
 
 use serde_json::{Value, json};
 
+use crate::json::{CONTAINER_LISTS, elements, elements_mut, list_mut, named, text};
+
 pub use self::mesh::Mesh;
 pub use self::webhook::Webhook;
 
@@ -77,29 +79,6 @@ impl Event {
         Self::StatusPasted,
     ];
 
-    /// The name of the event in messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::InjectedBefore(Mesh::IstioNativeSidecar) => "istio-native-before",
-            Self::InjectedBefore(Mesh::IstioSidecar) => "istio-before",
-            Self::InjectedBefore(Mesh::LinkerdNativeSidecar) => "linkerd-native-before",
-            Self::InjectedBefore(Mesh::LinkerdSidecar) => "linkerd-before",
-            Self::ChangedBetween(webhook) => webhook.name(),
-            Self::AlwaysPullImages => "always-pull-images",
-            Self::ResourceQuota => "resource-quota",
-            Self::PodSecurityRestricted => "pod-security-restricted",
-            Self::AppliedAgain => "applied-again",
-            Self::Debugged => "debugged",
-            Self::CopiedToDebug => "copied-to-debug",
-            Self::ImageSet => "image-set",
-            Self::Audited => "audited",
-            Self::AuditedWhileWaiting => "audited-while-waiting",
-            Self::StatusPasted => "status-pasted",
-        }
-    }
-
     /// Changes the Pod of the request, if the event happens before this policy sees the Pod.
     pub fn happen_before(self, pod: &mut Value) {
         match self {
@@ -110,26 +89,6 @@ impl Event {
             _ => {}
         }
     }
-}
-
-/// The lists of containers in a Pod spec.
-pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
-
-/// The elements of the list under a key, as mutable references. Without a list, there are none.
-pub(crate) fn elements_mut<'v>(
-    value: &'v mut Value,
-    key: &str,
-) -> impl Iterator<Item = &'v mut Value> {
-    let list = value.get_mut(key).and_then(Value::as_array_mut);
-    list.into_iter().flatten()
-}
-
-/// The elements of the list under a key. Without a list, there are none.
-pub(crate) fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
 }
 
 /// Raises every pull policy to `Always`, as the plugin `AlwaysPullImages` does. Source:
@@ -157,15 +116,13 @@ pub fn give_resources(pod: &mut Value) {
     }
     for list in ["initContainers", "containers"] {
         for container in elements_mut(&mut pod["spec"], list) {
-            for kind in ["requests", "limits"] {
-                let resources = &container["resources"];
-                let has_both = ["cpu", "memory"]
-                    .iter()
-                    .all(|name| resources.pointer(&format!("/{kind}/{name}")).is_some());
-                if !has_both {
-                    container["resources"]["requests"] = json!({"cpu": "100m", "memory": "64Mi"});
-                    container["resources"]["limits"] = json!({"cpu": "200m", "memory": "64Mi"});
-                }
+            let has_both = |kind: &str| {
+                let own = &container["resources"][kind];
+                !own["cpu"].is_null() && !own["memory"].is_null()
+            };
+            if !has_both("requests") || !has_both("limits") {
+                container["resources"]["requests"] = json!({"cpu": "100m", "memory": "64Mi"});
+                container["resources"]["limits"] = json!({"cpu": "200m", "memory": "64Mi"});
             }
         }
     }
@@ -204,8 +161,7 @@ pub fn applied_again(create: &Value, stored: &Value) -> Value {
             if let Some(written) = named(elements(manifest, list), &name) {
                 for key in ["image", "imagePullPolicy"] {
                     // A field that the manifest doesn't set keeps its stored value.
-                    let is_set = !written[key].is_null() && written[key] != "";
-                    if is_set {
+                    if !text(&written[key]).is_empty() {
                         container[key] = written[key].clone();
                     }
                 }
@@ -221,11 +177,6 @@ pub fn applied_again(create: &Value, stored: &Value) -> Value {
     update(create, object, stored)
 }
 
-/// Returns the element of a list with this name.
-pub(crate) fn named<'v>(list: &'v [Value], name: &Value) -> Option<&'v Value> {
-    list.iter().find(|one| one["name"] == *name)
-}
-
 fn update(create: &Value, object: Value, stored: &Value) -> Value {
     let mut request = create.clone();
     request["operation"] = "UPDATE".into();
@@ -238,8 +189,7 @@ fn update(create: &Value, object: Value, stored: &Value) -> Value {
 #[must_use]
 pub fn debugged(create: &Value, stored: &Value) -> Value {
     let mut object = stored.clone();
-    let mut list = elements(&object["spec"], "ephemeralContainers").to_vec();
-    list.push(json!({
+    list_mut(&mut object["spec"], "ephemeralContainers").push(json!({
         "name": "debugger-x7k2p",
         "image": "docker.io/library/busybox:1.36",
         "imagePullPolicy": "IfNotPresent",
@@ -249,7 +199,6 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
     }));
-    object["spec"]["ephemeralContainers"] = list.into();
     let mut request = update(create, object, stored);
     request["subResource"] = "ephemeralcontainers".into();
     request
@@ -364,14 +313,13 @@ fn status(pod: &Value, phase: &str, state: impl Fn(&Value, &str) -> Value) -> Va
         });
         statuses.collect()
     };
-    let is_running = phase == "Running";
-    let condition = |kind: &str| {
-        let value = if is_running { "True" } else { "False" };
-        json!({"type": kind, "status": value, "lastTransitionTime": "2026-11-21T09:06:18Z"})
-    };
     json!({
         "phase": phase,
-        "conditions": [condition("Initialized"), condition("ContainersReady")],
+        "conditions": [{
+            "type": "Initialized",
+            "status": if phase == "Running" { "True" } else { "False" },
+            "lastTransitionTime": "2026-11-21T09:06:18Z",
+        }],
         "initContainerStatuses": statuses("initContainers"),
         "containerStatuses": statuses("containers"),
     })

@@ -20,11 +20,11 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::RECORD;
+use crate::answers::Answers;
 use crate::events::applied_again;
 use vocabulary::REPOSITORIES;
 
 pub use any_shape::any_shape;
-pub use registries::{Answers, Index};
 
 /// The number of bytes that a case is made from.
 const BYTES: usize = 2048;
@@ -201,27 +201,20 @@ impl Source<'_> {
 /// Returns the object that the API server would store after a CREATE, with its record. `None` means
 /// that the request is rejected.
 fn stored(case: &Case) -> Option<Value> {
-    let verdict = crate::validate(&case.request, &case.settings, &mut case.answers.clone());
+    let verdict = crate::validate(&case.request, &case.settings, &case.answers);
     if !verdict.allowed {
         return None;
     }
     let mut object = verdict
         .object
         .unwrap_or_else(|| case.request["object"].clone());
-    if let Some(record) = &verdict.record {
-        let entries: Vec<Value> = record
-            .new
-            .iter()
-            .map(crate::Change::json)
-            .chain(record.earlier.clone())
-            .collect();
-        if object["metadata"].is_object() {
-            if !object["metadata"]["annotations"].is_object() {
-                object["metadata"]["annotations"] = json!({});
-            }
-            object["metadata"]["annotations"][RECORD] =
-                Value::from(Value::Array(entries).to_string());
+    if let Some(entries) = verdict.record
+        && object["metadata"].is_object()
+    {
+        if !object["metadata"]["annotations"].is_object() {
+            object["metadata"]["annotations"] = json!({});
         }
+        object["metadata"]["annotations"][RECORD] = Value::from(entries).to_string().into();
     }
     Some(object)
 }

@@ -66,6 +66,13 @@ impl Reference {
         })
     }
 
+    /// Parses a reference that a node can pull from a registry. `None` means that the text is no
+    /// reference, or that it is an image ID.
+    #[must_use]
+    pub fn pullable(text: &str) -> Option<Self> {
+        Self::parse(text).filter(|_| !is_image_id(text))
+    }
+
     fn read(text: &str) -> Option<Self> {
         if IDENTIFIER.is_match(text) {
             return None;
@@ -172,7 +179,6 @@ pub fn compared_host(host: &str) -> String {
 }
 
 /// Whether containerd would treat the text as the ID of an image on the node.
-#[must_use]
-pub fn is_image_id(text: &str) -> bool {
+fn is_image_id(text: &str) -> bool {
     IMAGE_ID.is_match(text) || IDENTIFIER.is_match(text)
 }

@@ -12,17 +12,20 @@
 //! specification's answer to one of these questions. **Decided\*** marks an answer that was found
 //! because one of the promises ([`promises`]) failed on a random case.
 
+pub mod answers;
 pub mod compare;
 pub mod corpus;
 pub mod differential;
 pub mod events;
 pub mod generate;
 pub mod image;
+pub mod json;
 pub mod pattern;
 mod pod;
 mod policy;
 pub mod promises;
 mod reapply;
+mod record;
 mod request;
 mod rules;
 mod settings;
@@ -31,44 +34,23 @@ pub mod transcript;
 pub mod validity;
 mod verdict;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
+use crate::answers::Answers;
+use crate::json::elements;
 use crate::pod::{Event, List, Pod, field};
 use crate::request::Row;
-use crate::rules::{Statuses, missing_check};
+use crate::rules::missing_check;
 
 pub use crate::policy::{PullPolicy, server_default};
+pub use crate::record::RECORD;
 pub use crate::settings::Settings;
-pub use crate::verdict::{Change, FailedLookup, Failure, Finding, Record, Repair, Verdict, Weight};
-
-/// The key of the record, an annotation of a repaired object.
-pub const RECORD: &str = "consistent-pull-policy/changes";
-
-/// Answers the lookups of this policy.
-pub trait Registry {
-    /// Returns the digest of a normalised image.
-    ///
-    /// # Errors
-    /// The class of the failure, if the registry gives no digest.
-    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure>;
-
-    /// Returns the OS and the architecture of each entry of an index. `None` means that the image
-    /// has no index.
-    ///
-    /// # Errors
-    /// The class of the failure, if the manifest can't be fetched.
-    fn platforms(
-        &mut self,
-        image_at_digest: &str,
-    ) -> Result<Option<Vec<(String, String)>>, Failure>;
-}
+pub use crate::verdict::{Finding, Repair, Verdict, Weight};
 
 /// Returns the verdict on an admission request. The settings must be valid.
 ///
 /// **Decided**: if a request is accepted untouched, its Pod spec may have any shape.
-pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) -> Verdict {
+pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict {
     let settings = Settings(settings);
     let (event, root) = match request::row(request, settings) {
         Row::Untouched => return accepted(request, request["object"].clone()),
@@ -91,49 +73,30 @@ pub fn validate(request: &Value, settings: &Value, registry: &mut dyn Registry) 
     if event == Event::PodUpdate && settings.mode() == "Fix" {
         reapply::recorded(root, &mut object, &request["oldObject"]);
     }
-    let spec = at(&object, root).cloned().unwrap_or_default();
-    let old = at(&request["oldObject"], root);
-    let mut pod = match Pod::read(settings, event, root, &spec, old) {
+    let mut pod = match Pod::read(settings, event, root, &object, &request["oldObject"]) {
         Ok(pod) => pod,
         Err(path) => return broken(request, path),
     };
-    pod.object = object.clone();
     pod.is_audit = request::names_no_user(request);
     // If an object is rejected for another reason, its images are not looked up (docs/registry.md). So
     // the rules first run without lookups. Findings that a lookup could remove are then left out.
-    let statuses = Statuses {
-        sent: object["status"].clone(),
-        stored: request["oldObject"]["status"].clone(),
-    };
     let mut unasked = pod.clone();
-    rules::apply(&mut unasked, &statuses, None);
-    let undecided: Vec<bool> = unasked
-        .findings
-        .iter()
-        .map(|one| is_undecided(&unasked, one))
-        .collect();
-    let mut undecided = undecided.into_iter();
-    unasked
-        .findings
-        .retain(|_| !undecided.next().unwrap_or_default());
+    rules::apply(&mut unasked, None);
+    let all = std::mem::take(&mut unasked.findings).into_iter();
+    unasked.findings = all.filter(|one| !is_undecided(&unasked, one)).collect();
     pod.is_lenient = settings.max_lookups() == 0;
     // A request that names no user is an audit. In mode `Reject`, the images of an audit are looked
     // up even if a finding rejects the object.
-    if is_accepted(&unasked) || pod.is_audit && settings.mode() == "Reject" {
+    if rejecting(&unasked).is_empty() || pod.is_audit && settings.mode() == "Reject" {
         // A tag and a digest are the same image only if a lookup of this request gave that digest
         // for the tag. The rules that run before *registry* need the digests of the lookups too. So
         // all rules run twice, and the first run only collects the digests.
-        let mut registry = Remembered {
-            registry,
-            digests: BTreeMap::new(),
-            platforms: BTreeMap::new(),
-        };
         let mut first = pod.clone();
-        rules::apply(&mut first, &statuses, Some(&mut registry));
+        rules::apply(&mut first, Some(answers));
         pod.lookups.digests = first.lookups.digests;
-        rules::apply(&mut pod, &statuses, Some(&mut registry));
+        rules::apply(&mut pod, Some(answers));
     } else {
-        rules::apply(&mut pod, &statuses, None);
+        rules::apply(&mut pod, None);
     }
     answer(request, object, &pod)
 }
@@ -167,36 +130,6 @@ fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
     }
 }
 
-/// Asks the registries each question only once, and remembers the answer.
-struct Remembered<'r> {
-    registry: &'r mut dyn Registry,
-    digests: BTreeMap<String, Result<String, Failure>>,
-    platforms: BTreeMap<String, generate::Index>,
-}
-
-impl Registry for Remembered<'_> {
-    fn manifest_digest(&mut self, image: &str) -> Result<String, Failure> {
-        let ask = || self.registry.manifest_digest(image);
-        self.digests
-            .entry(image.to_owned())
-            .or_insert_with(ask)
-            .clone()
-    }
-
-    fn platforms(&mut self, image: &str) -> generate::Index {
-        let ask = || self.registry.platforms(image);
-        self.platforms
-            .entry(image.to_owned())
-            .or_insert_with(ask)
-            .clone()
-    }
-}
-
-/// Whether the request is accepted: no finding rejects it.
-fn is_accepted(pod: &Pod) -> bool {
-    rejecting(pod).is_empty()
-}
-
 /// Returns the findings that reject the request.
 fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
     // With `templates: Warn`, a finding in a pod template never rejects the request. With
@@ -205,7 +138,7 @@ fn rejecting<'p>(pod: &'p Pod) -> Vec<&'p Finding> {
         return Vec::new();
     }
     let mut findings: Vec<&'p Finding> = pod.findings.iter().collect();
-    findings.retain(|one| one.weight == Weight::Rejects && pod.counts(one));
+    findings.retain(|one| one.weight != Weight::Warns && pod.counts(one));
     match pod.settings.mode() {
         // Mode `Fix` repairs each finding that has a repair. The others reject the request
         // (docs/settings.md, *mode*).
@@ -229,21 +162,19 @@ fn code(request: &Value, is_momentary: bool) -> u16 {
 }
 
 fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
-    let findings: Vec<Finding> = pod
-        .findings
-        .iter()
-        .filter(|finding| pod.counts(finding))
-        .cloned()
-        .collect();
+    let mut findings = pod.findings.clone();
+    findings.retain(|finding| pod.counts(finding));
+    let rejecting = rejecting(pod);
     let mut verdict = Verdict {
-        allowed: is_accepted(pod),
+        allowed: rejecting.is_empty(),
         lookups: pod.lookups.asked.clone(),
         manifests: pod.lookups.manifests.clone(),
         failed: pod.lookups.failed.clone(),
         ..Verdict::default()
     };
-    verdict.failed.sort_by(|a, b| a.image.cmp(&b.image));
-    let is_momentary = rejecting(pod).iter().all(|one| one.is_momentary);
+    let is_momentary = rejecting
+        .iter()
+        .all(|one| one.weight == Weight::RejectsForNow);
     verdict.code = (!verdict.allowed).then(|| code(request, is_momentary));
     verdict.is_undecided = pod.is_near_limit;
     let is_template = pod.event == Event::Template;
@@ -298,16 +229,8 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         && request["operation"] == "CREATE"
         && pod.settings.record_changes()
     {
-        let earlier = out
-            .pointer("/metadata/annotations")
-            .and_then(|annotations| annotations.get(RECORD)?.as_str())
-            .and_then(|text| serde_json::from_str::<Value>(text).ok())
-            .and_then(|value| value.as_array().cloned())
-            .unwrap_or_default();
-        verdict.record = Some(Record {
-            new: verdict.changes.clone(),
-            earlier,
-        });
+        let earlier = record::entries(&out).unwrap_or_default();
+        verdict.record = Some([verdict.changes.clone(), earlier].concat());
     }
     // An answer has a `mutated_object` only if the request is accepted and something changed.
     verdict.object = (verdict.allowed && out != request["object"]).then_some(out);
@@ -315,59 +238,46 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
 }
 
 /// Returns the changes: the differences between the places in the request and the repaired places.
-fn changes(pod: &Pod) -> Vec<Change> {
+fn changes(pod: &Pod) -> Vec<Value> {
     let mut changes = Vec::new();
     for (index, place) in pod.places.iter().enumerate() {
-        let is_volume = place.list == List::Volumes;
-        let check = |image: &Value, policy: Value| {
-            if is_volume {
+        let mut change = |path: String, from: Value, to: Value, rule: &str| {
+            changes.push(json!({
+                "path": path, "container": place.name, "from": from, "to": to, "rule": rule,
+            }));
+        };
+        let path = pod.path_out(index);
+        let (image, policy) = (&place.image, place.policy.name());
+        let Some(came_in) = &place.came_in else {
+            let added = if place.list == List::Volumes {
                 json!({"name": place.name, "image": {"reference": image, "pullPolicy": policy}})
             } else {
                 json!({"name": place.name, "image": image, "imagePullPolicy": policy})
-            }
+            };
+            change(path, Value::Null, added, place.policy_rule);
+            continue;
         };
-        let mut change = |path: String, from: Value, to: Value, rule| {
-            changes.push(Change {
+        if came_in.image.as_str().unwrap_or_default() != place.image {
+            let path = format!("{path}.{}", field(place.list, true));
+            change(
                 path,
-                container: place.name.clone(),
-                from,
-                to,
-                rule,
-            });
-        };
-        let path = pod.path_out(index);
-        match &place.came_in {
-            None => {
-                let image = place.image.as_str().into();
-                change(
-                    path,
-                    Value::Null,
-                    check(&image, place.policy.name().into()),
-                    place.policy_rule,
-                );
-            }
-            Some(came_in) => {
-                if came_in.image.as_str().unwrap_or_default() != place.image {
-                    let path = format!("{path}.{}", field(place.list, true));
-                    let to = place.image.as_str().into();
-                    change(path, came_in.image.clone(), to, place.image_rule);
-                }
-                if came_in.effective != place.policy {
-                    let path = format!("{path}.{}", field(place.list, false));
-                    let to = place.policy.name().into();
-                    // `""` and `null` count as not set.
-                    let is_set = came_in.policy != "";
-                    let from = if is_set {
-                        came_in.policy.clone()
-                    } else {
-                        Value::Null
-                    };
-                    change(path, from, to, place.policy_rule);
-                }
-            }
+                came_in.image.clone(),
+                image.as_str().into(),
+                place.image_rule,
+            );
+        }
+        if came_in.effective != place.policy {
+            let path = format!("{path}.{}", field(place.list, false));
+            // `""` and `null` count as not set.
+            let is_set = came_in.policy != "";
+            let from = if is_set {
+                &came_in.policy
+            } else {
+                &Value::Null
+            };
+            change(path, from.clone(), policy.into(), place.policy_rule);
         }
     }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes
 }
 
@@ -395,7 +305,7 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
     if !(annotations.is_null() || annotations.is_object()) {
         return Err("metadata.annotations".to_owned());
     }
-    owners(&object["metadata"]["ownerReferences"])?;
+    owners(&object["metadata"])?;
     let mut value = object;
     let mut path = String::new();
     for key in root.split('.') {
@@ -416,14 +326,13 @@ fn shape(object: &Value, root: &str) -> Result<(), String> {
 ///
 /// **Decided**: an object with a wrong shape of its owner references is rejected, because the answer
 /// depends on whether one of the owners is a controller.
-fn owners(owners: &Value) -> Result<(), String> {
+fn owners(metadata: &Value) -> Result<(), String> {
     let path = "metadata.ownerReferences";
-    let list = match owners {
-        Value::Null => return Ok(()),
-        Value::Array(list) => list,
-        _ => return Err(path.to_owned()),
-    };
-    for (index, owner) in list.iter().enumerate() {
+    let owners = &metadata["ownerReferences"];
+    if !(owners.is_null() || owners.is_array()) {
+        return Err(path.to_owned());
+    }
+    for (index, owner) in elements(metadata, "ownerReferences").iter().enumerate() {
         if !owner.is_object() {
             return Err(format!("{path}[{index}]"));
         }

@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::image::{Reference, is_image_id};
+use crate::image::Reference;
+use crate::json::{elements, text};
 use crate::policy::PullPolicy;
 use crate::settings::Settings;
-use crate::verdict::{FailedLookup, Finding};
+use crate::verdict::Finding;
 
 /// The node labels that name a node's operating system.
 pub(crate) const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
@@ -99,6 +100,12 @@ impl Place {
         came_in.map_or(self.policy, |came_in| came_in.effective)
     }
 
+    /// The image in the request. If this policy added the place, the result is its image.
+    pub(crate) fn image_before(&self) -> &str {
+        let came_in = self.came_in.as_ref();
+        came_in.map_or(&self.image, |came_in| text(&came_in.image))
+    }
+
     /// Whether the request sets the pull policy. An author or the API server may have written it. The
     /// pull policy of a place that this policy added counts as set.
     pub(crate) fn is_policy_written(&self) -> bool {
@@ -115,7 +122,7 @@ pub(crate) struct Lookups {
     pub(crate) images: Vec<Option<String>>,
     pub(crate) asked: Vec<String>,
     pub(crate) manifests: Vec<String>,
-    pub(crate) failed: Vec<FailedLookup>,
+    pub(crate) failed: Vec<Value>,
     /// The digest that a lookup found for each `registry/repository:tag`.
     pub(crate) digests: BTreeMap<String, String>,
     /// Each `registry/repository:tag` whose lookup failed, so that `UseCached` applied.
@@ -133,6 +140,8 @@ pub(crate) struct Pod<'a> {
     pub(crate) spec: Value,
     /// The object that holds the spec.
     pub(crate) object: Value,
+    /// At UPDATE, the stored object.
+    pub(crate) stored: Value,
     /// Whether the request is an audit. A request is an audit if its `userInfo.username` is absent or empty.
     pub(crate) is_audit: bool,
     /// Whether the size of the additions is near the limit of 1 MiB. In this case, this specification
@@ -166,48 +175,34 @@ impl Pod<'_> {
     /// Returns the parsed image of a place. `None` means that the image is an image ID or can't be
     /// parsed. No node can pull such an image from a registry.
     pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
-        let image = &self.places[place].image;
-        if is_image_id(image) {
-            None
-        } else {
-            Reference::parse(image)
-        }
-    }
-
-    fn at(&self, list: List, index: usize) -> String {
-        format!("{}.{}[{index}]", self.root, list.key())
+        Reference::pullable(&self.places[place].image)
     }
 
     fn came_in_at(&self, place: usize) -> String {
         let place = &self.places[place];
-        let index = place
-            .came_in
-            .as_ref()
-            .map_or(place.index, |came_in| came_in.index);
-        self.at(place.list, index)
+        let index = match &place.came_in {
+            Some(came_in) => came_in.index,
+            None => place.index,
+        };
+        format!("{}.{}[{index}]", self.root, place.list.key())
     }
 
     /// Returns the path of the image in the request's object.
     pub(crate) fn image_path(&self, place: usize) -> String {
-        format!(
-            "{}.{}",
-            self.came_in_at(place),
-            field(self.places[place].list, true)
-        )
+        let field = field(self.places[place].list, true);
+        format!("{}.{field}", self.came_in_at(place))
     }
 
     /// Returns the path of the pull policy in the request's object.
     pub(crate) fn policy_path(&self, place: usize) -> String {
-        format!(
-            "{}.{}",
-            self.came_in_at(place),
-            field(self.places[place].list, false)
-        )
+        let field = field(self.places[place].list, false);
+        format!("{}.{field}", self.came_in_at(place))
     }
 
     /// Returns the path of the place in the returned object.
     pub(crate) fn path_out(&self, place: usize) -> String {
-        self.at(self.places[place].list, self.places[place].index)
+        let place = &self.places[place];
+        format!("{}.{}[{}]", self.root, place.list.key(), place.index)
     }
 
     /// Whether the Pod's nodes can mount image volumes. A Pod with `hostUsers: false` or with a
@@ -245,9 +240,9 @@ impl Pod<'_> {
     /// **Decided**: an empty `spec.os.name` counts as not set. If the `nodeSelector` has both labels
     /// for the OS, `kubernetes.io/os` decides.
     pub(crate) fn is_windows(&self) -> bool {
-        let os_name = self.spec.pointer("/os/name").and_then(Value::as_str);
-        if let Some(name) = os_name.filter(|name| !name.is_empty()) {
-            return name == "windows";
+        let os_name = text(&self.spec["os"]["name"]);
+        if !os_name.is_empty() {
+            return os_name == "windows";
         }
         let selector = &self.spec["nodeSelector"];
         let mut selected = OS_LABELS.iter();
@@ -257,25 +252,21 @@ impl Pod<'_> {
         // The affinity names Windows if every term has an `In` for `kubernetes.io/os` or
         // `beta.kubernetes.io/os` with the only value `windows`. **Decided**: several such `In` count as
         // one, with the values that all of them have.
-        let terms = self.spec.pointer(
-            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
-        );
+        let terms = required_node_terms(&self.spec);
         let asks_for_windows = |term: &Value| {
-            let expressions = term["matchExpressions"].as_array().into_iter().flatten();
-            let lists: Vec<Vec<Value>> = expressions
+            let lists: Vec<&[Value]> = elements(term, "matchExpressions")
+                .iter()
                 .filter(|one| OS_LABELS.iter().any(|label| one["key"] == *label))
                 .filter(|one| one["operator"] == "In")
-                .map(|one| one["values"].as_array().cloned().unwrap_or_default())
+                .map(|one| elements(one, "values"))
                 .collect();
             lists.first().is_some_and(|first| {
-                let mut common = first.clone();
+                let mut common = first.to_vec();
                 common.retain(|value| lists.iter().all(|list| list.contains(value)));
                 common == ["windows"]
             })
         };
-        terms
-            .and_then(Value::as_array)
-            .is_some_and(|terms| !terms.is_empty() && terms.iter().all(asks_for_windows))
+        !terms.is_empty() && terms.iter().all(asks_for_windows)
     }
 
     /// Whether the Pod spec has a request or limit for the whole Pod, in `spec.resources`. Only cpu,
@@ -292,17 +283,11 @@ impl Pod<'_> {
     /// Whether the Pod has a volume with this name. In a `StatefulSet`, the names of
     /// `volumeClaimTemplates` count too.
     pub(crate) fn has_volume(&self, name: &str) -> bool {
-        let entries = |pointer: &str, value: &Value| -> Vec<Value> {
-            let list = value.pointer(pointer).and_then(Value::as_array);
-            list.cloned().unwrap_or_default()
-        };
-        entries("/volumes", &self.spec)
-            .iter()
-            .any(|volume| volume["name"] == name)
+        let claims = elements(&self.object["spec"], "volumeClaimTemplates");
+        let mut volumes = elements(&self.spec, "volumes").iter();
+        volumes.any(|volume| volume["name"] == name)
             || self.root == "spec.template.spec"
-                && entries("/spec/volumeClaimTemplates", &self.object)
-                    .iter()
-                    .any(|claim| claim.pointer("/metadata/name") == Some(&name.into()))
+                && claims.iter().any(|claim| claim["metadata"]["name"] == name)
     }
 
     /// Whether an annotation holds the `AppArmor` profile of a container.
@@ -400,6 +385,13 @@ impl Pod<'_> {
             .filter(|&place| self.places[place].is_examined && self.reference(place).is_some())
             .collect()
     }
+}
+
+/// Returns the terms of a Pod spec's required node affinity.
+pub(crate) fn required_node_terms(spec: &Value) -> &[Value] {
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    let affinity = &spec["affinity"]["nodeAffinity"];
+    elements(&affinity[required], "nodeSelectorTerms")
 }
 
 /// Returns the path of the field that holds the image or the pull policy of an entry.

@@ -5,6 +5,7 @@
 //! operator's check template causes a problem with a quota, Pod Security or the quality of service, this
 //! problem breaks no promise.
 
+mod audits;
 mod contents;
 mod minimal;
 mod modes;
@@ -16,6 +17,7 @@ use crate::compare::Observed;
 use crate::differential::{Policy, observe};
 use crate::events::Event;
 use crate::generate::Case;
+use crate::json::text;
 use crate::settings::Settings;
 
 /// A promise that this policy broke for a case.
@@ -42,17 +44,6 @@ pub const STABLE: &str = "a-second-run-changes-nothing";
 pub const REJECT: &str = "reject-accepts-what-fix-returned";
 /// The copy accepts an object that mode `Fix` returned.
 pub const COPY: &str = "the-copy-accepts-what-fix-returned";
-/// An added init container has a `command`. Without one, the default program of the image would run.
-pub const COMMAND: &str = "an-added-check-has-a-command";
-/// An added check has only the fields that a check needs, unless the settings have a check template.
-pub const COPIED_FIELDS: &str = "an-added-check-has-only-what-it-needs";
-/// A check whose `AppArmor` profile is an annotation is not copied, because the added check would have
-/// no profile.
-pub const APPARMOR: &str = "an-added-check-keeps-its-apparmor-profile";
-/// The containers, volumes and mounts that *missing-check* adds have together at most 1 MiB.
-pub const SIZE: &str = "an-addition-has-at-most-a-mebibyte";
-/// In a Windows Pod, no check is added.
-pub const WINDOWS: &str = "windows-pods-get-nothing-added";
 /// If a `ResourceQuota` admits the request's Pod, it also admits the Pod that this policy returns.
 pub const QUOTA: &str = "a-quota-still-admits-the-pod";
 /// If Pod Security admits the request's Pod, it also admits the Pod that this policy returns.
@@ -89,36 +80,6 @@ pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 /// All modes compute the same findings, except those of *stuck-pull*. Only mode `Fix` changes the object.
 pub const MODES: &str = "the-modes-find-the-same";
 
-/// All promises.
-pub const ALL: [&str; 26] = [
-    VALID,
-    SERVICE,
-    MINIMAL,
-    NO_SECRET,
-    STABLE,
-    REJECT,
-    COPY,
-    COMMAND,
-    COPIED_FIELDS,
-    APPARMOR,
-    SIZE,
-    WINDOWS,
-    QUOTA,
-    POD_SECURITY,
-    PULLED_FIRST,
-    COPY_BESIDE_WEBHOOK,
-    NO_CHECK_TWICE,
-    COPY_BESIDE_PLUGIN,
-    RE_APPLY,
-    DEBUG,
-    SET_IMAGE,
-    OUTDATED_CHECK,
-    AUDIT,
-    MISSING_IMAGE,
-    PASTED_STATUS,
-    MODES,
-];
-
 /// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this text.
 pub const SECRET: &str = "s3cr3t";
 
@@ -133,10 +94,11 @@ pub fn broken_promises(
     case: &Case,
     event: Event,
 ) -> Result<Vec<BrokenPromise>, String> {
-    let is_pod_create = case.request["kind"]["kind"] == "Pod"
-        && case.request["kind"]["group"] == ""
-        && case.request["operation"] == "CREATE"
-        && case.request["subResource"].is_null();
+    let request = &case.request;
+    let is_pod_create = request["kind"]["kind"] == "Pod"
+        && request["kind"]["group"] == ""
+        && request["operation"] == "CREATE"
+        && request["subResource"].is_null();
     if !is_pod_create && event != Event::Created {
         return Ok(Vec::new());
     }
@@ -194,11 +156,8 @@ impl<P: Policy> Story<'_, P> {
     /// Returns the object that an API server would store after the first answer. `None` means that this
     /// answer rejects the request.
     fn stored(&self) -> Option<Value> {
-        let answer = &self.first.answer;
-        (answer["accepted"] == true).then(|| match &answer["mutated_object"] {
-            Value::Null => self.case.request["object"].clone(),
-            object => object.clone(),
-        })
+        let object = self.first.object_after(&self.case.request);
+        self.first.is_accepted().then(|| object.clone())
     }
 
     /// Returns the stored object if the mode is `Fix`. The other modes repair nothing, so a second run
@@ -224,6 +183,20 @@ impl<P: Policy> Story<'_, P> {
         Ok(observed)
     }
 
+    /// Runs this policy as `observe` does. If the answer is a rejection, `promise` is broken.
+    fn must_accept(
+        &mut self,
+        promise: &'static str,
+        request: &Value,
+        changes: &[(&str, Value)],
+    ) -> Result<Observed, String> {
+        let observed = self.observe(request.clone(), changes)?;
+        if !observed.is_accepted() {
+            self.breaks(promise, told(&observed));
+        }
+        Ok(observed)
+    }
+
     /// Returns the case's request with `object` as its object.
     fn request_with(&self, object: Value) -> Value {
         let mut request = self.case.request.clone();
@@ -235,32 +208,24 @@ impl<P: Policy> Story<'_, P> {
     /// run must have skipped no lookup. It also must have made fewer host calls than
     /// `registry.maxLookups`, or no host call if `registry.maxLookups` is 0.
     fn is_bounded(&self) -> bool {
-        let text = self.first.answer["audit_annotations"]["lookups"].as_str();
-        let failed: Value = text
-            .and_then(|text| serde_json::from_str(text).ok())
-            .unwrap_or_default();
-        let were_all_asked = failed
-            .as_array()
-            .into_iter()
-            .flatten()
-            .all(|lookup| lookup["asked"] == true);
-        were_all_asked && (self.first.calls.len() as u64) < self.settings().max_lookups().max(1)
+        let failed = self.first.annotation("lookups");
+        failed.iter().all(|lookup| lookup["asked"] == true)
+            && (self.first.calls.len() as u64) < self.settings().max_lookups().max(1)
     }
 
     fn shows_no_secret(&mut self, observed: &Observed) {
-        let mut told = observed.answer.clone();
-        told["mutated_object"].take();
-        if told.to_string().contains(SECRET) {
-            self.breaks(NO_SECRET, told.to_string());
+        let told = observed.told();
+        if told.contains(SECRET) {
+            self.breaks(NO_SECRET, told);
         }
     }
 }
 
 /// Returns the message of a rejection. If the answer is not a rejection with a message, returns it whole.
 fn told(observed: &Observed) -> String {
-    match observed.answer["message"].as_str() {
-        Some(message) if observed.answer["accepted"] == false => format!("rejected: {message}"),
-        _ => observed.answer.to_string(),
+    match text(&observed.answer["message"]) {
+        "" => observed.answer.to_string(),
+        message => format!("rejected: {message}"),
     }
 }
 

@@ -7,18 +7,15 @@
 
 use serde_json::Value;
 
+use crate::json::{elements, elements_mut, text};
 use crate::pod::List;
-use crate::{RECORD, at};
+use crate::{at, record};
 
 /// Writes the recorded values of the stored object into the Pod spec of an object. The caller
 /// checks that the mode is `Fix`. Re-apply doesn't depend on the settings `templates` and
 /// `recordChanges`, and adds no finding and no message.
 pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
-    let record = old
-        .pointer("/metadata/annotations")
-        .and_then(|annotations| annotations.get(RECORD)?.as_str())
-        .and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let Some(Value::Array(entries)) = record else {
+    let Some(entries) = record::entries(old) else {
         return;
     };
     let Some(stored) = at(old, root).cloned() else {
@@ -28,10 +25,7 @@ pub(crate) fn recorded(root: &str, object: &mut Value, old: &Value) {
         return;
     };
     for list in List::ALL {
-        let Some(Value::Array(containers)) = spec.get_mut(list.key()) else {
-            continue;
-        };
-        for container in containers {
+        for container in elements_mut(spec, list.key()) {
             for field in [
                 "imagePullPolicy",
                 "image",
@@ -52,17 +46,12 @@ fn restore(
     container: &mut Value,
     stored: &Value,
 ) {
-    let name = container.get("name").cloned().unwrap_or_default();
-    let same_name = |other: &&Value| other.get("name").cloned().unwrap_or_default() == name;
-    let mut containers = stored
-        .get(list.key())
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate();
-    let Some((index, stored)) = containers.find(|(_, other)| same_name(other)) else {
+    let name = container["name"].clone();
+    let containers = elements(stored, list.key());
+    let Some(index) = containers.iter().position(|other| other["name"] == name) else {
         return;
     };
+    let stored = &containers[index];
     // The record describes the stored object. So the index of an entry is an index in that object.
     let path = format!("{root}.{}[{index}].{field}", list.key());
     let pointer = format!("/{}", field.replace('.', "/"));
@@ -70,10 +59,7 @@ fn restore(
     let brought = container.pointer(&pointer).cloned().unwrap_or_default();
     // The field is restored if at least one entry of the record matches it.
     let is_recorded = entries.iter().any(|entry| {
-        let text = entry
-            .get("path")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let text = text(&entry["path"]);
         // For an entry that names a container, three things must match: the list, the field and the
         // container's name. The index in the path may differ, because an injected container may
         // have moved the other containers.
@@ -81,9 +67,7 @@ fn restore(
             Some(container) => *container == name && same_field(text, &path),
             None => text == path,
         };
-        is_there
-            && set(entry.get("from")) == set(Some(&brought))
-            && entry.get("to") == Some(&stored)
+        is_there && set(&entry["from"]) == set(&brought) && entry["to"] == stored
     });
     // Re-apply never writes a value that the stored object doesn't have.
     if is_recorded && stored.is_string() && brought != stored {
@@ -95,8 +79,8 @@ fn restore(
 }
 
 // Returns `None` for a value that counts as not set: `""` and `null`.
-fn set(value: Option<&Value>) -> Option<&Value> {
-    value.filter(|value| !value.is_null() && **value != "")
+fn set(value: &Value) -> Option<&Value> {
+    Some(value).filter(|value| !value.is_null() && **value != "")
 }
 
 fn same_field(a: &str, b: &str) -> bool {

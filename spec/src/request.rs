@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::at;
+use crate::json::{elements, text};
 use crate::pod::Event;
 use crate::settings::Settings;
 
@@ -25,17 +26,11 @@ pub(crate) enum Row {
     Broken(String),
 }
 
-fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
 /// Finds the row of a request.
 pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     // The group is compared too, because another group can have a kind of the same name.
-    let root = match (text(request, "/kind/group"), text(request, "/kind/kind")) {
+    let kind = text(&request["kind"]["kind"]);
+    let root = match (text(&request["kind"]["group"]), kind) {
         ("", "Pod") => "spec",
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
         | ("batch", "Job")
@@ -45,9 +40,8 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
         // Any other group or kind is accepted untouched.
         _ => return Row::Untouched,
     };
-    let kind = text(request, "/kind/kind");
-    let operation = text(request, "/operation");
-    let subresource = text(request, "/subResource");
+    let operation = text(&request["operation"]);
+    let subresource = text(&request["subResource"]);
     let (object, old) = (&request["object"], &request["oldObject"]);
     // Only these requests can be examined: CREATE and UPDATE without a subresource, and UPDATE of a Pod's
     // `ephemeralcontainers`. Any other request, such as a DELETE, is accepted untouched.
@@ -83,14 +77,9 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     // Anyone can write this annotation, so the request's user must be in the group `system:nodes`. An
     // audit names no user, so in an audit the Pod must have a controller of kind `Node`.
     // **Decided**: the annotation counts even if its value is empty.
-    let is_node = request
-        .pointer("/userInfo/groups")
-        .and_then(Value::as_array)
-        .is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"));
-    let is_of_node = names_no_user(request)
-        && controllers(object)
-            .into_iter()
-            .any(|owner| owner["kind"] == "Node");
+    let is_node = elements(&request["userInfo"], "groups").contains(&"system:nodes".into());
+    let is_of_node =
+        names_no_user(request) && controllers(object).any(|owner| owner["kind"] == "Node");
     let has_mirror_annotation = metadata["annotations"]
         .get("kubernetes.io/config.mirror")
         .is_some();
@@ -99,7 +88,7 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     }
     if kind != "Pod" {
         // A workload with a controller in `ownerReferences` is accepted untouched.
-        if has_controller(object) {
+        if controllers(object).next().is_some() {
             return Row::Untouched;
         }
         // At an UPDATE of a Job, only *re-apply* acts. No rule runs, because a Job's template is
@@ -129,20 +118,15 @@ pub(crate) fn row(request: &Value, settings: Settings) -> Row {
     Row::Examined(event, root)
 }
 
-/// Whether an object has a controller in `ownerReferences`.
-pub(crate) fn has_controller(object: &Value) -> bool {
-    !controllers(object).is_empty()
-}
-
-pub(crate) fn controllers(object: &Value) -> Vec<&Value> {
-    let owners = object.pointer("/metadata/ownerReferences");
-    let owners = owners.and_then(Value::as_array).into_iter().flatten();
-    owners.filter(|owner| owner["controller"] == true).collect()
+/// The owners of an object that are its controllers.
+pub(crate) fn controllers(object: &Value) -> impl Iterator<Item = &Value> {
+    let owners = elements(&object["metadata"], "ownerReferences").iter();
+    owners.filter(|owner| owner["controller"] == true)
 }
 
 /// Whether a request names no user: `userInfo` is absent, null or without a `username`.
 ///
 /// **Decided**: an empty `username` counts as no user.
 pub(crate) fn names_no_user(request: &Value) -> bool {
-    text(request, "/userInfo/username").is_empty()
+    text(&request["userInfo"]["username"]).is_empty()
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::generate::{Answers, Case};
+use crate::answers::Answers;
+use crate::generate::Case;
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 const POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];

@@ -7,9 +7,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::answers::{Answers, Failure};
 use crate::compare::{Observed, differences};
-use crate::generate::{Answers, Case};
-use crate::{Failure, Settings, validate};
+use crate::generate::Case;
+use crate::json::text;
+use crate::{Settings, validate};
 
 /// One evaluation from the transcript.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ pub fn replay(evaluation: &Evaluation) -> Vec<String> {
             "settings: specified as refused, {contradictions:?}"
         )];
     }
-    let verdict = validate(&case.request, &case.settings, &mut case.answers.clone());
+    let verdict = validate(&case.request, &case.settings, &case.answers);
     differences(case, &verdict, &evaluation.observed)
 }
 
@@ -49,18 +51,16 @@ pub fn host_calls(calls: &[Value]) -> (Vec<(String, String)>, Answers) {
     let mut asked = Vec::new();
     let mut answers = Answers::default();
     for call in calls {
-        let json = |key: &str| -> Value {
-            let text = call[key].as_str().unwrap_or_default();
-            serde_json::from_str(text).unwrap_or_default()
-        };
-        let image = json("payload").as_str().unwrap_or_default().to_owned();
+        let json =
+            |key: &str| -> Value { serde_json::from_str(text(&call[key])).unwrap_or_default() };
+        let image = text(&json("payload")).to_owned();
         let answer = match call["error"].as_str() {
             Some(error) => Err(failure_of(error)),
             None => Ok(json("answer")),
         };
-        let operation = call["operation"].as_str().unwrap_or_default();
+        let operation = text(&call["operation"]);
         if operation == "v1/manifest_digest" {
-            let digest = answer.map(|answer| text(&answer["digest"]));
+            let digest = answer.map(|answer| text(&answer["digest"]).to_owned());
             answers.digests.entry(image.clone()).or_insert(digest);
         } else {
             let index = answer.map(|answer| platforms(&answer));
@@ -76,16 +76,13 @@ pub fn host_calls(calls: &[Value]) -> (Vec<(String, String)>, Answers) {
 fn platforms(manifest: &Value) -> Option<Vec<(String, String)>> {
     let entries = manifest["manifests"].as_array()?.iter();
     let platforms = entries.map(|entry| &entry["platform"]);
+    let name = |platform: &Value, key: &str| text(&platform[key]).to_owned();
     Some(
         platforms
             .filter(|platform| platform.is_object())
-            .map(|platform| (text(&platform["os"]), text(&platform["architecture"])))
+            .map(|platform| (name(platform, "os"), name(platform, "architecture")))
             .collect(),
     )
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 // The errors of oci-client and of Kubewarden's hosts. The first match in the error text decides, because

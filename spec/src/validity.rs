@@ -1,37 +1,35 @@
 //! An oracle for one promise: if an API server accepts the request's Pod, it also accepts the
 //! returned Pod.
 //!
-//! The oracle contains only those rules of Kubernetes' Pod validation that an added or removed
-//! container, volume or mount can violate. Each rule names its source, usually in
-//! `kubernetes/kubernetes`. The source `validation.go` means `pkg/apis/core/validation/validation.go`.
-//! [`faults`] doesn't use two of the submodules: [`service`] computes the Pod's quality of service, and
-//! [`admission`] has the checks of two admission plugins.
+//! The oracle contains only those rules of Kubernetes' Pod validation that an added container, volume or
+//! mount can violate. Each problem names its source, usually in `kubernetes/kubernetes`. The source
+//! `validation.go` means `pkg/apis/core/validation/validation.go`. [`faults`] doesn't use two of the
+//! submodules: [`service`] computes the Pod's quality of service, and [`admission`] has the checks of two
+//! admission plugins.
 
 pub mod admission;
 mod mounts;
-pub(crate) mod names;
+mod names;
 pub mod quantity;
 mod resources;
 pub mod service;
-mod size;
-pub mod windows;
 
 use serde_json::Value;
 
-/// One reason why an API server or a kubelet would refuse a Pod.
+use crate::json::{elements, text};
+
+/// One reason why an API server would refuse a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     /// The path of the field. It is empty if the whole Pod is too large.
     pub path: String,
-    /// The problem with the field.
-    pub problem: String,
-    /// The source of the rule: usually a file and a function in `kubernetes/kubernetes`.
-    pub source: &'static str,
+    /// The problem with the field, and the source of the rule.
+    pub problem: &'static str,
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} ({})", self.path, self.problem, self.source)
+        write!(f, "{} {}", self.path, self.problem)
     }
 }
 
@@ -40,24 +38,45 @@ impl std::fmt::Display for Fault {
 #[must_use]
 pub fn faults(pod: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
-    names::check(pod, &mut faults);
-    mounts::check(pod, &mut faults);
+    names::check(&pod["spec"], &mut faults);
+    mounts::check(&pod["spec"], &mut faults);
     resources::check(&pod["spec"], &mut faults);
-    windows::check(&pod["spec"], &mut faults);
-    size::check(pod, &mut faults);
+    sizes(pod, &mut faults);
     faults.0
+}
+
+/// The limit for the keys and values of all annotations together, in bytes.
+const ANNOTATIONS_MAX: usize = 256 * 1024;
+
+/// The size limit of etcd for an object, in bytes. The function `sizes` measures the object as JSON. etcd
+/// gets the object as protobuf, which is usually smaller. So `sizes` is a little too strict.
+const OBJECT_MAX: usize = 1536 * 1024;
+
+fn sizes(pod: &Value, faults: &mut Faults) {
+    let annotations = pod["metadata"]["annotations"].as_object();
+    let size = annotations.into_iter().flatten();
+    let size: usize = size.map(|(key, value)| key.len() + text(value).len()).sum();
+    if size > ANNOTATIONS_MAX {
+        faults.add(
+            "metadata.annotations",
+            "are too large (objectmeta.go ValidateAnnotationsSize)",
+        );
+    }
+    if pod.to_string().len() > OBJECT_MAX {
+        faults.add(
+            "",
+            "is too large (etcd's --max-request-bytes, embed.DefaultMaxRequestBytes)",
+        );
+    }
 }
 
 /// Collects faults.
 struct Faults(Vec<Fault>);
 
 impl Faults {
-    fn add(&mut self, path: impl Into<String>, problem: impl Into<String>, source: &'static str) {
-        self.0.push(Fault {
-            path: path.into(),
-            problem: problem.into(),
-            source,
-        });
+    fn add(&mut self, path: impl Into<String>, problem: &'static str) {
+        let path = path.into();
+        self.0.push(Fault { path, problem });
     }
 }
 
@@ -68,25 +87,17 @@ struct Container<'p> {
     fields: &'p Value,
 }
 
-impl<'p> Container<'p> {
-    fn name(&self) -> &'p str {
-        text(self.fields, "name")
-    }
-
+impl Container<'_> {
     /// Whether the container is an init container that keeps running beside the app containers.
     fn is_native_sidecar(&self) -> bool {
-        self.list == INIT_CONTAINERS && self.fields["restartPolicy"] == "Always"
+        self.list == "initContainers" && self.fields["restartPolicy"] == "Always"
     }
 }
 
-const CONTAINERS: &str = "containers";
-const INIT_CONTAINERS: &str = "initContainers";
-const EPHEMERAL_CONTAINERS: &str = "ephemeralContainers";
-
-/// Returns the containers of some lists, in the order of these lists.
-fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>> {
+/// Returns the init containers, and then the app containers.
+fn containers(spec: &Value) -> Vec<Container<'_>> {
     let mut found = Vec::new();
-    for list in lists {
+    for list in ["initContainers", "containers"] {
         for (index, fields) in elements(spec, list).iter().enumerate() {
             found.push(Container {
                 path: format!("spec.{list}[{index}]"),
@@ -96,22 +107,4 @@ fn containers<'p>(spec: &'p Value, lists: &[&'static str]) -> Vec<Container<'p>>
         }
     }
     found
-}
-
-/// Returns the elements of a list. The result is empty if the field is missing or is no list.
-fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-/// Returns the text of a field. The result is empty if the field is missing or is no text.
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Whether a field is there and not null.
-fn is_set(value: &Value, key: &str) -> bool {
-    value.get(key).is_some_and(|field| !field.is_null())
 }

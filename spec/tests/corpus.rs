@@ -1,18 +1,17 @@
 //! Checks that this policy agrees with the specification and keeps its promises for every object of the
-//! corpus. Each object is tried with the settings of every example and with every [`Event`]. The tests call this policy's crate, compiled for this machine. Three more tests check the
-//! objects of the corpus, and the containers that [`Mesh`] injects.
+//! corpus. Each object is tried with the settings of every example and with every [`Event`]. The tests call
+//! this policy's crate, compiled for this machine. Two more tests check the objects of the corpus.
 
 use crate::common::Native;
-use consistent_pull_policy_spec::corpus::{
-    Sample, create_request, examples, fill_in_defaults, manifests, samples,
-};
+use consistent_pull_policy_spec::answers::Answers;
+use consistent_pull_policy_spec::corpus::{Sample, examples, manifests, samples};
 use consistent_pull_policy_spec::differential::check;
 use consistent_pull_policy_spec::events::{Event, Mesh};
-use consistent_pull_policy_spec::generate::{Answers, Case};
+use consistent_pull_policy_spec::generate::Case;
 use consistent_pull_policy_spec::promises::broken_promises;
 use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// One case for each request of the corpus and each example. The case has the settings of the example. The
 /// first value is the file of the example.
@@ -48,8 +47,10 @@ fn the_specification_agrees_with_this_policy_on_the_corpus() {
             }
             if let Err(difference) = check(&Native, &case) {
                 let lines = difference.lines.join("\n    ");
-                let event = event.name();
-                differences.push(format!("{}, {settings}, {event}\n    {lines}", sample.file));
+                differences.push(format!(
+                    "{}, {settings}, {event:?}\n    {lines}",
+                    sample.file
+                ));
             }
         }
     }
@@ -61,7 +62,7 @@ fn the_corpus_keeps_the_promises() {
     let mut failures = Vec::new();
     for (settings, sample, case) in cases() {
         for event in Event::ALL {
-            let place = format!("{}, {settings}, {}", sample.file, event.name());
+            let place = format!("{}, {settings}, {event:?}", sample.file);
             let broken = broken_promises(&Native, &case, event);
             let broken = broken.unwrap_or_else(|problem| panic!("{place}: {problem}"));
             for one in broken {
@@ -118,11 +119,7 @@ fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
             &object["spec"]["template"]
         };
         assert_eq!(faults(pod), [], "{}", sample.file);
-        let meshes = Event::ALL.into_iter().filter_map(|event| match event {
-            Event::InjectedBefore(mesh) => Some(mesh),
-            _ => None,
-        });
-        for mesh in meshes {
+        for mesh in Mesh::ALL {
             let mut pod = pod.clone();
             mesh.inject(&mut pod);
             // The pod-level resources of these Pods are too small for the mesh's proxy, so an API server
@@ -135,45 +132,4 @@ fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
             }
         }
     }
-}
-
-/// `Mesh::inject` puts containers where the injectors of Istio and Linkerd put them.
-#[test]
-fn a_mesh_injects_its_containers_where_it_is_documented() {
-    let mut pod = json!({
-        "metadata": {"name": "p"},
-        "spec": {
-            "initContainers": [{"name": "own", "image": "a:1"}],
-            "containers": [{"name": "app", "image": "a:1"}],
-        },
-    });
-    fill_in_defaults(&mut pod);
-    let request = create_request(&pod);
-    let names = |mesh: Mesh| {
-        let mut pod = request["object"].clone();
-        mesh.inject(&mut pod);
-        let of = |list: &str| -> Vec<String> {
-            let list = pod["spec"][list].as_array().expect("a list").iter();
-            list.map(|one| one["name"].as_str().expect("a name").to_owned())
-                .collect()
-        };
-        (of("initContainers").join(" "), of("containers").join(" "))
-    };
-    let expected = |init: &str, app: &str| (init.to_owned(), app.to_owned());
-    assert_eq!(
-        names(Mesh::IstioNativeSidecar),
-        expected("istio-init istio-proxy own", "app")
-    );
-    assert_eq!(
-        names(Mesh::IstioSidecar),
-        expected("own istio-init", "app istio-proxy")
-    );
-    assert_eq!(
-        names(Mesh::LinkerdNativeSidecar),
-        expected("linkerd-init linkerd-proxy own", "app")
-    );
-    assert_eq!(
-        names(Mesh::LinkerdSidecar),
-        expected("own linkerd-init", "linkerd-proxy app")
-    );
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::common::Native;
+use crate::common::{Native, number};
 use consistent_pull_policy_spec::differential::{
     HostCall, Policy, check, check_number, observe, write,
 };
@@ -31,17 +31,17 @@ fn kubernetes_reads_the_object_that_fix_returns() {
     }
 }
 
-/// Pods and settings of any shape get an answer.
+/// Objects and settings of any shape get an answer.
 #[test]
 fn any_shape_gets_an_answer() {
     let host: Arc<HostCall> = Arc::new(|_, _, _| Err("no registry".to_owned()));
     for number in 0..number("CASES", 6_000) {
         let case = case(&bytes(22, number));
-        let (spec, settings) = (any_shape(&bytes(23, number)), any_shape(&bytes(24, number)));
+        let settings = any_shape(&case.settings, &bytes(23, number));
         let judged = Native.validate_settings(settings.to_string().as_bytes());
         assert!(judged.is_ok(), "{judged:?}: {settings}");
         let mut request = case.request.clone();
-        request["object"] = json!({"metadata": {"name": "p"}, "spec": spec});
+        request["object"] = any_shape(&request["object"], &bytes(24, number));
         for settings in [&case.settings, &settings] {
             let payload = json!({"request": request, "settings": settings}).to_string();
             let answer = Native.validate(payload.as_bytes(), Arc::clone(&host));
@@ -87,11 +87,6 @@ fn any_bytes_get_an_answer() {
         answer["mutated_object"].take();
         assert!(!answer.to_string().contains("s3cr3t-value"), "{answer}");
     }
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// The crate agrees with the specification about every short pattern, also about those that match the name

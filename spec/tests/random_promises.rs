@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use crate::common::Native;
+use crate::common::{Native, number};
 use consistent_pull_policy_spec::events::{Event, Webhook};
 use consistent_pull_policy_spec::generate::{Case, bytes, case, shrink};
+use consistent_pull_policy_spec::json::{LISTS, elements};
 use consistent_pull_policy_spec::promises::{BrokenPromise, broken_promises};
 use serde_json::{Value, json};
 
@@ -25,18 +26,12 @@ fn event(number: u64) -> Event {
 
 /// Whether an object has a `spec` in which every container and volume is an object.
 fn has_shape_of_pod(object: &Value) -> bool {
-    let lists = [
-        "containers",
-        "initContainers",
-        "ephemeralContainers",
-        "volumes",
-    ];
-    object["spec"].is_object()
-        && lists.iter().all(|list| match &object["spec"][*list] {
-            Value::Null => true,
-            Value::Array(entries) => entries.iter().all(Value::is_object),
-            _ => false,
-        })
+    let spec = &object["spec"];
+    let is_list = |list: &&str| {
+        let is_there = spec[*list].is_array() || spec[*list].is_null();
+        is_there && elements(spec, list).iter().all(Value::is_object)
+    };
+    spec.is_object() && LISTS.iter().all(is_list)
 }
 
 /// Exempts the images of meshes. In a cluster with a mesh, an operator's settings have to exempt these
@@ -72,11 +67,6 @@ fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
     })
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 // The cases are divided into two tests, because Cargo runs tests at the same time.
 
 #[test]
@@ -107,9 +97,8 @@ fn keep_the_promises(numbers: Range<u64>) {
         };
         let small = case(&shrink(&bytes, |case| breaks(case).is_some()));
         panic!(
-            "{promise}, seed {seed}, case {number}, event {}\n    {}\n    settings {}\n    \
+            "{promise}, seed {seed}, case {number}, event {event:?}\n    {}\n    settings {}\n    \
              request {}\n    answers {:?}",
-            event.name(),
             breaks(&small).map(|one| one.details).unwrap_or_default(),
             small.settings,
             small.request,

@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
+use consistent_pull_policy_spec::answers::Answers;
 use consistent_pull_policy_spec::compare::{Observed, differences};
 use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use consistent_pull_policy_spec::events::{Event, Webhook};
-use consistent_pull_policy_spec::generate::{Answers, Case};
+use consistent_pull_policy_spec::generate::Case;
 use consistent_pull_policy_spec::promises::{
     COPY_BESIDE_WEBHOOK, DEBUG, OUTDATED_CHECK, PULLED_FIRST, SET_IMAGE, STABLE, VALID,
     broken_promises,
 };
-use consistent_pull_policy_spec::{Record, Verdict};
+use consistent_pull_policy_spec::{RECORD, Verdict};
 use serde_json::{Value, json};
-
-const RECORD: &str = "consistent-pull-policy/changes";
 
 /// A policy whose answers a function gives. The function gets the request and the settings.
 struct Answering<F>(F);
@@ -205,10 +204,7 @@ fn the_order_of_earlier_entries_is_compared() {
     let verdict = Verdict {
         allowed: true,
         object: Some(case.request["object"].clone()),
-        record: Some(Record {
-            new: Vec::new(),
-            earlier: earlier.to_vec(),
-        }),
+        record: Some(earlier.to_vec()),
         ..Verdict::default()
     };
     let [a, b] = earlier;

@@ -423,7 +423,7 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
@@ -493,28 +493,6 @@ mod tests {
     }
 
     #[test]
-    fn white_space_and_escapes_move_no_value() {
-        let text = " {\t\"spec\" :\r\n{ } , \"\\u0073pec\"\n: { \"containers\" : [ ] ,\"image\":[ { } , 1 ] } } ";
-        let node = Node::read(text).unwrap();
-        let spec = node.required("spec").unwrap();
-        assert_eq!(
-            spec.text(),
-            r#"{ "containers" : [ ] ,"image":[ { } , 1 ] }"#
-        );
-        assert_eq!(spec.required("containers").unwrap().text(), "[ ]");
-        let texts: Vec<&str> = spec.list("image").unwrap().iter().map(Node::text).collect();
-        assert_eq!(texts, ["{ }", "1"]);
-        assert_eq!(node.members()[0].1.text(), "{ }");
-    }
-
-    #[test]
-    fn the_last_of_duplicate_keys_counts() {
-        let node = Node::read(r#"{"a":1,"a":{"b":2},"\u0061":3}"#).unwrap();
-        assert_eq!(node.required("a").unwrap().text(), "3");
-        assert_eq!(node.members().len(), 3);
-    }
-
-    #[test]
     fn any_depth_is_read() {
         let depth = 100_000;
         for (open, close) in [("[", "]"), (r#"{"spec":"#, "}"), (r#"{"x":"#, "}")] {
@@ -531,43 +509,6 @@ mod tests {
                 text.len() - 50 * (open.len() + close.len())
             );
         }
-    }
-
-    #[test]
-    fn a_getter_names_the_path_of_a_wrong_value() {
-        let spec = json!({"containers": [{"name": "a"}, {"name": 5, "x": {"y": "secret"}}]});
-        let text = json!({"spec": spec}).to_string();
-        let root = Node::read(&text).unwrap();
-        let spec = root.required("spec").unwrap();
-        let second = spec.list("containers").unwrap()[1].clone();
-        let x = second.required("x").unwrap();
-        let errors = [
-            root.list("spec").unwrap_err(),
-            spec.string("containers").unwrap_err(),
-            second.string("name").unwrap_err(),
-            x.boolean("y").unwrap_err(),
-            x.required("z").unwrap_err(),
-            spec.required("containers")
-                .unwrap()
-                .member("a")
-                .unwrap_err(),
-            root.required("metadata").unwrap_err(),
-            WrongValue::new(&root, "is not good"),
-        ];
-        let sentences = errors.map(|error| error.sentence(&root, "object"));
-        assert_eq!(
-            sentences,
-            [
-                "spec must be a list, not an object",
-                "spec.containers must be a string, not a list",
-                "spec.containers[1].name must be a string, not a number",
-                "spec.containers[1].x.y must be a boolean, not a string",
-                "spec.containers[1].x.z is missing",
-                "spec.containers must be an object, not a list",
-                "metadata is missing",
-                "object is not good",
-            ]
-        );
     }
 
     #[test]

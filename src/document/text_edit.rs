@@ -70,19 +70,6 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_replaced_and_the_rest_stays() {
-        let text = "one two three";
-        let edits = [
-            TextEdit::replace(part(text, "three"), "3".to_owned()),
-            TextEdit::after(part(text, "one"), ",".to_owned()),
-            TextEdit::after(part(text, "one"), ";".to_owned()),
-            TextEdit::replace(part(text, "two"), String::new()),
-        ];
-        assert_eq!(apply_edits(text, &edits).as_deref(), Some("one,;  3"));
-        assert_eq!(apply_edits(text, &[]).as_deref(), Some(text));
-    }
-
-    #[test]
     fn overlapping_edits_and_edits_of_another_text_are_refused() {
         let text = "one two three";
         let other = "one two three".to_owned();

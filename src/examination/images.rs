@@ -1,113 +1,75 @@
-//! Groups the places of a Pod: by their image, and by their image and its spelling.
+//! Which image each place pulls, and in which spelling.
 //!
 //! Two references are the same image if their identities ([`ImageIdentity`]) are equal. A node is
 //! stricter: it remembers pulls by the written repository (`KubeletEnsureSecretPulledImages`), and
-//! asks the registry again for another spelling. So the rules also need the groups by spelling.
+//! asks the registry again for another spelling. So the rules compare spellings too.
 
 use std::collections::BTreeMap;
 
-use super::place::{ExaminedPlace, Role};
+use super::place::{ExaminedPlace, PlaceId, Role, with_ids};
 use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
 
-/// The images of a list of places, and the spellings of each image. Images and spellings are
-/// numbered in the order in which they first appear. `nginx:1` and `nginx:2` are two images, so
-/// their repository counts as two spellings.
-#[derive(Clone, Debug)]
-pub(crate) struct ImageGroups {
-    /// The number of the spelling of each place.
-    spellings: Vec<usize>,
-    /// The number of the image of each spelling.
-    images: Vec<usize>,
-    image_count: usize,
+/// The number of an image. Images are numbered in the order in which they first appear in the Pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ImageId(usize);
+
+/// An image in one spelling. Spellings are ordered by their first appearance in the Pod. `nginx:1` and
+/// `nginx:2` are two images, so their repository counts as two spellings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Spelling {
+    number: usize,
+    /// The image.
+    pub(crate) image: ImageId,
 }
 
-impl ImageGroups {
-    /// Compares the images of all places.
-    pub(crate) fn of(places: &[ExaminedPlace<'_>]) -> Self {
-        let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
-        let mut spelled: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-        let mut images = Vec::new();
-        let spellings = places
-            .iter()
-            .map(|examined| {
-                let next = numbers.len();
-                let image = *numbers.entry(examined.identity()).or_insert(next);
-                let next = spelled.len();
-                *spelled
-                    .entry((image, examined.reference.written()))
-                    .or_insert_with(|| {
-                        images.push(image);
-                        next
-                    })
-            })
-            .collect();
-        Self {
-            spellings,
-            images,
-            image_count: numbers.len(),
-        }
+/// Finds the image and the spelling of each place. No rule changes them.
+pub(crate) fn set_spellings(places: &mut [ExaminedPlace<'_>]) {
+    let mut images: BTreeMap<ImageIdentity<'_>, ImageId> = BTreeMap::new();
+    let mut spellings: BTreeMap<(ImageId, &str), Spelling> = BTreeMap::new();
+    let mut of_places = Vec::with_capacity(places.len());
+    for examined in places.iter() {
+        let next = ImageId(images.len());
+        let image = *images.entry(examined.identity()).or_insert(next);
+        let number = spellings.len();
+        let spelling = spellings.entry((image, examined.reference.written()));
+        of_places.push(*spelling.or_insert(Spelling { number, image }));
     }
+    for (examined, spelling) in places.iter_mut().zip(of_places) {
+        examined.spelling = spelling;
+    }
+}
 
-    /// How many different images there are.
-    pub(crate) const fn image_count(&self) -> usize {
-        self.image_count
+/// The pulls of each spelling, in the order of the spellings.
+pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> BTreeMap<Spelling, Pulls> {
+    let mut pulls: BTreeMap<Spelling, Pulls> = BTreeMap::new();
+    for (id, examined) in with_ids(places) {
+        let pulls = pulls.entry(examined.spelling).or_default();
+        pulls.add(id, examined);
     }
+    pulls
+}
 
-    /// The number of the spelling of each place, in the order of the places.
-    pub(crate) fn spellings(&self) -> impl Iterator<Item = usize> + '_ {
-        self.spellings.iter().copied()
+/// The checks of each image, in any spelling.
+pub(crate) fn checks_by_image(
+    pulls: &BTreeMap<Spelling, Pulls>,
+) -> BTreeMap<ImageId, ChecksOfImage> {
+    let mut checks: BTreeMap<ImageId, ChecksOfImage> = BTreeMap::new();
+    for (spelling, pulls) in pulls {
+        let checks = checks.entry(spelling.image).or_default();
+        checks.join(pulls.checks);
     }
-
-    /// The number of the image of each place, in the order of the places.
-    pub(crate) fn images(&self) -> impl Iterator<Item = usize> + '_ {
-        self.spellings()
-            .map(|spelling| self.images.get(spelling).copied().unwrap_or_default())
-    }
-
-    /// The number of the spelling of one place.
-    pub(crate) fn spelling(&self, place: usize) -> Option<usize> {
-        self.spellings.get(place).copied()
-    }
-
-    /// The pulls of each spelling.
-    pub(crate) fn pulls(&self, places: &[ExaminedPlace<'_>]) -> Vec<PullsOfSpelling> {
-        let mut pulls: Vec<PullsOfSpelling> = self
-            .images
-            .iter()
-            .map(|image| PullsOfSpelling {
-                image: *image,
-                ..PullsOfSpelling::default()
-            })
-            .collect();
-        for (index, (examined, spelling)) in places.iter().zip(self.spellings()).enumerate() {
-            if let Some(pulls) = pulls.get_mut(spelling) {
-                pulls.add(index, examined);
-            }
-        }
-        pulls
-    }
-
-    /// The checks of each image, in any spelling.
-    pub(crate) fn checks(&self, pulls: &[PullsOfSpelling]) -> Vec<ChecksOfImage> {
-        let mut checks = vec![ChecksOfImage::default(); self.image_count];
-        for pulls in pulls {
-            if let Some(checks) = checks.get_mut(pulls.image) {
-                checks.join(pulls.checks);
-            }
-        }
-        checks
-    }
+    checks
 }
 
 /// The image checks of one image, in one spelling or in all spellings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChecksOfImage {
-    /// The index of the first check.
-    pub(crate) first: Option<usize>,
-    /// The index of the first check that `images.forbidAlways` doesn't match. Checks of one image
-    /// can have different tags of the same digest, and a pattern can match only one of these tags.
-    pub(crate) first_for_always: Option<usize>,
+    /// The first check.
+    pub(crate) first: Option<PlaceId>,
+    /// The first check that `images.forbidAlways` doesn't match. Checks of one image can have different
+    /// tags of the same digest, and a pattern can match only one of these tags.
+    pub(crate) first_for_always: Option<PlaceId>,
     /// The strongest pull policy of the checks.
     pub(crate) strongest: Option<PullPolicy>,
     /// The strongest pull policy that the checks have in the request.
@@ -118,7 +80,7 @@ pub(crate) struct ChecksOfImage {
 
 impl ChecksOfImage {
     fn join(&mut self, other: Self) {
-        let first = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
+        let first = |a: Option<PlaceId>, b: Option<PlaceId>| a.into_iter().chain(b).min();
         self.first = first(self.first, other.first);
         self.first_for_always = first(self.first_for_always, other.first_for_always);
         self.strongest = self.strongest.max(other.strongest);
@@ -129,24 +91,22 @@ impl ChecksOfImage {
 
 /// The pulls of one image in one spelling.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PullsOfSpelling {
-    /// The number of the image.
-    pub(crate) image: usize,
+pub(crate) struct Pulls {
     /// The checks.
     pub(crate) checks: ChecksOfImage,
     /// The strongest pull policy of the init containers that are neither checks nor native sidecars.
     pub(crate) by_init_containers: Option<PullPolicy>,
-    /// The strongest pull policy of the guarded places, and the index of the first guarded place
-    /// with this pull policy.
-    pub(crate) guarded: Option<(usize, PullPolicy)>,
+    /// The strongest pull policy of the guarded places, and the first guarded place with this pull
+    /// policy.
+    pub(crate) guarded: Option<(PlaceId, PullPolicy)>,
 }
 
-impl PullsOfSpelling {
-    fn add(&mut self, index: usize, examined: &ExaminedPlace<'_>) {
+impl Pulls {
+    fn add(&mut self, id: PlaceId, examined: &ExaminedPlace<'_>) {
         match examined.role {
             Role::ImageCheck => self.checks.join(ChecksOfImage {
-                first: Some(index),
-                first_for_always: examined.limits.forbid_always.is_none().then_some(index),
+                first: Some(id),
+                first_for_always: examined.limits.forbid_always.is_none().then_some(id),
                 strongest: Some(examined.policy),
                 strongest_before: Some(examined.policy_before()),
                 // `UseCached` doesn't change `Never`. So *weak-check* can still report a check with `Never`.
@@ -157,7 +117,7 @@ impl PullsOfSpelling {
             }
             Role::Guarded => match &mut self.guarded {
                 Some((_, policy)) if *policy >= examined.policy => {}
-                guarded => *guarded = Some((index, examined.policy)),
+                guarded => *guarded = Some((id, examined.policy)),
             },
             Role::Unguarded => {}
         }
@@ -166,10 +126,7 @@ impl PullsOfSpelling {
     /// Whether the image is covered in this spelling, or no guarded place pulls it. A check counts
     /// even if it is too weak, because *weak-check* is about such checks.
     pub(crate) fn is_covered(&self) -> bool {
-        let by_init = |needed| {
-            self.by_init_containers
-                .is_some_and(|policy| policy >= needed)
-        };
-        self.checks.first.is_some() || self.guarded.is_none_or(|(_, needed)| by_init(needed))
+        self.checks.first.is_some()
+            || (self.guarded).is_none_or(|(_, needed)| self.by_init_containers >= Some(needed))
     }
 }

@@ -1,8 +1,9 @@
-//! A container or image volume as the rules see it, with the image and the pull policy that it
-//! should have.
+//! A place as the rules see it, with the image and the pull policy that it should have.
 
+use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
+use super::images::Spelling;
 use super::limits::PullPolicyLimits;
 use crate::findings::reason::Reason;
 use crate::image::{ImageIdentity, Reference};
@@ -22,6 +23,34 @@ pub(crate) enum Role {
     Guarded,
     /// A native sidecar, an ephemeral container or any other image volume. No check guards these.
     Unguarded,
+}
+
+/// The number of an examined place. `places[id]` always exists, because [`with_ids`] makes all ids and no
+/// rule adds or removes places. Each run of the rules gives the places the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PlaceId(usize);
+
+/// The places with their ids.
+pub(crate) fn with_ids<'c, 'p>(
+    places: &'c [ExaminedPlace<'p>],
+) -> impl Iterator<Item = (PlaceId, &'c ExaminedPlace<'p>)> {
+    let places = places.iter().enumerate();
+    places.map(|(index, place)| (PlaceId(index), place))
+}
+
+// `abort` is never reached. Unlike a panic, it needs no message.
+impl<'p> Index<PlaceId> for Vec<ExaminedPlace<'p>> {
+    type Output = ExaminedPlace<'p>;
+
+    fn index(&self, PlaceId(index): PlaceId) -> &Self::Output {
+        self.get(index).unwrap_or_else(|| std::process::abort())
+    }
+}
+
+impl IndexMut<PlaceId> for Vec<ExaminedPlace<'_>> {
+    fn index_mut(&mut self, PlaceId(index): PlaceId) -> &mut Self::Output {
+        self.get_mut(index).unwrap_or_else(|| std::process::abort())
+    }
 }
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
@@ -44,10 +73,12 @@ pub(crate) struct ExaminedPlace<'p> {
     pub(crate) policy_reason: Option<Reason<'p>>,
     /// The digest behind its tag, as far as it is known.
     pub(crate) digest: KnownDigest,
+    /// Its image, in its spelling.
+    pub(crate) spelling: Spelling,
 }
 
 impl<'p> ExaminedPlace<'p> {
-    /// A place as it came in. Its role and its digest are set later.
+    /// A place as it came in. Its role, its digest and its spelling are set later.
     pub(crate) fn new(
         place: &'p Place<'p>,
         reference: Reference<'p>,
@@ -63,6 +94,7 @@ impl<'p> ExaminedPlace<'p> {
             policy: place.policy.unwrap_or(server_default),
             policy_reason: None,
             digest: KnownDigest::Unknown,
+            spelling: Spelling::default(),
         }
     }
 

@@ -5,10 +5,11 @@
 //! policy that equals the server default counts as not chosen. A forbidden pull policy never counts as
 //! chosen.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::configured_default::{configured_default, is_chosen};
 use crate::examination::Examination;
+use crate::examination::images::Spelling;
 use crate::examination::place::{ExaminedPlace, KnownDigest, Role};
 use crate::examination::possible_lookup_answers::may_have_got_digest_later;
 use crate::findings::reason::Reason;
@@ -25,15 +26,23 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
     {
         return;
     }
-    let left_by_pull_once = if settings.pull_once {
-        places_left_by_pull_once(examination)
-    } else {
-        Vec::new()
+    let request_type = examination.object.request_type;
+    let has_image_checks = examination.has_image_checks();
+    let part = |examined: &ExaminedPlace<'_>| {
+        part_of_pull_once(examined, request_type, has_image_checks, settings)
+    };
+    let places = examination.places.iter();
+    let parts: BTreeSet<(Spelling, PullOncePart)> = places
+        .filter_map(|examined| Some((examined.spelling, part(examined)?)))
+        .collect();
+    // A default must not weaken what *pull-once* has left. If it weakened the place with `Always`, all
+    // places would use the cached image, and no registry would be asked.
+    let is_left_by_pull_once = |examined: &ExaminedPlace<'_>| {
+        let has = |part| parts.contains(&(examined.spelling, part));
+        has(PullOncePart::Puller) && has(PullOncePart::Spared) && part(examined).is_some()
     };
     let unknown_answers = examination.answers_unknown_to_the_copy();
-    let mut left_by_pull_once = left_by_pull_once.into_iter();
     for examined in &mut examination.places {
-        let is_left_by_pull_once = left_by_pull_once.next().unwrap_or_default();
         if examined.uses_cached()
             || is_chosen(examined)
             || may_have_got_digest_later(examined, settings)
@@ -44,7 +53,7 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
         let Some((policy, setting)) = configured_default(examined, is_check, settings) else {
             continue;
         };
-        let would_undo_pull_once = is_left_by_pull_once && policy < examined.policy;
+        let would_undo_pull_once = policy < examined.policy && is_left_by_pull_once(examined);
         if would_undo_pull_once || unknown_answers.may_join(&examined.reference) {
             continue;
         }
@@ -54,57 +63,41 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
     }
 }
 
-/// Whether an image in one spelling has the two places that *pull-once* leaves: a check or init
-/// container with `Always`, and a guarded place with `IfNotPresent`.
-#[derive(Clone, Copy, Default)]
-struct PullOncePair {
-    pulls_always: bool,
-    is_spared: bool,
-    /// Whether the place is a check volume with `Always`. *weak-check* may have raised it before
-    /// *pull-once* ran. It is no part of the pair, but keeps its pull policy beside one.
-    is_strong_volume: bool,
+/// The part that a place has in what *pull-once* leaves of the pulls of one image, written alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum PullOncePart {
+    /// A check or another init container with `Always`.
+    Puller,
+    /// A guarded place with `IfNotPresent`.
+    Spared,
+    /// A check volume with `Always`. *weak-check* may have raised it before *pull-once* ran.
+    StrongVolume,
 }
 
-/// Returns for each place whether it belongs to a [`PullOncePair`]: an earlier run of *pull-once* may
-/// have left this pair.
-///
-/// A default must not weaken a place of such a pair. If a default weakened the place with `Always`, both
-/// places would use the cached image, and no registry would be asked.
-fn places_left_by_pull_once(examination: &Examination<'_>) -> Vec<bool> {
-    let images = examination.image_groups();
-    let request_type = examination.object.request_type;
-    let pair_of = |examined: &ExaminedPlace<'_>| {
-        let policy = examined.policy_before();
-        let keeps_always = policy == PullPolicy::Always
-            && examined.limits.forbid_always.is_none()
-            && !will_be_pinned(examined, request_type);
-        PullOncePair {
-            pulls_always: examined.is_init_container() && keeps_always,
-            is_strong_volume: examined.role == Role::ImageCheck
-                && !examined.is_init_container()
-                && keeps_always,
-            is_spared: examined.role == Role::Guarded
-                && policy == PullPolicy::IfNotPresent
-                && examined.limits.require_always.is_none()
-                && (examination.has_image_checks
-                    || !will_be_raised(examined, examination.settings)),
-        }
-    };
-    let mut pairs: BTreeMap<usize, PullOncePair> = BTreeMap::new();
-    for (examined, spelling) in examination.places.iter().zip(images.spellings()) {
-        let own = pair_of(examined);
-        let pair = pairs.entry(spelling).or_default();
-        pair.pulls_always |= own.pulls_always;
-        pair.is_spared |= own.is_spared;
-    }
-    let is_left = |(examined, spelling): (&ExaminedPlace<'_>, usize)| {
-        let own = pair_of(examined);
-        let pair = pairs.get(&spelling).copied().unwrap_or_default();
-        let is_pair = pair.pulls_always && pair.is_spared;
-        is_pair && (own.pulls_always || own.is_spared || own.is_strong_volume)
-    };
-    let places = examination.places.iter().zip(images.spellings());
-    places.map(is_left).collect()
+/// The part that a place has if an earlier run of *pull-once* has left it.
+fn part_of_pull_once(
+    examined: &ExaminedPlace<'_>,
+    request_type: RequestType,
+    has_image_checks: bool,
+    settings: &Settings,
+) -> Option<PullOncePart> {
+    let limits = &examined.limits;
+    let is_left = settings.pull_once
+        && match (examined.policy_before(), examined.role) {
+            (PullPolicy::Always, Role::ImageCheck | Role::InitContainer) => {
+                limits.forbid_always.is_none() && !will_be_pinned(examined, request_type)
+            }
+            (PullPolicy::IfNotPresent, Role::Guarded) => {
+                limits.require_always.is_none()
+                    && (has_image_checks || !will_be_raised(examined, settings))
+            }
+            _ => false,
+        };
+    is_left.then_some(match examined.role {
+        Role::Guarded => PullOncePart::Spared,
+        _ if examined.is_init_container() => PullOncePart::Puller,
+        _ => PullOncePart::StrongVolume,
+    })
 }
 
 /// Whether `Pin` will write a digest into the image and set `IfNotPresent`.

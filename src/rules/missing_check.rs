@@ -16,10 +16,11 @@ use self::added_check::{AddedCheck, AddedCheckSource};
 use self::free_names::FreeCheckNames;
 use super::configured_default::stable_check_policy;
 use crate::examination::Examination;
-use crate::examination::place::ExaminedPlace;
+use crate::examination::images::{checks_by_image, pulls_by_spelling};
+use crate::examination::place::PlaceId;
 use crate::findings::reason::{Reason, WhyNoCheck};
 use crate::findings::{Finding, FindingField, Repairability};
-use crate::pod::Place;
+use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::settings::MissingCheckAction;
 
@@ -27,7 +28,7 @@ use crate::settings::MissingCheckAction;
 /// `imageChecks.coverage` says.
 pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let coverage = examination.settings.image_checks.coverage;
-    let has_checks = examination.has_image_checks || examination.settings.image_checks.every_pod;
+    let has_checks = examination.has_image_checks() || examination.settings.image_checks.every_pod;
     if !examination.object.request_type.is_before_start()
         || !has_checks
         || coverage == MissingCheckAction::Off
@@ -55,6 +56,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let is_advice = examination.may_have_had_one_place()
         || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
     for image in uncovered {
+        let place = examination.places[image.guarded].place;
         let field = FindingField::MissingCheck {
             expected: "an image check".into(),
         };
@@ -62,7 +64,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
             why,
             written_differently: image.written_differently,
         };
-        let mut finding = Finding::unrepairable(image.place, field, reason);
+        let mut finding = Finding::unrepairable(place, field, reason);
         finding.policies.expected = Some(image.policy);
         if is_advice {
             finding.repairability = Repairability::Advice;
@@ -78,10 +80,8 @@ const ADDITIONS_MAX: usize = 1024 * 1024;
 /// An image that is not covered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UncoveredImage<'p> {
-    /// The index of the first guarded place that pulls the image with the strongest pull policy.
-    pub(crate) guarded: usize,
-    /// The place at this index.
-    pub(crate) place: &'p Place<'p>,
+    /// The first guarded place that pulls the image with the strongest pull policy.
+    pub(crate) guarded: PlaceId,
     /// The pull policy of this place.
     pub(crate) policy: PullPolicy,
     /// The image reference of a check of the same image in another spelling, if there is one.
@@ -91,29 +91,44 @@ pub(crate) struct UncoveredImage<'p> {
 /// The images that are not covered, each spelling once, in the order of their first appearance. The
 /// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
 pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
-    if examination.has_only_one_place {
+    if has_only_one_place(examination) {
         return Vec::new();
     }
-    let images = examination.image_groups();
-    let by_spelling = images.pulls(&examination.places);
-    let by_image = images.checks(&by_spelling);
+    let places = &examination.places;
+    let by_spelling = pulls_by_spelling(places);
+    let by_image = checks_by_image(&by_spelling);
     let unknown_answers = examination.answers_unknown_to_the_copy();
-    let uncovered = by_spelling.iter().filter(|pulls| !pulls.is_covered());
-    uncovered
-        .filter_map(|pulls| {
-            let (guarded, policy) = pulls.guarded?;
-            let examined = examination.places.get(guarded)?;
+    let mut uncovered = Vec::new();
+    for (spelling, pulls) in by_spelling {
+        if let Some((guarded, policy)) = pulls.guarded
+            && !pulls.is_covered()
+            && !unknown_answers.may_cover(&places[guarded].reference, policy)
+        {
             let other_check = by_image
-                .get(pulls.image)
-                .and_then(|checks| examination.places.get(checks.first?));
-            (!unknown_answers.may_cover(&examined.reference, policy)).then_some(UncoveredImage {
+                .get(&spelling.image)
+                .and_then(|checks| checks.first);
+            uncovered.push(UncoveredImage {
                 guarded,
-                place: examined.place,
                 policy,
-                written_differently: other_check.map(ExaminedPlace::image),
-            })
-        })
-        .collect()
+                written_differently: other_check.map(|check| places[check].image()),
+            });
+        }
+    }
+    uncovered
+}
+
+/// Whether one app container is the only place that is not exempt, not a native sidecar and not an
+/// ephemeral container. No other container runs while this container waits for its image, so it needs
+/// no check. An ephemeral container starts after the app containers.
+fn has_only_one_place(examination: &Examination<'_>) -> bool {
+    let mut others = examination
+        .places_not_exempt()
+        .filter(|place| match place.list {
+            PodSpecList::InitContainers => !place.is_native_sidecar,
+            PodSpecList::Volumes => true,
+            PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
+        });
+    others.next().is_none() && examination.has_one_app_container()
 }
 
 /// Whether a check can be added for each image that is not covered.
@@ -137,14 +152,14 @@ pub(crate) fn checks_to_add<'p>(
     let mut size: usize = 0;
     let mut checks = Vec::new();
     for image in uncovered {
-        let examined = examination.places.get(image.guarded)?;
+        let examined = &examination.places[image.guarded];
         let check = AddedCheck {
             name: names.next(),
             image: examined.image_after(),
             policy: stable_check_policy(examined, image.policy, settings),
             source,
             guarded: image.guarded,
-            place: image.place,
+            place: examined.place,
             written_differently: image.written_differently,
         };
         size = size.saturating_add(check.size(fields_size, carriers));

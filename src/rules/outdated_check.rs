@@ -3,7 +3,6 @@
 //! `kubectl set image` changes the image of a container, and not the image of its check. If the check
 //! waits for a misspelt tag, it goes on waiting, and the Pod never starts.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::passed_checks::PassedChecks;
@@ -11,7 +10,7 @@ use crate::examination::Examination;
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Place, PodSpecList};
+use crate::pod::{Mounters, Place, PodSpecList};
 use crate::request::RequestType;
 use crate::settings::Settings;
 
@@ -37,17 +36,11 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         .list(PodSpecList::Containers)
         .filter_map(|place| Reference::parse(place.image_text()).ok());
     let now: BTreeSet<ImageIdentity<'_>> = now.map(Reference::identity).collect();
-    let mounted: BTreeSet<Cow<'_, str>> = pod
-        .places
-        .iter()
-        .filter(|place| !place.is_native_sidecar)
-        .flat_map(Place::mounts)
-        .map(|mount| mount.name)
-        .collect();
+    let mounters = pod.mounters();
     let status = object.status();
-    let passed = PassedChecks::of(pod, &status);
+    let passed = PassedChecks::of(&mounters, &status);
     let checks = pod.places.iter().filter(|place| {
-        is_check(place, &mounted, examination.settings)
+        is_check(place, &mounters, examination.settings)
             && Reference::parse(place.image_text()).is_ok_and(|image| {
                 before.contains(&(image.identity(), image.written()))
                     && !now.contains(&image.identity())
@@ -63,11 +56,14 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
 
 /// Whether a place is an image check: an init container or image volume with the name of a check. An app
 /// container, or an init container that ends, mounts the volume.
-fn is_check(place: &Place<'_>, mounted: &BTreeSet<Cow<'_, str>>, settings: &Settings) -> bool {
+fn is_check(place: &Place<'_>, mounters: &Mounters<'_>, settings: &Settings) -> bool {
     let name = &*place.name;
     let can_be_check = match place.list {
         PodSpecList::InitContainers => !place.is_native_sidecar,
-        PodSpecList::Volumes => mounted.contains(name),
+        PodSpecList::Volumes => {
+            let mut mounters = mounters.get(name).into_iter().flatten();
+            mounters.any(|container| !container.is_native_sidecar)
+        }
         PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
     };
     let reference = || Reference::parse(place.image_text()).ok();

@@ -1,34 +1,27 @@
 //! Which image checks of a running Pod have passed, by the status of the Pod.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::pod::{Place, Pod, PodSpecList};
+use crate::pod::{Mounters, Place, PodSpecList};
 use crate::request::{ContainerState, PodStatus};
 
-/// The states of a Pod's containers, and the first carrier of each volume.
+/// The states of a Pod's containers, and the carriers of each volume.
 pub(crate) struct PassedChecks<'s> {
     container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerState<'s>>,
-    first_carriers: BTreeMap<Cow<'s, str>, &'s Place<'s>>,
+    mounters: &'s Mounters<'s>,
 }
 
 impl<'s> PassedChecks<'s> {
     /// Reads the states from the status of a Pod.
-    pub(crate) fn of(pod: &'s Pod<'s>, status: &'s PodStatus<'s>) -> Self {
+    pub(crate) fn of(mounters: &'s Mounters<'s>, status: &'s PodStatus<'s>) -> Self {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);
             container_states.insert(key, &container.state);
         }
-        let mut first_carriers = BTreeMap::new();
-        for place in &pod.places {
-            for mount in place.mounts() {
-                first_carriers.entry(mount.name).or_insert(place);
-            }
-        }
         Self {
             container_states,
-            first_carriers,
+            mounters,
         }
     }
 
@@ -36,8 +29,8 @@ impl<'s> PassedChecks<'s> {
     /// passed once its first carrier started.
     pub(crate) fn has_passed(&self, check: &Place<'_>) -> bool {
         if check.list == PodSpecList::Volumes {
-            let carrier = self.first_carriers.get(&*check.name);
-            let state = carrier.and_then(|carrier| self.state(carrier));
+            let carriers = self.mounters.get(&*check.name);
+            let state = carriers.and_then(|carriers| self.state(carriers.first()?));
             state.is_some_and(|state| state.has_started)
         } else {
             self.state(check).is_some_and(|state| state.has_succeeded)

@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
+use crate::examination::images::Spelling;
 use crate::findings::reason::Reason;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
@@ -35,27 +36,24 @@ fn lower(examination: &mut Examination<'_>) {
     if !examination.settings.pull_once {
         return;
     }
-    let images = examination.image_groups();
+    let places = &mut examination.places;
+    let init_containers = places
+        .iter()
+        .filter(|examined| examined.is_init_container() && examined.policy == PullPolicy::Always);
+    let added = examination
+        .added_checks
+        .iter()
+        .filter(|check| check.policy == PullPolicy::Always && !check.source.is_image_volume());
     // The spellings that init containers pull with `Always`.
-    let mut pulled: BTreeSet<usize> = BTreeSet::new();
-    for (examined, spelling) in examination.places.iter().zip(images.spellings()) {
-        if examined.is_init_container() && examined.policy == PullPolicy::Always {
-            pulled.insert(spelling);
-        }
-    }
-    for check in &examination.added_checks {
-        if check.policy == PullPolicy::Always && !check.source.is_image_volume() {
-            pulled.extend(images.spelling(check.guarded));
-        }
-    }
-    if pulled.is_empty() {
-        return;
-    }
-    for (examined, spelling) in examination.places.iter_mut().zip(images.spellings()) {
+    let pulled: BTreeSet<Spelling> = init_containers
+        .chain(added.map(|check| &places[check.guarded]))
+        .map(|examined| examined.spelling)
+        .collect();
+    for examined in places {
         if examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always
             && examined.limits.require_always.is_none()
-            && pulled.contains(&spelling)
+            && pulled.contains(&examined.spelling)
         {
             // If the request has `Never`, this `Always` is a default that has replaced a forbidden
             // `Never`. The reason is kept, so that the change stays a finding about `Never`.

@@ -10,12 +10,13 @@
 mod certain_rejection;
 mod missing_platform;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
-use crate::examination::place::ExaminedPlace;
-use crate::examination::place::KnownDigest;
-use crate::examination::{Examination, PlannedOrAnsweredLookups};
+use crate::examination::Examination;
+use crate::examination::images::ImageId;
+use crate::examination::place::{ExaminedPlace, KnownDigest, PlaceId, with_ids};
 use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
 use crate::findings::reason::{MissingPlatform, Reason};
 use crate::findings::{Finding, FindingField, Repairability};
@@ -27,14 +28,11 @@ use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
 /// In the first run of the rules, chooses the images to look up. In the second run, in which the
 /// registries' answers are known, takes the actions that the settings demand.
 pub(crate) fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
-    match &examination.lookups {
-        PlannedOrAnsweredLookups::Planned(_) => {
-            examination.lookups = PlannedOrAnsweredLookups::Planned(images_to_look_up(examination));
-        }
-        PlannedOrAnsweredLookups::Answered(images) => {
-            let images = Rc::clone(images);
+    match examination.answers.take() {
+        None => examination.lookups = images_to_look_up(examination),
+        Some(images) => {
             let requested = requested_platforms(examination);
-            for image in images.iter() {
+            for image in &images {
                 use_answer(examination, image, &requested);
             }
         }
@@ -57,15 +55,12 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     }
     let with_platforms = !requested_platforms(examination).platforms.is_empty();
     let mut images = Vec::new();
-    for places in places_by_image(examination) {
-        let examined = || {
-            places
-                .iter()
-                .filter_map(|index| examination.places.get(*index))
-        };
-        let Some(first) = examined().next() else {
+    for places in places_by_image(&examination.places) {
+        let examined = || places.iter().map(|id| &examination.places[*id]);
+        let Some(id) = places.first().copied() else {
             continue;
         };
+        let first = &examination.places[id];
         // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
         if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
@@ -74,6 +69,7 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
                 registry: first.reference.registry().to_owned(),
                 repository: first.reference.repository(),
                 with_platforms,
+                first: id,
                 places,
             });
         }
@@ -100,27 +96,22 @@ fn normalised_image(examined: &ExaminedPlace<'_>) -> String {
 /// The places of each image, without the places for which `lookup` is `Off`. The images of app
 /// containers come first: an added check must not change the order, because the order decides which
 /// images `registry.maxLookups` leaves out.
-fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
-    let images = examination.image_groups();
-    let mut numbers: Vec<Option<usize>> = vec![None; images.image_count()];
-    let mut places_by_image: Vec<Vec<usize>> = Vec::with_capacity(images.image_count());
+fn places_by_image(places: &[ExaminedPlace<'_>]) -> Vec<Vec<PlaceId>> {
+    let mut numbers: BTreeMap<ImageId, usize> = BTreeMap::new();
+    let mut places_by_image: Vec<Vec<PlaceId>> = Vec::new();
     for app_containers in [true, false] {
-        for (index, (examined, image)) in examination.places.iter().zip(images.images()).enumerate()
-        {
+        for (id, examined) in with_ids(places) {
             // `app:1@sha256:x` and `app:2@sha256:x` are one image, but a setting may name only
             // `app:1`. So each place has its own setting.
             let is_off = examined.lookup.mode == LookupMode::Off;
             if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
                 continue;
             }
-            let next = places_by_image.len();
-            let Some(number) = numbers.get_mut(image) else {
-                continue;
-            };
-            let number = *number.get_or_insert(next);
+            let next = numbers.len();
+            let number = *numbers.entry(examined.spelling.image).or_insert(next);
             match places_by_image.get_mut(number) {
-                Some(places) => places.push(index),
-                None => places_by_image.push(vec![index]),
+                Some(places) => places.push(id),
+                None => places_by_image.push(vec![id]),
             }
         }
     }
@@ -129,29 +120,27 @@ fn places_by_image(examination: &Examination<'_>) -> Vec<Vec<usize>> {
 
 fn use_answer(
     examination: &mut Examination<'_>,
-    image: &LookedUpImage,
+    LookedUpImage { question, answer }: &LookedUpImage,
     requested: &RequestedPlatforms,
 ) {
-    match &image.answer {
+    match answer {
         Ok(answer) => {
             if let Some(index) = &answer.platforms {
-                report_missing_platform(examination, &image.places, index, requested);
+                report_missing_platform(examination, question.first, index, requested);
             }
-            pin_tags(examination, &image.places);
+            pin_tags(examination, &question.places);
         }
-        Err(error) => use_error(examination, image, *error),
+        Err(error) => use_error(examination, question, *error),
     }
 }
 
 /// Pins the tags of these places, if `lookup` is `Pin` and the digest is known. Also sets the pull
 /// policy of each pinned place, unless it is `Never` or immutable. A pod template keeps its tags,
 /// because the images of its Pods are pinned when the Pods are created.
-fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
+fn pin_tags(examination: &mut Examination<'_>, places: &[PlaceId]) {
     let request_type = examination.object.request_type;
-    for index in places {
-        let Some(examined) = examination.places.get_mut(*index) else {
-            continue;
-        };
+    for id in places {
+        let examined = &mut examination.places[*id];
         if examined.has_digest()
             || examined.lookup.mode != LookupMode::Pin
             || request_type.is_template()
@@ -175,7 +164,7 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[usize]) {
 /// Reports an image whose index lacks a platform that the Pod asks for.
 fn report_missing_platform(
     examination: &mut Examination<'_>,
-    places: &[usize],
+    first: PlaceId,
     index: &[oci_spec::image::Platform],
     requested: &RequestedPlatforms,
 ) {
@@ -188,14 +177,9 @@ fn report_missing_platform(
         pod_spec: examination.object.spec_path(),
         field: requested.field,
     };
-    let Some(first) = places
-        .first()
-        .and_then(|first| examination.places.get(*first))
-    else {
-        return;
-    };
     let reason = Reason::MissingPlatform(missing);
-    let mut finding = Finding::unrepairable(first.place, FindingField::Image, reason);
+    let place = examination.places[first].place;
+    let mut finding = Finding::unrepairable(place, FindingField::Image, reason);
     if examination.settings.registry.platform == MissingPlatformAction::Warn {
         finding.repairability = Repairability::Advice;
     }
@@ -203,15 +187,9 @@ fn report_missing_platform(
 }
 
 /// Takes the action for an image whose lookup failed.
-fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: LookupError) {
+fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error: LookupError) {
     let request_type = examination.object.request_type;
-    let Some(first) = image
-        .places
-        .first()
-        .and_then(|first| examination.places.get(*first))
-    else {
-        return;
-    };
+    let first = &examination.places[question.first];
     let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
@@ -224,15 +202,10 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
     }
     // `platform: Warn` never rejects. So a failed lookup that was made only for the platform
     // doesn't reject either.
-    let places = || {
-        image
-            .places
-            .iter()
-            .filter_map(|index| examination.places.get(*index))
-    };
+    let mut places = question.places.iter().map(|id| &examination.places[*id]);
     let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn
         && first.has_digest()
-        && !places().any(verifies_digest);
+        && !places.any(verifies_digest);
     if action == LookupFailureAction::Reject && is_for_a_warning {
         action = LookupFailureAction::KeepTag;
     }
@@ -244,24 +217,21 @@ fn use_error(examination: &mut Examination<'_>, image: &LookedUpImage, error: Lo
             AppliedLookupAction::Reject
         }
         LookupFailureAction::UseCached => {
-            AppliedLookupAction::UseCached(use_cached(examination, &image.places))
+            AppliedLookupAction::UseCached(use_cached(examination, &question.places))
         }
         LookupFailureAction::KeepTag => AppliedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
-    examination
-        .failed_lookups
-        .insert(image.image.clone(), failed);
+    let image = question.image.clone();
+    examination.failed_lookups.insert(image, failed);
 }
 
 /// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place
 /// whose image matches `images.requireAlways` keeps its pull policy.
-fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> UseCachedLowering {
+fn use_cached(examination: &mut Examination<'_>, places: &[PlaceId]) -> UseCachedLowering {
     let mut effect = UseCachedLowering::NothingLowered;
-    for index in places {
-        let Some(examined) = examination.places.get_mut(*index) else {
-            continue;
-        };
+    for id in places {
+        let examined = &mut examination.places[*id];
         if examined.limits.require_always.is_some() {
             effect = UseCachedLowering::AlwaysKept;
             continue;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::passed_checks::PassedChecks;
 use crate::examination::Examination;
-use crate::examination::images::ImageGroups;
+use crate::examination::images::ImageId;
 use crate::examination::place::Role;
 use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
 use crate::findings::{Finding, FindingField};
@@ -47,16 +47,10 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     if !status.is_waiting() {
         return;
     }
-    let images = examination.image_groups();
-    let places: Vec<_> = examination.places.iter().zip(images.images()).collect();
-    let examined_by_name = indexes(places.iter().map(|(one, _)| list_and_name(one.place)));
-    let examined = |named: (PodSpecList, &str)| {
-        let index = examined_by_name.get(&named)?;
-        places.get(*index).copied()
-    };
-    let pod_places = &examination.object.pod.places;
-    let by_name = indexes(pod_places.iter().map(list_and_name));
-    let passed = passed_checks(examination, &images, &status);
+    let examined_by_name = by_list_and_name(examination.places.iter(), |one| one.place);
+    let examined = |list: PodSpecList, name: &str| examined_by_name.get(&(list, name)).copied();
+    let by_name = by_list_and_name(&object.pod.places, |place| place);
+    let passed = passed_checks(examination, &status);
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for container in &status.containers {
@@ -66,14 +60,11 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         else {
             continue;
         };
-        let Some(place) = by_name
-            .get(&(list, name))
-            .and_then(|index| pod_places.get(*index))
-        else {
+        let Some(place) = by_name.get(&(list, name)) else {
             continue;
         };
         let message = &container.state.waiting_message;
-        let own = examined((list, name));
+        let own = examined(list, name);
         // The node lacks the container's own image, but this policy doesn't examine this container. So
         // there is no finding.
         if own.is_none() && names_image(message, place.image_text()) {
@@ -83,19 +74,19 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let mounts = place.mounts();
         let volumes = mounts
             .iter()
-            .filter_map(|mount| examined((PodSpecList::Volumes, &*mount.name)))
-            .filter(|(volume, _)| seen.insert(volume.place.index));
+            .filter_map(|mount| examined(PodSpecList::Volumes, &*mount.name))
+            .filter(|volume| seen.insert(volume.place.index));
         let candidates: Vec<_> = own.into_iter().chain(volumes).collect();
         let named = candidates
             .iter()
-            .find(|(one, _)| names_image(message, one.image()));
-        let Some((missing, image)) = named.or(candidates.first()) else {
+            .find(|candidate| names_image(message, candidate.image()));
+        let Some(missing) = named.or(candidates.first()) else {
             continue;
         };
         // If the message names none of the candidates, each of them may be the missing image.
         let mut images: Vec<_> = match named {
             Some(_) => vec![missing.image()],
-            None => candidates.iter().map(|(one, _)| one.image()).collect(),
+            None => candidates.iter().map(|one| one.image()).collect(),
         };
         let mut seen = BTreeSet::new();
         images.retain(|image| seen.insert(*image));
@@ -107,7 +98,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
             _ => "ContainersReady",
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
-        let passed_check = passed.get(*image).copied().flatten();
+        let passed_check = passed.get(&missing.spelling.image).copied();
         let waiting = Reason::Waiting(WaitingContainer {
             container: is_volume.then_some(&*place.name),
             images,
@@ -147,35 +138,30 @@ fn names_image(message: &str, image: &str) -> bool {
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
-fn list_and_name<'n>(place: &'n Place<'_>) -> (PodSpecList, &'n str) {
-    (place.list, &place.name)
-}
-
-/// The indexes of places or statuses, by list and name.
-type Indexes<'n> = BTreeMap<(PodSpecList, &'n str), usize>;
-
-fn indexes<'n>(named: impl Iterator<Item = (PodSpecList, &'n str)>) -> Indexes<'n> {
-    let mut indexes = Indexes::new();
-    for (index, named) in named.enumerate() {
-        indexes.insert(named, index);
+/// Places by their list and name. If several places have one name, the last of them counts.
+fn by_list_and_name<'n, T>(
+    places: impl IntoIterator<Item = &'n T>,
+    place: impl Fn(&'n T) -> &'n Place<'n>,
+) -> BTreeMap<(PodSpecList, &'n str), &'n T> {
+    let mut by_name = BTreeMap::new();
+    for one in places {
+        let place = place(one);
+        by_name.insert((place.list, &*place.name), one);
     }
-    indexes
+    by_name
 }
 
 /// For each image, the first of its checks that passed.
 fn passed_checks<'p>(
     examination: &Examination<'p>,
-    images: &ImageGroups,
     status: &PodStatus<'_>,
-) -> Vec<Option<PassedCheck<'p>>> {
-    let checks = PassedChecks::of(&examination.object.pod, status);
-    let mut passed = vec![None; images.image_count()];
-    for (check, image) in examination.places.iter().zip(images.images()) {
-        if check.role == Role::ImageCheck
-            && checks.has_passed(check.place)
-            && let Some(passed) = passed.get_mut(image)
-        {
-            passed.get_or_insert(PassedCheck {
+) -> BTreeMap<ImageId, PassedCheck<'p>> {
+    let mounters = examination.object.pod.mounters();
+    let checks = PassedChecks::of(&mounters, status);
+    let mut passed = BTreeMap::new();
+    for check in &examination.places {
+        if check.role == Role::ImageCheck && checks.has_passed(check.place) {
+            passed.entry(check.spelling.image).or_insert(PassedCheck {
                 name: &check.place.name,
                 policy: check.policy_before(),
             });

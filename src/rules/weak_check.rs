@@ -8,7 +8,7 @@
 use super::configured_default::stable_check_policy;
 use super::missing_check;
 use crate::examination::Examination;
-use crate::examination::images::PullsOfSpelling;
+use crate::examination::images::{Pulls, Spelling, checks_by_image, pulls_by_spelling};
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField};
 use crate::pull_policy::PullPolicy;
@@ -23,32 +23,28 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !examination.compares_checks() {
         return;
     }
-    let images = examination.image_groups();
-    let by_spelling = images.pulls(&examination.places);
-    let mut by_image = images.checks(&by_spelling);
-    let has_own_check = |pulls: &&PullsOfSpelling| pulls.checks.first.is_some();
-    let written_alike = by_spelling.iter().filter(has_own_check);
-    let is_checked_in_another_spelling = |pulls: &&PullsOfSpelling| {
-        let checks = by_image.get(pulls.image);
+    let by_spelling = pulls_by_spelling(&examination.places);
+    let mut by_image = checks_by_image(&by_spelling);
+    let (written_alike, others): (Vec<_>, Vec<_>) =
+        (by_spelling.iter()).partition(|(_, pulls)| pulls.checks.first.is_some());
+    let is_checked_in_another_spelling = |(spelling, pulls): &(&Spelling, &Pulls)| {
+        let checks = by_image.get(&spelling.image);
         !pulls.is_covered() && checks.is_some_and(|checks| checks.first.is_some())
     };
-    let mut written_differently: Vec<&PullsOfSpelling> = by_spelling
-        .iter()
-        .filter(is_checked_in_another_spelling)
-        .collect();
-    // `can_be_added` adds up the sizes of the missing checks. This work is left out if no check in
-    // another spelling could count.
+    let mut written_differently = others;
+    written_differently.retain(is_checked_in_another_spelling);
+    // `can_be_added` makes the missing checks. This work is left out if no check in another spelling
+    // could count.
     if !written_differently.is_empty() && missing_check::can_be_added(examination) {
         written_differently.clear();
     }
     let unknown_answers = examination.answers_unknown_to_the_copy();
-    for pulls in written_alike.chain(written_differently) {
-        let Some(checks_of_image) = by_image.get_mut(pulls.image) else {
-            continue;
-        };
+    let places = &mut examination.places;
+    for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
+        let checks_of_image = by_image.entry(spelling.image).or_default();
         // The loop has already raised checks for their own spelling. Such a check may be strong enough
         // for the other spellings, and `checks_of_image` has its new pull policy.
-        let checks = if has_own_check(&pulls) {
+        let checks = if pulls.checks.first.is_some() {
             pulls.checks
         } else {
             *checks_of_image
@@ -56,9 +52,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         let (Some(first), Some((guarded, needed))) = (checks.first, pulls.guarded) else {
             continue;
         };
-        let Some(guarded) = examination.places.get(guarded) else {
-            continue;
-        };
+        let guarded = &places[guarded];
         // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
         // that only a default made too weak are not accepted.
         let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
@@ -73,24 +67,20 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
             PullPolicy::Always => checks.first_for_always,
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
         };
-        match raised.and_then(|check| examination.places.get_mut(check)) {
-            Some(check) => {
-                let policy = stable_check_policy(check, needed, examination.settings);
-                let reason = Reason::StrongerContainer {
-                    name,
-                    policy: needed,
-                };
-                check.set_policy(policy, reason);
-                checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
-            }
-            None => {
-                if let Some(check) = examination.places.get(first) {
-                    let reason = Reason::AlwaysForbiddenForCheck { name };
-                    let finding =
-                        Finding::unrepairable(check.place, FindingField::PullPolicy, reason);
-                    examination.findings.push(finding);
-                }
-            }
+        if let Some(check) = raised {
+            let check = &mut places[check];
+            let policy = stable_check_policy(check, needed, examination.settings);
+            let reason = Reason::StrongerContainer {
+                name,
+                policy: needed,
+            };
+            check.set_policy(policy, reason);
+            checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
+        } else {
+            let reason = Reason::AlwaysForbiddenForCheck { name };
+            let check = places[first].place;
+            let finding = Finding::unrepairable(check, FindingField::PullPolicy, reason);
+            examination.findings.push(finding);
         }
     }
 }

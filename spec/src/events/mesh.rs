@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::elements;
-use crate::validity::windows::is_windows;
+use crate::json::{all_of, list_mut};
 
 /// A mesh, and whether its proxy is a native sidecar or an app container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,124 +40,109 @@ impl Mesh {
     /// because the proxies are programs for Linux.
     pub fn inject(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
-        let proxy_name = match self {
-            Self::IstioNativeSidecar | Self::IstioSidecar => "istio-proxy",
-            Self::LinkerdNativeSidecar | Self::LinkerdSidecar => "linkerd-proxy",
+        let Injected {
+            init_container,
+            mut proxy,
+            volumes,
+        } = match self {
+            Self::IstioNativeSidecar | Self::IstioSidecar => istio(),
+            Self::LinkerdNativeSidecar | Self::LinkerdSidecar => linkerd(),
         };
-        let is_injected = ["initContainers", "containers"].iter().any(|list| {
-            elements(spec, list)
-                .iter()
-                .any(|one| one["name"] == proxy_name)
-        });
-        if is_injected || spec["hostNetwork"] == true || is_windows(spec) {
+        let is_injected =
+            all_of(spec, &["initContainers", "containers"]).any(|one| one["name"] == proxy["name"]);
+        if is_injected || spec["hostNetwork"] == true || spec["os"]["name"] == "windows" {
             return;
         }
-        let mut init_containers = elements(spec, "initContainers").to_vec();
-        let mut containers = elements(spec, "containers").to_vec();
-        let mut volumes = elements(spec, "volumes").to_vec();
+        let init_containers = list_mut(spec, "initContainers");
         match self {
-            Self::IstioNativeSidecar => {
-                init_containers.insert(0, istio_init());
-                init_containers.insert(1, native_sidecar(istio_proxy()));
+            Self::IstioNativeSidecar | Self::LinkerdNativeSidecar => {
+                proxy["restartPolicy"] = "Always".into();
+                init_containers.splice(0..0, [init_container, proxy]);
             }
             Self::IstioSidecar => {
-                init_containers.push(istio_init());
-                containers.push(istio_proxy());
-            }
-            Self::LinkerdNativeSidecar => {
-                init_containers.insert(0, linkerd_init());
-                init_containers.insert(1, native_sidecar(linkerd_proxy()));
+                init_containers.push(init_container);
+                list_mut(spec, "containers").push(proxy);
             }
             Self::LinkerdSidecar => {
-                init_containers.push(linkerd_init());
-                containers.insert(0, linkerd_proxy());
+                init_containers.push(init_container);
+                list_mut(spec, "containers").insert(0, proxy);
             }
         }
-        match self {
-            Self::IstioNativeSidecar | Self::IstioSidecar => {
-                volumes.push(json!({"name": "istio-envoy", "emptyDir": {"medium": "Memory"}}));
-                volumes.push(json!({"name": "istio-data", "emptyDir": {}}));
-            }
-            Self::LinkerdNativeSidecar | Self::LinkerdSidecar => {
-                volumes.push(json!({"name": "linkerd-proxy-init-xtables-lock", "emptyDir": {}}));
-                volumes.push(
-                    json!({"name": "linkerd-identity-end-entity", "emptyDir": {"medium": "Memory"}}),
-                );
-            }
-        }
-        spec["initContainers"] = init_containers.into();
-        spec["containers"] = containers.into();
-        spec["volumes"] = volumes.into();
+        list_mut(spec, "volumes").extend(volumes);
     }
 }
 
-fn native_sidecar(mut container: Value) -> Value {
-    container["restartPolicy"] = "Always".into();
-    container
+/// The containers and volumes that a mesh injects.
+struct Injected {
+    init_container: Value,
+    proxy: Value,
+    volumes: [Value; 2],
 }
 
-/// Source of the fields: `manifests/charts/istio-control/istio-discovery/files/injection-template.yaml:85`.
-/// The pull policy is the API server's default (`:146`).
-fn istio_init() -> Value {
-    json!({
-        "name": "istio-init",
-        "image": ISTIO_IMAGE,
-        "imagePullPolicy": "IfNotPresent",
-        "args": ["istio-iptables", "-p", "15001"],
-        "resources": resources("2", "1Gi"),
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]},
-            "runAsUser": 0,
-        },
-    })
-}
-
-/// Source of the fields: `injection-template.yaml:187-193`.
-fn istio_proxy() -> Value {
-    json!({
-        "name": "istio-proxy",
-        "image": ISTIO_IMAGE,
-        "imagePullPolicy": "IfNotPresent",
-        "args": ["proxy", "sidecar"],
-        "ports": [{"name": "http-envoy-prom", "containerPort": 15090, "protocol": "TCP"}],
-        "resources": resources("2", "1Gi"),
-        "volumeMounts": [
-            {"name": "istio-data", "mountPath": "/var/lib/istio/data"},
-            {"name": "istio-envoy", "mountPath": "/etc/istio/proxy"},
+/// Source of the fields: `manifests/charts/istio-control/istio-discovery/files/injection-template.yaml:85`
+/// and `:187-193`. The pull policy is the API server's default (`:146`).
+fn istio() -> Injected {
+    let resources = json!({
+        "requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "2", "memory": "1Gi"},
+    });
+    Injected {
+        init_container: json!({
+            "name": "istio-init",
+            "image": ISTIO_IMAGE,
+            "imagePullPolicy": "IfNotPresent",
+            "args": ["istio-iptables", "-p", "15001"],
+            "resources": resources,
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]},
+                "runAsUser": 0,
+            },
+        }),
+        proxy: json!({
+            "name": "istio-proxy",
+            "image": ISTIO_IMAGE,
+            "imagePullPolicy": "IfNotPresent",
+            "args": ["proxy", "sidecar"],
+            "ports": [{"name": "http-envoy-prom", "containerPort": 15090, "protocol": "TCP"}],
+            "resources": resources,
+            "volumeMounts": [
+                {"name": "istio-data", "mountPath": "/var/lib/istio/data"},
+                {"name": "istio-envoy", "mountPath": "/etc/istio/proxy"},
+            ],
+        }),
+        volumes: [
+            json!({"name": "istio-envoy", "emptyDir": {"medium": "Memory"}}),
+            json!({"name": "istio-data", "emptyDir": {}}),
         ],
-    })
+    }
 }
 
-/// Source of the fields: `charts/partials/templates/_proxy-init.tpl:49-95`.
-fn linkerd_init() -> Value {
-    json!({
-        "name": "linkerd-init",
-        "image": LINKERD_IMAGE,
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["/usr/lib/linkerd/linkerd2-proxy-init"],
-        "args": ["--incoming-proxy-port", "4143", "--outgoing-proxy-port", "4140"],
-        "resources": {},
-        "volumeMounts": [{"name": "linkerd-proxy-init-xtables-lock", "mountPath": "/run"}],
-    })
-}
-
-/// Source of the fields: `charts/partials/templates/_proxy.tpl`.
-fn linkerd_proxy() -> Value {
-    json!({
-        "name": "linkerd-proxy",
-        "image": LINKERD_IMAGE,
-        "imagePullPolicy": "IfNotPresent",
-        "resources": {},
-        "volumeMounts": [
-            {"name": "linkerd-identity-end-entity", "mountPath": "/var/run/linkerd/identity/end-entity"},
+/// Source of the fields: `charts/partials/templates/_proxy-init.tpl:49-95` and `_proxy.tpl`.
+fn linkerd() -> Injected {
+    let (lock, identity) = (
+        "linkerd-proxy-init-xtables-lock",
+        "linkerd-identity-end-entity",
+    );
+    Injected {
+        init_container: json!({
+            "name": "linkerd-init",
+            "image": LINKERD_IMAGE,
+            "imagePullPolicy": "IfNotPresent",
+            "command": ["/usr/lib/linkerd/linkerd2-proxy-init"],
+            "args": ["--incoming-proxy-port", "4143", "--outgoing-proxy-port", "4140"],
+            "resources": {},
+            "volumeMounts": [{"name": lock, "mountPath": "/run"}],
+        }),
+        proxy: json!({
+            "name": "linkerd-proxy",
+            "image": LINKERD_IMAGE,
+            "imagePullPolicy": "IfNotPresent",
+            "resources": {},
+            "volumeMounts": [{"name": identity, "mountPath": "/var/run/linkerd/identity/end-entity"}],
+        }),
+        volumes: [
+            json!({"name": lock, "emptyDir": {}}),
+            json!({"name": identity, "emptyDir": {"medium": "Memory"}}),
         ],
-    })
-}
-
-fn resources(cpu: &str, memory: &str) -> Value {
-    json!({
-        "requests": {"cpu": "100m", "memory": "128Mi"},
-        "limits": {"cpu": cpu, "memory": memory},
-    })
+    }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Mesh, elements, elements_mut, named};
+use super::Mesh;
 use crate::image::Reference;
+use crate::json::{elements, elements_mut, list_mut, named, text};
 use crate::settings::Settings;
 
 /// A webhook of another project.
@@ -28,23 +29,6 @@ pub enum Webhook {
 }
 
 impl Webhook {
-    /// The name of the webhook in messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mesh(Mesh::IstioNativeSidecar) => "istio-native-between",
-            Self::Mesh(Mesh::IstioSidecar) => "istio-between",
-            Self::Mesh(Mesh::LinkerdNativeSidecar) => "linkerd-native-between",
-            Self::Mesh(Mesh::LinkerdSidecar) => "linkerd-between",
-            Self::VolumeImagesDropped => "volume-images-dropped",
-            Self::DigestsPinned => "digests-pinned",
-            Self::RegistriesRenamed => "registries-renamed",
-            Self::VolumesAdded => "volumes-added",
-            Self::RuntimeClassRemoved => "runtime-class-removed",
-            Self::InitContainerAdded => "init-container-added",
-        }
-    }
-
     /// Changes a Pod, as the webhook does. The settings are those of this policy.
     pub fn change(self, pod: &mut Value, settings: Settings<'_>) {
         let spec = &mut pod["spec"];
@@ -61,14 +45,11 @@ impl Webhook {
             Self::RegistriesRenamed => change_images(spec, &["containers"], renamed),
             Self::VolumesAdded => {
                 let template = settings.template().unwrap_or(&Value::Null);
-                let mut volumes = elements(spec, "volumes").to_vec();
                 for mount in elements(template, "volumeMounts") {
-                    if named(&volumes, &mount["name"]).is_none() {
-                        volumes.push(json!({"name": mount["name"], "emptyDir": {}}));
+                    if named(elements(spec, "volumes"), &mount["name"]).is_none() {
+                        let volume = json!({"name": mount["name"], "emptyDir": {}});
+                        list_mut(spec, "volumes").push(volume);
                     }
-                }
-                if volumes.len() > elements(spec, "volumes").len() {
-                    spec["volumes"] = volumes.into();
                 }
             }
             Self::RuntimeClassRemoved => {
@@ -77,16 +58,15 @@ impl Webhook {
                 }
             }
             Self::InitContainerAdded => {
-                let mut list = vec![json!({
+                let init_container = json!({
                     "name": "vault-agent-init",
                     "image": "docker.io/hashicorp/vault:1.20.4",
                     "imagePullPolicy": "IfNotPresent",
                     "command": ["/bin/sh", "-ec"],
                     "args": ["vault agent -exit-after-auth"],
                     "resources": {},
-                })];
-                list.extend_from_slice(elements(spec, "initContainers"));
-                spec["initContainers"] = list.into();
+                });
+                list_mut(spec, "initContainers").insert(0, init_container);
             }
         }
     }
@@ -96,9 +76,9 @@ impl Webhook {
 fn change_images(spec: &mut Value, lists: &[&str], change: fn(&str, &Reference) -> String) {
     for list in lists {
         for container in elements_mut(spec, list) {
-            let image = container["image"].as_str().unwrap_or_default();
-            if let Some(reference) = Reference::parse(image) {
-                container["image"] = change(image, &reference).into();
+            let image = text(&container["image"]).to_owned();
+            if let Some(reference) = Reference::parse(&image) {
+                container["image"] = change(&image, &reference).into();
             }
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Source;
 use super::vocabulary::{APPS, INITS, VOLUMES};
 use crate::corpus::samples;
-use crate::events::{elements, elements_mut, named};
+use crate::json::{elements, elements_mut, list_mut, named};
 
 impl Source<'_> {
     pub(super) fn spec(&mut self, images: &[&str]) -> Result<Value> {
@@ -110,7 +110,8 @@ impl Source<'_> {
         if self.chance(1, 10)? {
             mount["futureField"] = Value::Null;
         }
-        let mut put = |container: &mut Value| push_to(container, "volumeMounts", mount.clone());
+        let mut put =
+            |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
         match mounted_by {
             0 => inits.iter_mut().take(1).for_each(&mut put),
             1 => containers.iter_mut().for_each(&mut put),
@@ -143,7 +144,7 @@ impl Source<'_> {
             containers
         };
         for container in containers.iter_mut().take(1) {
-            push_to(container, "volumeDevices", device.clone());
+            list_mut(container, "volumeDevices").push(device.clone());
         }
         Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
     }
@@ -244,11 +245,3 @@ static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
         .map(|mut request| request["object"].take())
         .collect()
 });
-
-/// Appends an entry to a list of a container. The list may be missing or `null`.
-fn push_to(container: &mut Value, list: &str, entry: Value) {
-    match &mut container[list] {
-        Value::Array(entries) => entries.push(entry),
-        missing => *missing = json!([entry]),
-    }
-}

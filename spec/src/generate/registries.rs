@@ -1,53 +1,11 @@
 //! Random answers of registries.
 
-use std::collections::BTreeMap;
-
 use arbitrary::Result;
 
 use super::Source;
-use super::vocabulary::{ANSWERED_DIGESTS, DIGESTS, SUFFIXES};
+use super::vocabulary::{DIGESTS, SUFFIXES};
+use crate::answers::{ANSWERED_DIGESTS, Answers, Failure, Index};
 use crate::image::Reference;
-use crate::{Failure, Registry};
-
-const FAILURES: [Failure; 6] = [
-    Failure::NotFound,
-    Failure::Denied,
-    Failure::RateLimited,
-    Failure::Unreachable,
-    Failure::Unknown,
-    Failure::NotGranted,
-];
-
-/// The answers of the registries. If `digests` doesn't list a reference, its lookup succeeds. The
-/// answer is the digest in the reference. If the reference has no digest, its length decides which
-/// digest of `ANSWERED_DIGESTS` is the answer. If `indexes` doesn't list an image, it has no index.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answers {
-    /// The answers to lookups of digests, by normalised image reference.
-    pub digests: BTreeMap<String, std::result::Result<String, Failure>>,
-    /// The answers to requests for manifests, by `registry/repository@digest`.
-    pub indexes: BTreeMap<String, Index>,
-}
-
-/// The platforms of an image index. `None` means that the image has only one platform, and so no
-/// index. The error is the reason why the manifest can't be fetched.
-pub type Index = std::result::Result<Option<Vec<(String, String)>>, Failure>;
-
-impl Registry for Answers {
-    fn manifest_digest(&mut self, image: &str) -> std::result::Result<String, Failure> {
-        if let Some(answer) = self.digests.get(image) {
-            return answer.clone();
-        }
-        match Reference::parse(image).and_then(|image| image.digest) {
-            Some(digest) => Ok(digest),
-            None => Ok(ANSWERED_DIGESTS[image.len() % ANSWERED_DIGESTS.len()].to_owned()),
-        }
-    }
-
-    fn platforms(&mut self, image: &str) -> Index {
-        self.indexes.get(image).cloned().unwrap_or(Ok(None))
-    }
-}
 
 impl Source<'_> {
     /// Returns answers for tags and digests of these repositories, or no answers.
@@ -67,7 +25,7 @@ impl Source<'_> {
                 let answer = if is_down {
                     Err(Failure::Unreachable)
                 } else if all_down || self.chance(1, 4)? {
-                    Err(*self.0.choose(&FAILURES)?)
+                    Err(*self.0.choose(&Failure::ALL)?)
                 } else if self.chance(1, 60)? {
                     Ok(self.pick(&["", "sha256:123", "latest"])?.to_owned())
                 } else {
@@ -84,7 +42,7 @@ impl Source<'_> {
                     let failure = if is_down {
                         Failure::Unreachable
                     } else {
-                        *self.0.choose(&FAILURES)?
+                        *self.0.choose(&Failure::ALL)?
                     };
                     answers.digests.insert(at_digest.clone(), Err(failure));
                 }
@@ -105,11 +63,7 @@ impl Source<'_> {
             })
             .collect();
         for image in tagged {
-            if answers
-                .digests
-                .get(&image)
-                .is_some_and(std::result::Result::is_err)
-            {
+            if answers.digests.get(&image).is_some_and(|one| one.is_err()) {
                 answers.digests.remove(&image);
             }
         }
@@ -118,7 +72,7 @@ impl Source<'_> {
 
     fn index(&mut self) -> Result<Index> {
         if self.chance(1, 6)? {
-            return Ok(Err(*self.0.choose(&FAILURES)?));
+            return Ok(Err(*self.0.choose(&Failure::ALL)?));
         }
         let mut platforms = Vec::new();
         for platform in [

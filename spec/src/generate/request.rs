@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
-use crate::events::{Mesh, elements};
+use crate::events::Mesh;
+use crate::json::{ROOTS, elements};
 
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
@@ -166,12 +167,7 @@ impl Source<'_> {
         let images = [self.repository()?];
         let image = self.image(&images)?;
         let is_digest_dropped = self.chance(1, 2)?;
-        for root in [
-            "/spec",
-            "/spec/template/spec",
-            "/spec/jobTemplate/spec/template/spec",
-            "/template/spec",
-        ] {
+        for root in ROOTS {
             let container = object.pointer_mut(&format!("{root}/{list}/{index}"));
             // There may be no container here, or a value that is not an object. The reason: this policy
             // may have accepted a broken object unexamined, such as a workload with `templates: Off`.

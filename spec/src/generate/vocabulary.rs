@@ -1,12 +1,8 @@
 //! The lists of names, images and patterns for random cases. The lists are short, so that a case
 //! often contains the same name twice.
 
-/// The digests that the simulated registries answer for tags.
-pub(super) const ANSWERED_DIGESTS: [&str; 3] = [
-    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
-    "sha256:2222222222222222222222222222222222222222222222222222222222222222",
-    "sha256:3333333333333333333333333333333333333333333333333333333333333333",
-];
+use crate::answers::ANSWERED_DIGESTS;
+
 /// The valid digests in references: `ANSWERED_DIGESTS`, and a digest that no registry answers for a tag.
 pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[0],

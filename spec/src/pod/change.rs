@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::read::read_place;
-use super::{List, Pod};
+use super::{List, Pod, field};
+use crate::json::{CONTAINER_LISTS, all_of, elements, list_mut};
 use crate::policy::PullPolicy;
 use crate::verdict::{Finding, Repair, Weight};
 
@@ -20,72 +21,53 @@ impl Pod<'_> {
         to: PullPolicy,
         tell: bool,
     ) {
-        let from = self.places[place].policy;
-        if from == to {
+        if self.places[place].policy == to {
             return;
         }
         self.places[place].policy = to;
         self.places[place].policy_rule = rule;
         if tell {
-            self.findings
-                .retain(|finding| finding.repair != Repair::PullPolicy(place));
+            self.forget_policy_finding(place);
             let path = self.policy_path(place);
-            let (found, expected) = (from.name().into(), to.name().into());
-            self.find(
-                rule,
-                place,
-                path,
-                found,
-                expected,
-                Repair::PullPolicy(place),
-                Weight::Rejects,
-            );
+            self.find(rule, place, path, Repair::PullPolicy, Weight::Rejects);
         }
     }
 
+    /// Removes the finding that reports a changed pull policy of a place.
+    pub(crate) fn forget_policy_finding(&mut self, place: usize) {
+        let is_it = |one: &Finding| one.place == place && one.repair == Repair::PullPolicy;
+        self.findings.retain(|one| !is_it(one));
+    }
+
     /// Adds a finding.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn find(
         &mut self,
         rule: &'static str,
         place: usize,
         path: String,
-        found: Value,
-        expected: Value,
         repair: Repair,
         weight: Weight,
     ) {
-        let index = place;
-        let place = &self.places[index];
-        let image = match &place.came_in {
-            Some(came_in) => came_in.image.as_str().unwrap_or_default().to_owned(),
-            None => place.image.clone(),
-        };
         self.findings.push(Finding {
             rule,
             path,
-            container: place.name.clone(),
-            image,
-            found,
-            expected,
-            place: index,
+            container: self.places[place].name.clone(),
+            image: self.places[place].image_before().to_owned(),
+            place,
             repair,
             weight,
-            is_momentary: false,
         });
     }
 
     /// Whether a finding is reported, and can reject the request. If the finding's repair changes a pull
     /// policy or an image, the final value must differ from the request's value. Any other finding counts.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
-        let came_in = |place: usize| self.places[place].came_in.as_ref();
+        let place = &self.places[finding.place];
+        let came_in = place.came_in.as_ref();
         match finding.repair {
             Repair::None | Repair::Addition => true,
-            Repair::PullPolicy(place) => {
-                came_in(place).is_some_and(|came_in| came_in.effective != self.places[place].policy)
-            }
-            Repair::Image(place) => came_in(place)
-                .is_some_and(|came_in| came_in.image.as_str() != Some(&self.places[place].image)),
+            Repair::PullPolicy => came_in.is_some_and(|one| one.effective != place.policy),
+            Repair::Image => came_in.is_some_and(|one| one.image != place.image.as_str()),
         }
     }
 
@@ -97,7 +79,7 @@ impl Pod<'_> {
             }
         }
         self.push_added(rule, List::InitContainers, index, &container);
-        list_of(&mut self.spec, "initContainers").insert(index, container);
+        list_mut(&mut self.spec, "initContainers").insert(index, container);
     }
 
     /// Adds an image volume, and returns its entry in `volumes`.
@@ -110,7 +92,7 @@ impl Pod<'_> {
     ) -> Value {
         let volume =
             json!({"name": name, "image": {"reference": image, "pullPolicy": policy.name()}});
-        let volumes = list_of(&mut self.spec, "volumes");
+        let volumes = list_mut(&mut self.spec, "volumes");
         volumes.push(volume.clone());
         let index = volumes.len() - 1;
         self.push_added(rule, List::Volumes, index, &volume);
@@ -134,7 +116,7 @@ impl Pod<'_> {
             self.places[place].mounts.push(name.to_owned());
         }
         let (key, index) = (self.places[place].list.key(), self.places[place].index);
-        list_of(&mut self.spec[key][index], "volumeMounts").push(entry);
+        list_mut(&mut self.spec[key][index], "volumeMounts").push(entry);
     }
 
     /// Returns the carriers of new check volumes: the first init container that is neither a native
@@ -147,31 +129,23 @@ impl Pod<'_> {
     }
 
     /// Returns the names of all containers and, if `with_volumes` is true, of all volumes.
-    pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<String> {
-        self.each_entry()
-            .filter(|(list, _)| with_volumes || *list != List::Volumes)
-            .map(|(_, entry)| entry)
-            .filter_map(|entry| entry.get("name").and_then(Value::as_str))
-            .map(str::to_owned)
+    pub(crate) fn names(&self, with_volumes: bool) -> BTreeSet<&str> {
+        let containers = all_of(&self.spec, &CONTAINER_LISTS);
+        let volumes = elements(&self.spec, "volumes").iter();
+        containers
+            .chain(volumes.filter(|_| with_volumes))
+            .filter_map(|entry| entry["name"].as_str())
             .collect()
     }
 
     /// Returns the paths of all mounts and devices in all containers. Device paths are included,
     /// because a new mount can't use the path of a device.
-    pub(crate) fn mount_paths(&self) -> BTreeSet<String> {
-        self.each_entry()
-            .flat_map(|(_, entry)| paths(entry))
+    pub(crate) fn mount_paths(&self) -> BTreeSet<&str> {
+        all_of(&self.spec, &CONTAINER_LISTS)
+            .flat_map(|container| all_of(container, &["volumeMounts", "volumeDevices"]))
+            .flat_map(|entry| [&entry["mountPath"], &entry["devicePath"]])
+            .filter_map(Value::as_str)
             .collect()
-    }
-
-    fn each_entry(&self) -> impl Iterator<Item = (List, &Value)> {
-        List::ALL.into_iter().flat_map(|list| {
-            let entries = self.spec.get(list.key()).and_then(Value::as_array);
-            entries
-                .into_iter()
-                .flatten()
-                .map(move |entry| (list, entry))
-        })
     }
 
     /// Returns the Pod spec with the changes of all rules.
@@ -182,50 +156,17 @@ impl Pod<'_> {
                 continue;
             };
             let entry = &mut spec[place.list.key()][place.index];
-            let is_volume = place.list == List::Volumes;
-            let fields = if is_volume {
-                &mut entry["image"]
-            } else {
-                entry
+            let mut write = |is_image: bool, value: &str| {
+                let keys = field(place.list, is_image).split('.');
+                *keys.fold(&mut *entry, |value, key| &mut value[key]) = value.into();
             };
             if came_in.image.as_str().unwrap_or_default() != place.image {
-                fields[if is_volume { "reference" } else { "image" }] = place.image.as_str().into();
+                write(true, &place.image);
             }
             if came_in.effective != place.policy {
-                let key = if is_volume {
-                    "pullPolicy"
-                } else {
-                    "imagePullPolicy"
-                };
-                fields[key] = place.policy.name().into();
+                write(false, place.policy.name());
             }
         }
         spec
-    }
-}
-
-/// Returns the paths of a container's mounts and devices.
-pub(crate) fn paths(container: &Value) -> Vec<String> {
-    let of = |list: &str, key: &str| -> Vec<String> {
-        let entries = container.get(list).and_then(Value::as_array);
-        let entries = entries.into_iter().flatten();
-        entries
-            .filter_map(|entry| Some(entry.get(key)?.as_str()?.to_owned()))
-            .collect()
-    };
-    [
-        of("volumeMounts", "mountPath"),
-        of("volumeDevices", "devicePath"),
-    ]
-    .concat()
-}
-
-fn list_of<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value> {
-    if !value[key].is_array() {
-        value[key] = json!([]);
-    }
-    match &mut value[key] {
-        Value::Array(list) => list,
-        _ => unreachable!("it was made one"),
     }
 }

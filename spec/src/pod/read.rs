@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::{CameIn, Event, List, Lookups, Place, Pod};
-use crate::image::{Reference, is_image_id};
+use crate::at;
+use crate::image::Reference;
+use crate::json::{elements, text};
 use crate::policy::{PullPolicy, server_default};
 use crate::settings::Settings;
 
 impl<'a> Pod<'a> {
-    /// Reads a Pod spec. At UPDATE, `old` is the stored Pod spec.
+    /// Reads the Pod spec of an object. At UPDATE, `stored` is the stored object.
     ///
     /// # Errors
     /// The path of a field with a broken shape: the field has another type than in the Kubernetes API,
@@ -17,15 +19,16 @@ impl<'a> Pod<'a> {
         settings: Settings<'a>,
         event: Event,
         root: &'static str,
-        spec: &Value,
-        old: Option<&Value>,
+        object: &Value,
+        stored: &Value,
     ) -> Result<Self, String> {
         let mut pod = Pod {
             settings,
             event,
             root,
-            spec: spec.clone(),
-            object: Value::Null,
+            spec: at(object, root).cloned().unwrap_or_default(),
+            object: object.clone(),
+            stored: stored.clone(),
             is_audit: false,
             is_near_limit: false,
             places: Vec::new(),
@@ -33,14 +36,17 @@ impl<'a> Pod<'a> {
             lookups: Lookups::default(),
             is_lenient: false,
         };
+        let (spec, old) = (&pod.spec, at(stored, root).unwrap_or(&Value::Null));
         for list in List::ALL {
-            for (index, entry) in entries(spec, root, list)?.into_iter().enumerate() {
-                let path = format!("{root}.{}[{index}]", list.key());
+            let path = format!("{root}.{}", list.key());
+            for (index, entry) in entries(spec, list.key(), &path)?.iter().enumerate() {
+                let path = format!("{path}[{index}]");
                 if let Some(mut place) = read_place(settings, list, index, entry, &path)? {
-                    let stored = stored_entry(&place, old);
-                    place.stored =
-                        stored.and_then(|entry| Some(entry.get("image")?.as_str()?.to_owned()));
-                    place.is_examined = !place.is_exempt && is_in_scope(event, &place, stored);
+                    let mut stored = elements(old, list.key()).iter();
+                    let stored = stored.find(|one| text(&one["name"]) == place.name);
+                    place.stored = stored.and_then(|one| Some(one["image"].as_str()?.to_owned()));
+                    place.is_examined =
+                        !place.is_exempt && is_in_scope(event, &place, stored.is_some());
                     pod.places.push(place);
                 }
             }
@@ -49,8 +55,8 @@ impl<'a> Pod<'a> {
         if !os.is_null() && !os.is_object() {
             return Err(format!("{root}.os"));
         }
-        text(os, "name", &format!("{root}.os"))?;
-        text(spec, "runtimeClassName", root)?;
+        field(os, "name", &format!("{root}.os"))?;
+        field(spec, "runtimeClassName", root)?;
         let host_users = &spec["hostUsers"];
         if !(host_users.is_null() || host_users.is_boolean()) {
             return Err(format!("{root}.hostUsers"));
@@ -60,23 +66,22 @@ impl<'a> Pod<'a> {
 }
 
 /// Returns the entries of a list. A missing list or `null` counts as empty.
-pub(crate) fn entries<'v>(
-    spec: &'v Value,
-    root: &str,
-    list: List,
-) -> Result<Vec<&'v Value>, String> {
-    match spec.get(list.key()) {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(entries)) => Ok(entries.iter().collect()),
-        Some(_) => Err(format!("{root}.{}", list.key())),
+fn entries<'v>(value: &'v Value, key: &str, path: &str) -> Result<&'v [Value], String> {
+    let list = &value[key];
+    if list.is_null() || list.is_array() {
+        Ok(elements(value, key))
+    } else {
+        Err(path.to_owned())
     }
 }
 
-fn text(entry: &Value, key: &str, path: &str) -> Result<Option<String>, String> {
-    match entry.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{path}.{key}")),
+/// Returns the text of a field. A missing field or `null` counts as empty.
+fn field<'v>(entry: &'v Value, key: &str, path: &str) -> Result<&'v str, String> {
+    let value = &entry[key];
+    if value.is_null() || value.is_string() {
+        Ok(text(value))
+    } else {
+        Err(format!("{path}.{key}"))
     }
 }
 
@@ -90,18 +95,17 @@ pub(super) fn read_place(
     if !entry.is_object() {
         return Err(path.to_owned());
     }
-    let name = text(entry, "name", path)?.unwrap_or_default();
+    let name = field(entry, "name", path)?.to_owned();
     // **Decided**: a container or an image volume without the key `name` has a broken shape.
     let is_nameless = entry.get("name").is_none();
     let name_path = format!("{path}.name");
     let is_volume = list == List::Volumes;
     let (fields, keys, path) = if is_volume {
-        match entry.get("image") {
-            None | Some(Value::Null) => return Ok(None),
-            Some(image) if image.is_object() => {
-                (image, ["reference", "pullPolicy"], format!("{path}.image"))
-            }
-            Some(_) => return Err(format!("{path}.image")),
+        let path = format!("{path}.image");
+        match &entry["image"] {
+            Value::Null => return Ok(None),
+            image if image.is_object() => (image, ["reference", "pullPolicy"], path),
+            _ => return Err(path),
         }
     } else {
         (entry, ["image", "imagePullPolicy"], path.to_owned())
@@ -109,31 +113,28 @@ pub(super) fn read_place(
     if is_nameless {
         return Err(name_path);
     }
-    let image = text(fields, keys[0], &path)?.unwrap_or_default();
-    let policy = match text(fields, keys[1], &path)?.as_deref() {
+    let image = field(fields, keys[0], &path)?.to_owned();
+    let policy = match field(fields, keys[1], &path)? {
         // `""` and `null` count as not set, so the place gets the server default.
-        None | Some("") => server_default(&image),
+        "" => server_default(&image),
         // **Decided**: a pull policy that Kubernetes doesn't know is a broken shape.
-        Some(text) => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
+        text => PullPolicy::read(text).ok_or_else(|| format!("{path}.{}", keys[1]))?,
     };
     let mut mounts = Vec::new();
-    match entry.get("volumeMounts") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(list)) => {
-            for (index, mount) in list.iter().enumerate() {
-                let path = format!("{path}.volumeMounts[{index}]");
-                if !mount.is_object() {
-                    return Err(path);
-                }
-                mounts.extend(text(mount, "name", &path)?);
+    if !is_volume {
+        let path = format!("{path}.volumeMounts");
+        for (index, mount) in entries(entry, "volumeMounts", &path)?.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            if !mount.is_object() {
+                return Err(path);
             }
+            field(mount, "name", &path)?;
+            mounts.extend(mount["name"].as_str().map(str::to_owned));
         }
-        Some(_) if is_volume => {}
-        Some(_) => return Err(format!("{path}.volumeMounts")),
     }
-    let is_sidecar = list == List::InitContainers
-        && text(entry, "restartPolicy", &path)?.as_deref() == Some("Always");
-    let reference = Reference::parse(&image).filter(|_| !is_image_id(&image));
+    let is_sidecar =
+        list == List::InitContainers && field(entry, "restartPolicy", &path)? == "Always";
+    let reference = Reference::pullable(&image);
     Ok(Some(Place {
         list,
         index,
@@ -156,27 +157,19 @@ pub(super) fn read_place(
     }))
 }
 
-fn stored_entry<'v>(place: &Place, old: Option<&'v Value>) -> Option<&'v Value> {
-    let entries = old?.get(place.list.key())?.as_array()?;
-    entries.iter().find(|entry| {
-        let name = entry.get("name").and_then(Value::as_str);
-        name.unwrap_or_default() == place.name
-    })
-}
-
 /// Whether the rules examine a place that is not exempt. At UPDATE of a Pod, the rules examine only
 /// app containers and init containers whose images changed. In a request for `ephemeralcontainers`,
 /// the rules examine only new ephemeral containers.
 ///
 /// **Decided**: at UPDATE of a Pod, each app or init container that the stored Pod doesn't have is
 /// examined. A changed image volume is not examined, because the API server refuses the change.
-fn is_in_scope(event: Event, place: &Place, stored: Option<&Value>) -> bool {
+fn is_in_scope(event: Event, place: &Place, is_stored: bool) -> bool {
     match event {
         Event::PodCreate | Event::Template => true,
         Event::PodUpdate => {
             matches!(place.list, List::Containers | List::InitContainers)
-                && (stored.is_none() || place.stored.clone().unwrap_or_default() != place.image)
+                && (!is_stored || place.stored.clone().unwrap_or_default() != place.image)
         }
-        Event::EphemeralContainers => place.list == List::EphemeralContainers && stored.is_none(),
+        Event::EphemeralContainers => place.list == List::EphemeralContainers && !is_stored,
     }
 }

@@ -3,137 +3,77 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::RECORD;
-use crate::events::{elements, named};
+use crate::json::{LISTS, ROOTS, elements, named, text};
+use crate::record::without_record;
 use crate::settings::Settings;
 
 /// Returns the first change that a repair must not make, or `None` if all changes are allowed.
 pub(super) fn problem(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
-    if before == after {
-        return None;
-    }
-    let (mut before, mut after) = (before.clone(), after.clone());
-    without_record(&mut before);
-    without_record(&mut after);
-    let root = [
-        "/spec/jobTemplate/spec/template/spec",
-        "/spec/template/spec",
-        "/template/spec",
-    ]
-    .into_iter()
-    .find(|root| before.pointer(root).is_some())
-    .unwrap_or("/spec");
-    let spec_before = before.pointer_mut(root)?.take();
-    let Some(spec_after) = after.pointer_mut(root).map(Value::take) else {
+    let (mut before, mut after) = (without_record(before), without_record(after));
+    let mut roots = ROOTS.into_iter();
+    let root = roots.find(|root| before.pointer(root).is_some())?;
+    let mut spec_before = before.pointer_mut(root)?.take();
+    let Some(mut spec_after) = after.pointer_mut(root).map(Value::take) else {
         return Some("the Pod spec is gone".to_owned());
     };
-    if before != after {
-        return Some("something outside of the Pod spec changed".to_owned());
-    }
-    of_spec(&spec_before, &spec_after, settings)
-}
-
-/// Removes the record from an object. Then removes `annotations` if it is not an object or is empty, and
-/// `metadata` if it is null or empty.
-fn without_record(object: &mut Value) {
-    let metadata = object.get_mut("metadata");
-    if metadata.as_ref().is_some_and(|metadata| metadata.is_null()) {
-        object
-            .as_object_mut()
-            .map(|object| object.remove("metadata"));
-        return;
-    }
-    let Some(metadata) = metadata.and_then(Value::as_object_mut) else {
-        return;
-    };
-    if let Some(annotations) = metadata
-        .get_mut("annotations")
-        .and_then(Value::as_object_mut)
-    {
-        annotations.remove(RECORD);
-        if annotations.is_empty() {
-            metadata.remove("annotations");
-        }
-    } else {
-        metadata.remove("annotations");
-    }
-    if metadata.is_empty() {
-        object
-            .as_object_mut()
-            .map(|object| object.remove("metadata"));
-    }
-}
-
-const LISTS: [&str; 4] = [
-    "containers",
-    "initContainers",
-    "ephemeralContainers",
-    "volumes",
-];
-
-fn of_spec(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
-    let rest = |spec: &Value| -> Map<String, Value> {
-        let members = spec.as_object().cloned().unwrap_or_default();
-        members
-            .into_iter()
-            .filter(|(key, _)| !LISTS.contains(&key.as_str()))
-            .collect()
-    };
-    if rest(before) != rest(after) {
-        return Some("a field of the Pod spec changed".to_owned());
-    }
-    let is_check = |one: &Value| {
-        let name = one["name"].as_str().unwrap_or_default();
-        settings
-            .name_prefixes()
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-    };
     for list in LISTS {
-        let (old, new) = (elements(before, list), elements(after, list));
-        let may_add = ["initContainers", "volumes"].contains(&list);
-        let is_added = |one: &&Value| named(old, &one["name"]).is_none();
-        let (added, kept): (Vec<&Value>, Vec<&Value>) = new.iter().partition(is_added);
-        if let Some(one) = added.iter().find(|one| !may_add || !is_check(one)) {
-            return Some(format!("{list}: {} was added", one["name"]));
-        }
-        if old.len() != kept.len() {
-            return Some(format!("{list}: the number of elements changed"));
-        }
-        for (old, new) in old.iter().zip(kept) {
-            if let Some(problem) = of_entry(old, new) {
-                return Some(format!("{list}: {}: {problem}", new["name"]));
-            }
+        let old = taken(&mut spec_before, list);
+        let new = taken(&mut spec_after, list);
+        if let Some(problem) = of_list(&old, &new, list, settings) {
+            return Some(format!("{list}: {problem}"));
         }
     }
-    None
+    (before != after || spec_before != spec_after)
+        .then(|| "a field outside of the lists changed".to_owned())
+}
+
+fn taken(spec: &mut Value, list: &str) -> Vec<Value> {
+    let list = spec.as_object_mut().and_then(|spec| spec.remove(list));
+    match list {
+        Some(Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+fn of_list(old: &[Value], new: &[Value], list: &str, settings: Settings<'_>) -> Option<String> {
+    let is_check = |one: &Value| {
+        let mut prefixes = settings.name_prefixes().into_iter();
+        prefixes.any(|prefix| text(&one["name"]).starts_with(prefix))
+    };
+    let may_add = ["initContainers", "volumes"].contains(&list);
+    let is_added = |one: &&Value| named(old, &one["name"]).is_none();
+    let (added, kept): (Vec<&Value>, Vec<&Value>) = new.iter().partition(is_added);
+    if let Some(one) = added.iter().find(|one| !may_add || !is_check(one)) {
+        return Some(format!("{} was added", one["name"]));
+    }
+    if old.len() != kept.len() {
+        return Some("the number of elements changed".to_owned());
+    }
+    let mut pairs = old.iter().zip(kept);
+    pairs.find_map(|(old, new)| of_entry(old, new))
 }
 
 /// Returns the first change in a kept entry that a repair must not make. A repair may add a digest
 /// to the image, change the pull policy, and append mounts of check volumes.
-fn of_entry(before: &Value, after: &Value) -> Option<String> {
-    let (mut old, mut new) = (before.clone(), after.clone());
-    let old_mounts = elements(before, "volumeMounts");
-    let new_mounts = elements(after, "volumeMounts");
-    let Some(added) = new_mounts.get(old_mounts.len()..) else {
-        return Some("a mount is gone".to_owned());
+fn of_entry(old: &Value, new: &Value) -> Option<String> {
+    let mounts = elements(old, "volumeMounts");
+    let added = elements(new, "volumeMounts").strip_prefix(mounts);
+    let is_of_check = |mount: &Value| {
+        let name = text(&mount["name"]);
+        let path = format!("/.imagecheck/{name}");
+        *mount == json!({"name": name, "mountPath": path, "readOnly": true})
     };
-    for mount in added {
-        let name = mount["name"].as_str().unwrap_or_default();
-        let expected = json!({
-            "name": name, "mountPath": format!("/.imagecheck/{name}"), "readOnly": true,
-        });
-        if *mount != expected {
-            return Some(format!("a mount was added that is no check's: {mount}"));
-        }
+    if !added.is_some_and(|added| added.iter().all(is_of_check)) {
+        return Some(format!("{}: the mounts changed", new["name"]));
     }
-    if new_mounts.get(..old_mounts.len()) != Some(old_mounts) {
-        return Some("a mount changed".to_owned());
-    }
-    for one in [&mut old, &mut new] {
-        let Some(members) = one.as_object_mut() else {
-            continue;
-        };
+    (without_repairs(old) != without_repairs(new))
+        .then(|| format!("a field changed: {old} became {new}"))
+}
+
+/// Returns an entry without the fields that a repair may change.
+fn without_repairs(entry: &Value) -> Value {
+    let mut entry = entry.clone();
+    if let Some(members) = entry.as_object_mut() {
         members.remove("volumeMounts");
         members.remove("imagePullPolicy");
         unpin(members, "image");
@@ -142,7 +82,7 @@ fn of_entry(before: &Value, after: &Value) -> Option<String> {
             unpin(source, "reference");
         }
     }
-    (old != new).then(|| format!("a field changed: {old} became {new}"))
+    entry
 }
 
 /// Removes the digest and the tag `latest` from an image, because a pin may have added them.

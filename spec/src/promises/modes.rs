@@ -19,29 +19,28 @@ impl<P: Policy> Story<'_, P> {
         let request = self.case.request.clone();
         let mut look = |mode: &str| self.observe(request.clone(), &[("mode", mode.into())]);
         let (warn, reject, fix) = (look("Warn")?, look("Reject")?, look("Fix")?);
-        let is_accepted = |one: &Observed| one.answer["accepted"] == true;
         let is_changed = |one: &Observed| !one.answer["mutated_object"].is_null();
         if is_changed(&warn) || is_changed(&reject) {
             self.breaks(MODES, "only mode `Fix` may change an object");
         }
-        if is_accepted(&reject) && !is_accepted(&fix) {
+        if reject.is_accepted() && !fix.is_accepted() {
             self.breaks(MODES, "`Reject` accepts an object that `Fix` rejects");
         }
         // `Warn` rejects only an object that this policy can't read. There are no findings to compare
         // for such an object.
-        if !is_accepted(&warn) {
+        if !warn.is_accepted() {
             return Ok(());
         }
         // If other findings are certain to reject the object, `Reject` and `Fix` skip the lookups. Then
         // they lack findings that `Warn` has. So answers that reject the object are not compared. In an
         // audit, `Reject` still makes the lookups.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
-            if is_accepted(other) && findings(other) != findings(&warn) {
+            if other.is_accepted() && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);
                 self.breaks(MODES, details);
             }
         }
-        if is_accepted(&reject) && reject.answer["warnings"] != warn.answer["warnings"] {
+        if reject.is_accepted() && reject.answer["warnings"] != warn.answer["warnings"] {
             self.breaks(MODES, "`Reject` and `Warn` warn of different things");
         }
         Ok(())

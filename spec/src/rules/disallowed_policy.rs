@@ -1,8 +1,6 @@
 //! **disallowed-policy**: applies `images.requireAlways`, `images.forbidAlways` and
 //! `images.forbidNever`.
 
-use serde_json::Value;
-
 use crate::pod::{Event, Pod};
 use crate::policy::PullPolicy;
 use crate::rules::default;
@@ -50,15 +48,12 @@ pub(crate) fn apply(pod: &mut Pod) {
             }
             // At UPDATE of a Pod the finding has no repair, because a Pod's pull policies are
             // immutable. The finding also has none if `requireAlways` and `forbidAlways` both match.
-            wanted => {
+            _ => {
                 let path = pod.policy_path(place);
-                let expected = wanted.map_or(Value::Null, |policy| policy.name().into());
                 pod.find(
                     "disallowed-policy",
                     place,
                     path,
-                    policy.name().into(),
-                    expected,
                     Repair::None,
                     Weight::Rejects,
                 );

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::json::{all_of, elements, text};
 use crate::pod::{Event, List, Pod};
 use crate::policy::PullPolicy;
 use crate::rules::weak_check::as_it_would_stay;
@@ -37,16 +38,7 @@ pub(crate) fn apply(pod: &mut Pod) {
             _ => (Repair::None, Weight::Warns),
         };
         let path = pod.image_path(container);
-        let expected = Value::from(need.name());
-        pod.find(
-            "missing-check",
-            container,
-            path,
-            Value::Null,
-            expected,
-            repair,
-            weight,
-        );
+        pod.find("missing-check", container, path, repair, weight);
         if let Some(form) = form.as_ref().filter(|_| repair == Repair::Addition) {
             add(pod, form, container, need);
         }
@@ -167,7 +159,7 @@ fn is_program_mounted(check: &Value) -> bool {
         parts.map(str::to_owned).collect()
     };
     let program = check["command"][0].as_str().unwrap_or_default();
-    let mounts = check["volumeMounts"].as_array().into_iter().flatten();
+    let mounts = elements(check, "volumeMounts").iter();
     let mut paths = mounts.filter_map(|mount| Some(parts(mount["mountPath"].as_str()?)));
     program.starts_with('/')
         && !program.contains("..")
@@ -177,10 +169,7 @@ fn is_program_mounted(check: &Value) -> bool {
 
 /// The names of the volumes that a container mounts or uses as devices.
 fn volumes_of(container: &Value) -> Vec<&str> {
-    let lists = ["volumeMounts", "volumeDevices"].into_iter();
-    let entries = lists
-        .filter_map(|list| container[list].as_array())
-        .flatten();
+    let entries = all_of(container, &["volumeMounts", "volumeDevices"]);
     entries.filter_map(|entry| entry["name"].as_str()).collect()
 }
 
@@ -204,10 +193,10 @@ fn copied_fields(check: &Value) -> Value {
         "terminationMessagePath",
         "terminationMessagePolicy",
     ];
-    let has_dollar = |text: &Value| text.as_str().is_some_and(|text| text.contains('$'));
-    let list = |key: &str| check[key].as_array().into_iter().flatten();
-    if list("command").chain(list("args")).any(has_dollar)
-        || list("volumeMounts").any(|mount| has_dollar(&mount["subPathExpr"]))
+    let has_dollar = |value: &Value| text(value).contains('$');
+    let mut mounts = elements(check, "volumeMounts").iter();
+    if all_of(check, &["command", "args"]).any(has_dollar)
+        || mounts.any(|mount| has_dollar(&mount["subPathExpr"]))
     {
         fields.extend(["env", "envFrom"]);
     }
@@ -356,10 +345,12 @@ pub(crate) fn mount_of(volume: &str) -> Value {
 fn free_name(pod: &Pod, as_volume: bool) -> String {
     let prefix = pod.settings.name_prefixes()[0];
     let (names, paths) = (pod.names(as_volume), pod.mount_paths());
+    let is_free = |name: &String| {
+        let path = format!("/.imagecheck/{name}");
+        !names.contains(name.as_str()) && !(as_volume && paths.contains(path.as_str()))
+    };
     (0..=names.len() + paths.len())
         .map(|number| format!("{prefix}{number}"))
-        .find(|name| {
-            !(names.contains(name) || as_volume && paths.contains(&format!("/.imagecheck/{name}")))
-        })
+        .find(is_free)
         .unwrap_or_default()
 }

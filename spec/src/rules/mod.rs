@@ -12,33 +12,22 @@ mod registry;
 mod stuck_pull;
 mod weak_check;
 
-use serde_json::Value;
-
-use crate::Registry;
+use crate::answers::Answers;
 use crate::pod::{Event, Pod};
 
-/// The statuses of a Pod.
-#[derive(Clone, Debug)]
-pub(crate) struct Statuses {
-    /// The status in the request's object.
-    pub(crate) sent: Value,
-    /// At UPDATE, the status of the stored object.
-    pub(crate) stored: Value,
-}
-
-/// Runs the rules that apply to the Pod's event. `registry` is `None` if no lookup may be made.
-pub(crate) fn apply(pod: &mut Pod, statuses: &Statuses, registry: Option<&mut dyn Registry>) {
+/// Runs the rules that apply to the Pod's event. `answers` is `None` if no lookup may be made.
+pub(crate) fn apply(pod: &mut Pod, answers: Option<&Answers>) {
     invalid_image::apply(pod);
     if pod.event != Event::PodUpdate {
         default::apply(pod);
     }
     disallowed_policy::apply(pod);
     registry::keep_digests(pod);
-    if let Some(registry) = registry {
-        registry::apply(pod, registry);
+    if let Some(answers) = answers {
+        registry::apply(pod, answers);
     }
     if matches!(pod.event, Event::PodUpdate | Event::EphemeralContainers) {
-        outdated_check::apply(pod, &statuses.stored);
+        outdated_check::apply(pod);
         return;
     }
     weak_check::apply(pod);
@@ -47,5 +36,5 @@ pub(crate) fn apply(pod: &mut Pod, statuses: &Statuses, registry: Option<&mut dy
     // *missing-check* may have added a check. *pull-once* runs again, because the added check may
     // pull the image of a container before the container does.
     pull_once::apply(pod);
-    stuck_pull::apply(pod, &statuses.sent);
+    stuck_pull::apply(pod);
 }

@@ -9,35 +9,30 @@
 
 use serde_json::Value;
 
-use crate::image::{Reference, is_image_id};
+use crate::image::Reference;
+use crate::json::elements;
 use crate::pod::{Event, List, Place, Pod};
 use crate::verdict::{Repair, Weight};
 
-pub(crate) fn apply(pod: &mut Pod, stored_status: &Value) {
+pub(crate) fn apply(pod: &mut Pod) {
     if pod.event != Event::PodUpdate {
         return;
     }
-    let app: Vec<&Place> = of_list(pod, List::Containers);
-    let before: Vec<Reference> = app
-        .iter()
-        .filter(|place| {
-            place
-                .stored
-                .as_deref()
-                .is_some_and(|stored| stored != written(place))
-        })
-        .filter_map(|place| parsed(place.stored.as_deref()?))
-        .collect();
-    let now: Vec<Reference> = app
-        .iter()
-        .filter_map(|place| parsed(written(place)))
+    let app = of_list(pod, List::Containers);
+    let changed = app.iter().filter_map(|place| {
+        let stored = place.stored.as_deref()?;
+        Reference::pullable(stored).filter(|_| stored != place.image_before())
+    });
+    let before: Vec<Reference> = changed.collect();
+    let now = app.iter();
+    let now: Vec<Reference> = now
+        .filter_map(|place| Reference::pullable(place.image_before()))
         .collect();
     let is_outdated = |check: &usize| {
-        let image = parsed(written(&pod.places[*check]));
+        let image = Reference::pullable(pod.places[*check].image_before());
         image.is_some_and(|image| {
-            before
-                .iter()
-                .any(|one| is_same(one, &image) && one.spelling == image.spelling)
+            let mut before = before.iter();
+            before.any(|one| is_same(one, &image) && one.spelling == image.spelling)
                 && !now.iter().any(|one| is_same(one, &image))
         })
     };
@@ -46,41 +41,17 @@ pub(crate) fn apply(pod: &mut Pod, stored_status: &Value) {
         .flat_map(|list| pod.list(list))
         .filter(|&place| is_check(pod, &pod.places[place]))
         .filter(is_outdated)
-        .filter(|&check| !has_passed(pod, &pod.places[check], stored_status))
+        .filter(|&check| !has_passed(pod, &pod.places[check]))
         .collect();
     for check in outdated {
         let path = pod.image_path(check);
-        let found = Value::from(written(&pod.places[check]));
-        let (expected, repair) = (Value::Null, Repair::None);
-        let weight = Weight::Warns;
-        pod.find(
-            "outdated-check",
-            check,
-            path,
-            found,
-            expected,
-            repair,
-            weight,
-        );
+        pod.find("outdated-check", check, path, Repair::None, Weight::Warns);
     }
 }
 
 fn of_list<'p>(pod: &'p Pod, list: List) -> Vec<&'p Place> {
     let places = pod.list(list).into_iter();
     places.map(|place| &pod.places[place]).collect()
-}
-
-/// The image in the request.
-fn written(place: &Place) -> &str {
-    let came_in = place
-        .came_in
-        .as_ref()
-        .and_then(|came_in| came_in.image.as_str());
-    came_in.unwrap_or_default()
-}
-
-fn parsed(image: &str) -> Option<Reference> {
-    Reference::parse(image).filter(|_| !is_image_id(image))
 }
 
 fn is_same(a: &Reference, b: &Reference) -> bool {
@@ -106,18 +77,17 @@ fn is_check(pod: &Pod, place: &Place) -> bool {
 
 /// Whether the status says that a check has passed: an init container has ended with exit code 0, or the
 /// first carrier of a check volume has started.
-fn has_passed(pod: &Pod, check: &Place, status: &Value) -> bool {
+fn has_passed(pod: &Pod, check: &Place) -> bool {
     let state = |place: &Place| {
         let key = match place.list {
             List::InitContainers => "initContainerStatuses",
             _ => "containerStatuses",
         };
-        let statuses = status[key].as_array().into_iter().flatten();
+        let statuses = elements(&pod.stored["status"], key).iter();
         let mut of_place = statuses.filter(|one| one["name"] == place.name.as_str());
         of_place
             .next_back()
-            .map(|one| one["state"].clone())
-            .unwrap_or_default()
+            .map_or(Value::Null, |one| one["state"].clone())
     };
     if check.list == List::Volumes {
         let containers = [List::InitContainers, List::Containers];

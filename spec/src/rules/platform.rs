@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::pod::Pod;
+use crate::json::elements;
+use crate::pod::{Pod, required_node_terms};
 use crate::rules::registry::{find, places_of};
 use crate::verdict::Weight;
 
@@ -23,25 +24,11 @@ pub(crate) type Asked = (Option<String>, Option<String>);
 /// `spec.os.name`. In the node affinity, only the operator `In` counts, and the terms are
 /// alternatives. The list is empty if the Pod asks for no platform.
 pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
-    let selected = |label: &str| {
-        spec.get("nodeSelector")?
-            .get(label)?
-            .as_str()
-            .map(|value| BTreeSet::from([value.to_owned()]))
-    };
-    let os_name = spec
-        .pointer("/os/name")
-        .and_then(Value::as_str)
-        .map(|name| BTreeSet::from([name.to_owned()]));
-    let os = both(selected(OS), os_name);
-    let arch = selected(ARCH);
-    let terms = spec
-        .pointer(
-            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
-        )
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let one = |value: &Value| Some(BTreeSet::from([value.as_str()?.to_owned()]));
+    let selector = &spec["nodeSelector"];
+    let os = both(one(&selector[OS]), one(&spec["os"]["name"]));
+    let arch = one(&selector[ARCH]);
+    let terms = required_node_terms(spec);
     // If two expressions of a term share no value for a label, no node can match the term. So this
     // term is left out.
     let is_met = |term: &Value| {
@@ -49,16 +36,14 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
             .into_iter()
             .all(|label| values_in(term, label).is_none_or(|values| !values.is_empty()))
     };
-    let terms: Vec<Value> = terms.into_iter().filter(is_met).collect();
-    let terms = if terms.is_empty() {
-        vec![Value::Null]
-    } else {
-        terms
-    };
+    let mut terms: Vec<&Value> = terms.iter().filter(|term| is_met(term)).collect();
+    if terms.is_empty() {
+        terms.push(&Value::Null);
+    }
     let mut asked = BTreeSet::new();
     for term in terms {
-        let os = both(os.clone(), values_in(&term, OS));
-        let arch = both(arch.clone(), values_in(&term, ARCH));
+        let os = both(os.clone(), values_in(term, OS));
+        let arch = both(arch.clone(), values_in(term, ARCH));
         for os in options(os) {
             for arch in options(arch.clone()) {
                 asked.insert((os.clone(), arch));
@@ -70,18 +55,11 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
 }
 
 fn values_in(term: &Value, label: &str) -> Option<BTreeSet<String>> {
-    let expressions = term.get("matchExpressions").and_then(Value::as_array);
-    expressions
-        .into_iter()
-        .flatten()
-        .filter(|one| one.get("key").and_then(Value::as_str) == Some(label))
-        .filter(|one| one.get("operator").and_then(Value::as_str) == Some("In"))
+    elements(term, "matchExpressions")
+        .iter()
+        .filter(|one| one["key"] == label && one["operator"] == "In")
         .map(|one| {
-            let values = one
-                .get("values")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten();
+            let values = elements(one, "values").iter();
             values
                 .filter_map(Value::as_str)
                 .map(str::to_owned)

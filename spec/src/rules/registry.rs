@@ -4,16 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::json;
 
-use crate::Registry;
+use crate::answers::{Answers, Failure, Index};
 use crate::image::Reference;
 use crate::pod::{Event, Pod};
 use crate::policy::PullPolicy;
 use crate::rules::platform;
-use crate::verdict::{FailedLookup, Failure, Repair, Weight};
+use crate::verdict::{Repair, Weight};
 
-pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
+pub(crate) fn apply(pod: &mut Pod, answers: &Answers) {
     // With `maxLookups: 0` no registry is asked, and this rule has no finding.
     if pod.settings.max_lookups() == 0 {
         return;
@@ -23,7 +23,7 @@ pub(crate) fn apply(pod: &mut Pod, registry: &mut dyn Registry) {
         .collect();
     let asked_for = platform::asked_for(&pod.spec);
     let mut host = Host {
-        registry,
+        answers,
         is_refused: false,
         silent: BTreeSet::new(),
     };
@@ -163,8 +163,8 @@ enum DecidedBy {
     Limit,
 }
 
-struct Host<'r> {
-    registry: &'r mut dyn Registry,
+struct Host<'a> {
+    answers: &'a Answers,
     is_refused: bool,
     silent: BTreeSet<String>,
 }
@@ -188,7 +188,7 @@ impl Host<'_> {
             return Err((Failure::Unreachable, DecidedBy::Limit));
         }
         pod.lookups.asked.push(image.normalised());
-        let answer = self.registry.manifest_digest(&image.normalised());
+        let answer = self.answers.manifest_digest(&image.normalised());
         // If the answer is not a digest, the lookup has failed, with the class `unknown`.
         let is_digest = |digest: &str| Reference::parse(&format!("a@{digest}")).is_some();
         let answer = match answer {
@@ -198,17 +198,12 @@ impl Host<'_> {
         answer.map_err(|failure| (self.note(image, failure), DecidedBy::Registry))
     }
 
-    fn platforms(
-        &mut self,
-        pod: &mut Pod,
-        image: &Reference,
-        at_digest: &str,
-    ) -> Result<Option<Vec<(String, String)>>, Failure> {
+    fn platforms(&mut self, pod: &mut Pod, image: &Reference, at_digest: &str) -> Index {
         if self.is_refused {
             return Err(Failure::NotGranted);
         }
         pod.lookups.manifests.push(at_digest.to_owned());
-        let answer = self.registry.platforms(at_digest);
+        let answer = self.answers.platforms(at_digest);
         answer.map_err(|failure| self.note(image, failure))
     }
 
@@ -248,10 +243,8 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
     {
         return;
     }
-    let from = pod.places[place].image.clone();
     let tag = image.tag.unwrap_or_default();
-    let to = format!("{}:{tag}@{digest}", image.spelling);
-    pod.places[place].image.clone_from(&to);
+    pod.places[place].image = format!("{}:{tag}@{digest}", image.spelling);
     pod.places[place].image_rule = "registry";
     // At UPDATE of a Pod, `imagePullPolicy` never changes. `Pin` also keeps `Never`.
     if pod.event != Event::PodUpdate && pod.places[place].policy != PullPolicy::Never {
@@ -266,22 +259,13 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
         if pod.places[place].policy != policy {
             // **Decided**: `Pin` changes the image and the pull policy. Both changes are one finding,
             // about the image. So an earlier finding about the pull policy is dropped.
-            pod.findings
-                .retain(|finding| finding.repair != Repair::PullPolicy(place));
+            pod.forget_policy_finding(place);
         }
         pod.set_policy("registry", place, policy, false);
     }
     // An unpinned tag under `lookup: Pin` is a finding in every mode. `Fix` repairs it.
     let path = pod.image_path(place);
-    pod.find(
-        "registry",
-        place,
-        path,
-        from.into(),
-        to.into(),
-        Repair::Image(place),
-        Weight::Rejects,
-    );
+    pod.find("registry", place, path, Repair::Image, Weight::Rejects);
 }
 
 /// Carries out the action `Reject`, `KeepTag` or `UseCached` after a failed lookup.
@@ -301,7 +285,11 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     let is_digest = image.digest.is_some();
     // Failures of these classes are momentary, because they may be over soon: denied, rate limited,
     // unreachable, unknown, not granted. The failure of a lookup beyond `maxLookups` is not momentary.
-    let is_momentary = failure != Failure::NotFound && decided_by != DecidedBy::Limit;
+    let weight = if failure == Failure::NotFound || decided_by == DecidedBy::Limit {
+        Weight::Rejects
+    } else {
+        Weight::RejectsForNow
+    };
     let action = match pod.settings.registry(image, key, default) {
         // On a template, and at UPDATE of a Pod, `UseCached` acts as `KeepTag`.
         "UseCached" if matches!(pod.event, Event::Template | Event::PodUpdate) => "KeepTag",
@@ -316,12 +304,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     };
     for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
-            "Reject" if index == 0 => {
-                find(pod, place, Weight::Rejects);
-                if let Some(finding) = pod.findings.last_mut() {
-                    finding.is_momentary = is_momentary;
-                }
-            }
+            "Reject" if index == 0 => find(pod, place, weight),
             // `UseCached` keeps the tag, and lowers `Always` to `IfNotPresent` in the places of the
             // image, including checks. It changes no other pull policy.
             "UseCached"
@@ -336,18 +319,16 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
     if action == "UseCached" {
         pod.lookups.cached.insert(normalised.clone());
     }
-    pod.lookups.failed.push(FailedLookup {
-        image: normalised,
-        failure,
-        asked: decided_by == DecidedBy::Registry,
-        action: action.to_owned(),
-    });
+    pod.lookups.failed.push(json!({
+        "image": normalised,
+        "failure": failure.name(),
+        "asked": decided_by == DecidedBy::Registry,
+        "action": action,
+    }));
 }
 
 /// Reports an image whose lookup failed, or an image that lacks a platform that the Pod asks for.
 pub(super) fn find(pod: &mut Pod, place: usize, weight: Weight) {
     let path = pod.image_path(place);
-    let found = Value::from(pod.places[place].image.as_str());
-    let (expected, repair) = (Value::Null, Repair::None);
-    pod.find("registry", place, path, found, expected, repair, weight);
+    pod.find("registry", place, path, Repair::None, weight);
 }

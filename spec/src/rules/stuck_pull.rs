@@ -7,9 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::image::Reference;
+use crate::json::{elements, text};
 use crate::pod::{Event, List, Pod};
 use crate::verdict::{Repair, Weight};
 
@@ -23,48 +22,38 @@ const REASONS: [&str; 7] = [
     "RegistryUnavailable",
 ];
 
-pub(crate) fn apply(pod: &mut Pod, status: &Value) {
+pub(crate) fn apply(pod: &mut Pod) {
     if pod.settings.mode() == "Fix" || pod.event != Event::PodCreate || !pod.is_audit {
         return;
     }
+    let status = pod.object["status"].clone();
     // A finished Pod waits for nothing, whatever the states of its containers say.
-    if ["Succeeded", "Failed"]
-        .iter()
-        .any(|phase| status["phase"] == *phase)
-    {
+    if ["Succeeded", "Failed"].contains(&text(&status["phase"])) {
         return;
     }
-    let lists = [
-        (List::InitContainers, "initContainerStatuses"),
-        (List::Containers, "containerStatuses"),
-    ];
     // Each place gets at most one finding.
     let mut told = BTreeSet::new();
-    for (list, key) in lists {
-        let statuses = status.get(key).and_then(Value::as_array);
-        for (index, status) in statuses.into_iter().flatten().enumerate() {
-            let text = |pointer: &str| {
-                let text = status.pointer(pointer).and_then(Value::as_str);
-                text.unwrap_or_default()
-            };
-            let (name, reason) = (text("/name"), text("/state/waiting/reason"));
+    for (list, key) in [
+        (List::InitContainers, "initContainerStatuses"),
+        (List::Containers, "containerStatuses"),
+    ] {
+        for (index, status) in elements(&status, key).iter().enumerate() {
+            let waiting = &status["state"]["waiting"];
             let mut places = pod.list(list).into_iter();
-            let place = places.find(|&place| pod.places[place].name == name);
-            let Some(place) = place.filter(|_| REASONS.contains(&reason)) else {
+            let place = places.find(|&place| pod.places[place].name == text(&status["name"]));
+            let Some(place) = place.filter(|_| REASONS.contains(&text(&waiting["reason"]))) else {
                 continue;
             };
-            let missing = missing(pod, place, text("/state/waiting/message"));
+            let missing = missing(pod, place, text(&waiting["message"]));
             let Some(&first) = missing.first().filter(|first| told.insert(**first)) else {
                 continue;
             };
-            let images: BTreeSet<String> = missing.iter().map(|&one| written(pod, one)).collect();
+            let images = missing.iter().map(|&one| pod.places[one].image_before());
+            let images = Vec::from_iter(BTreeSet::<&str>::from_iter(images)).join(", ");
             let path = format!("status.{key}[{index}].state.waiting.reason");
-            let found = reason.into();
-            let (expected, repair) = (Value::Null, Repair::None);
-            let weight = Weight::Rejects;
-            pod.find("stuck-pull", first, path, found, expected, repair, weight);
+            pod.find("stuck-pull", first, path, Repair::None, Weight::Rejects);
             if let Some(finding) = pod.findings.last_mut() {
-                finding.image = Vec::from_iter(images).join(", ");
+                finding.image = images;
             }
         }
     }
@@ -96,25 +85,17 @@ fn missing(pod: &Pod, container: usize, message: &str) -> Vec<usize> {
     // An exempt container may mount image volumes that are not exempt. These volumes are still
     // examined.
     let is_own_told = pod.places[container].is_examined && pod.reference(container).is_some();
-    if is_quoted(message, &written(pod, container)) {
+    if is_quoted(message, pod.places[container].image_before()) {
         return Vec::from_iter(is_own_told.then_some(container));
     }
     let named = volumes
         .iter()
-        .find(|&&volume| is_quoted(message, &written(pod, volume)));
+        .find(|&&volume| is_quoted(message, pod.places[volume].image_before()));
     if let Some(&volume) = named {
         return vec![volume];
     }
     let own = is_own_told.then_some(container);
     own.into_iter().chain(volumes).collect()
-}
-
-/// The image reference that a place had in the admission request.
-fn written(pod: &Pod, place: usize) -> String {
-    let place = &pod.places[place];
-    let came_in = place.came_in.as_ref();
-    let image = came_in.and_then(|came_in| came_in.image.as_str());
-    image.unwrap_or(&place.image).to_owned()
 }
 
 /// Whether a message has an image reference, unchanged or normalised, in double quotes.

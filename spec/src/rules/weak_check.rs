@@ -28,24 +28,21 @@ pub(crate) fn apply(pod: &mut Pod) {
         }
     }
     for (check, &from) in came_with.iter().enumerate() {
-        let to = pod.places[check].policy;
-        let path = pod.policy_path(check);
         // *weak-check* changed the pull policy last, so no earlier rule has a finding about it.
-        if from != to {
-            let repair = Repair::PullPolicy(check);
-            pod.findings.retain(|finding| finding.repair != repair);
+        let is_raised = from != pod.places[check].policy;
+        if is_raised {
+            pod.forget_policy_finding(check);
         }
         // The section *weak-check* of docs/rules.md says when there is no repair.
-        let (expected, repair) = if refused.contains(&check) {
-            (PullPolicy::Always, Repair::None)
-        } else if from != to {
-            (to, Repair::PullPolicy(check))
+        let repair = if refused.contains(&check) {
+            Repair::None
+        } else if is_raised {
+            Repair::PullPolicy
         } else {
             continue;
         };
-        let (found, expected) = (from.name().into(), expected.name().into());
-        let weight = Weight::Rejects;
-        pod.find("weak-check", check, path, found, expected, repair, weight);
+        let path = pod.policy_path(check);
+        pod.find("weak-check", check, path, repair, Weight::Rejects);
     }
 }
 

@@ -1,31 +1,27 @@
 //! Two admission plugins that examine containers: `ResourceQuota` and Pod Security. Both run after
-//! mutating webhooks, so these plugins may refuse a Pod because of an added container.
+//! mutating webhooks, so these plugins may refuse a Pod because of an added container or volume.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{
-    CONTAINERS, EPHEMERAL_CONTAINERS, Fault, Faults, INIT_CONTAINERS, containers, elements, is_set,
-    text,
-};
+use super::{Fault, Faults, containers};
+use crate::json::elements;
 
 /// Returns the faults of a Pod spec in a namespace whose `ResourceQuota` counts requests and limits
 /// of cpu and memory. Source: `pkg/quota/v1/evaluator/core/pods.go` `Constraints`.
 #[must_use]
 pub fn quota_faults(spec: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
-    for container in containers(spec, &[CONTAINERS, INIT_CONTAINERS]) {
-        let of_pod = &spec["resources"];
-        let resources = &container.fields["resources"];
-        for kind in ["requests", "limits"] {
-            for name in ["cpu", "memory"] {
-                let is_there = |resources: &Value| is_set(&resources[kind], name);
-                if !is_there(resources) && !is_there(of_pod) {
-                    faults.add(
-                        format!("{}.resources.{kind}.{name}", container.path),
-                        "must be specified",
-                        "pkg/quota/v1/evaluator/core/pods.go Constraints",
-                    );
-                }
+    for container in containers(spec) {
+        for pointer in [
+            "requests/cpu",
+            "requests/memory",
+            "limits/cpu",
+            "limits/memory",
+        ] {
+            let pointer = format!("/resources/{pointer}");
+            let is_there = |owner: &Value| owner.pointer(&pointer).is_some();
+            if !is_there(container.fields) && !is_there(spec) {
+                faults.add(format!("{}{pointer}", container.path), "must be specified");
             }
         }
     }
@@ -46,65 +42,47 @@ const ALLOWED_VOLUMES: [&str; 9] = [
 ];
 
 /// Returns the faults of a Pod spec under Pod Security's level `restricted`. Checks only the kinds of
-/// the volumes, and these fields of each container's `securityContext`: `allowPrivilegeEscalation`,
-/// `capabilities`, `seccompProfile`, `runAsNonRoot`, `runAsUser` and `privileged`. A container inherits
-/// `seccompProfile`, `runAsNonRoot` and `runAsUser` from the Pod. Source:
+/// the volumes, and those fields of the containers' `securityContext` that an added check can have or
+/// lack. A container inherits `seccompProfile`, `runAsNonRoot` and `runAsUser` from the Pod. Source:
 /// `staging/src/k8s.io/pod-security-admission/policy/check_*.go`.
 #[must_use]
 pub fn restricted_faults(spec: &Value) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
-    let of_pod = &spec["securityContext"];
-    for container in containers(spec, &[CONTAINERS, INIT_CONTAINERS, EPHEMERAL_CONTAINERS]) {
+    // Three of the checks don't apply to a Windows Pod.
+    let is_linux = spec["os"]["name"] != "windows";
+    for container in containers(spec) {
         let context = &container.fields["securityContext"];
-        let mut refuse = |key: &str, source| {
-            let path = format!("{}.securityContext.{key}", container.path);
-            faults.add(path, "violates PodSecurity restricted", source);
+        let of_both = |key: &str| match &context[key] {
+            Value::Null => &spec["securityContext"][key],
+            own => own,
         };
-        let of_both = |pointer: &str| {
-            let own = context.pointer(pointer).filter(|value| !value.is_null());
-            own.or_else(|| of_pod.pointer(pointer))
-                .cloned()
-                .unwrap_or_default()
-        };
-        // The next three checks don't apply to a Windows Pod.
-        if text(&spec["os"], "name") != "windows" {
-            if context["allowPrivilegeEscalation"] != false {
-                refuse(
-                    "allowPrivilegeEscalation",
-                    "check_allowPrivilegeEscalation.go",
-                );
+        let drops_all = elements(&context["capabilities"], "drop").contains(&"ALL".into());
+        let adds = elements(&context["capabilities"], "add").iter();
+        let adds_other = adds.into_iter().any(|one| one != "NET_BIND_SERVICE");
+        let seccomp = &of_both("seccompProfile")["type"];
+        let has_profile = [json!("RuntimeDefault"), json!("Localhost")].contains(seccomp);
+        for (key, is_refused) in [
+            (
+                "allowPrivilegeEscalation",
+                is_linux && context["allowPrivilegeEscalation"] != false,
+            ),
+            ("capabilities", is_linux && (!drops_all || adds_other)),
+            ("seccompProfile", is_linux && !has_profile),
+            ("runAsNonRoot", *of_both("runAsNonRoot") != true),
+            ("runAsUser", *of_both("runAsUser") == 0),
+            ("privileged", context["privileged"] == true),
+        ] {
+            if is_refused {
+                let path = format!("{}.securityContext.{key}", container.path);
+                faults.add(path, "violates PodSecurity restricted");
             }
-            let drops_all = elements(&context["capabilities"], "drop").contains(&"ALL".into());
-            let adds = elements(&context["capabilities"], "add").iter();
-            if !drops_all || adds.into_iter().any(|one| one != "NET_BIND_SERVICE") {
-                refuse("capabilities", "check_capabilities_restricted.go");
-            }
-            let seccomp = of_both("/seccompProfile/type");
-            if !["RuntimeDefault", "Localhost"]
-                .iter()
-                .any(|one| seccomp == *one)
-            {
-                refuse("seccompProfile.type", "check_seccompProfile_restricted.go");
-            }
-        }
-        if of_both("/runAsNonRoot") != true {
-            refuse("runAsNonRoot", "check_runAsNonRoot.go");
-        }
-        if of_both("/runAsUser") == 0 {
-            refuse("runAsUser", "check_runAsUser.go");
-        }
-        if context["privileged"] == true {
-            refuse("privileged", "check_privileged.go");
         }
     }
     for (index, volume) in elements(spec, "volumes").iter().enumerate() {
-        let is_allowed = ALLOWED_VOLUMES.iter().any(|key| is_set(volume, key));
+        let is_allowed = ALLOWED_VOLUMES.iter().any(|key| !volume[key].is_null());
         if !is_allowed {
-            faults.add(
-                format!("spec.volumes[{index}]"),
-                "violates PodSecurity restricted",
-                "check_restrictedVolumes.go",
-            );
+            let path = format!("spec.volumes[{index}]");
+            faults.add(path, "violates PodSecurity restricted");
         }
     }
     faults.0

@@ -1,72 +1,54 @@
 //! Finds faults in the volume mounts and volume devices of containers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    CONTAINERS, EPHEMERAL_CONTAINERS, Faults, INIT_CONTAINERS, containers, elements, text,
-};
+use super::{Container, Faults, containers};
+use crate::json::{elements, named, text};
 
-pub(super) fn check(pod: &Value, faults: &mut Faults) {
-    let spec = &pod["spec"];
-    // If two volumes have the same name, the first one counts.
-    let mut volumes: BTreeMap<&str, &Value> = BTreeMap::new();
-    for volume in elements(spec, "volumes") {
-        volumes.entry(text(volume, "name")).or_insert(volume);
+pub(super) fn check(spec: &Value, faults: &mut Faults) {
+    let volumes = elements(spec, "volumes");
+    for container in containers(spec) {
+        mounts(&container, volumes, faults);
+        devices(&container, volumes, faults);
     }
-    for container in containers(spec, &[CONTAINERS, INIT_CONTAINERS, EPHEMERAL_CONTAINERS]) {
-        let devices = elements(container.fields, "volumeDevices");
-        let device_paths: BTreeSet<&str> = devices.iter().map(|d| text(d, "devicePath")).collect();
-        let device_names: BTreeSet<&str> = devices.iter().map(|d| text(d, "name")).collect();
-        let mut paths = BTreeSet::new();
-        for (index, mount) in elements(container.fields, "volumeMounts")
-            .iter()
-            .enumerate()
-        {
-            let (name, mount_path) = (text(mount, "name"), text(mount, "mountPath"));
-            let mut fault = |key: &str, problem: String| {
-                let path = format!("{}.volumeMounts[{index}].{key}", container.path);
-                faults.add(path, problem, "validation.go ValidateVolumeMounts");
-            };
-            if !volumes.contains_key(name) {
-                fault("name", format!("{name:?} is no volume"));
-            }
-            if device_names.contains(name) {
-                fault(
-                    "name",
-                    format!("{name:?} must not already exist in volumeDevices"),
-                );
-            }
-            if mount_path.is_empty() {
-                fault("mountPath", "required".to_owned());
-            }
-            if !paths.insert(mount_path) {
-                fault("mountPath", format!("{mount_path:?} must be unique"));
-            }
-            if device_paths.contains(mount_path) {
-                let problem =
-                    format!("{mount_path:?} must not already exist as a path in volumeDevices");
-                fault("mountPath", problem);
-            }
+}
+
+fn mounts(container: &Container, volumes: &[Value], faults: &mut Faults) {
+    let devices = elements(container.fields, "volumeDevices");
+    let mut paths: BTreeSet<&str> = devices.iter().map(|one| text(&one["devicePath"])).collect();
+    for (index, mount) in elements(container.fields, "volumeMounts")
+        .iter()
+        .enumerate()
+    {
+        let path = format!("{}.volumeMounts[{index}]", container.path);
+        if named(volumes, &mount["name"]).is_none() {
+            faults.add(
+                format!("{path}.name"),
+                "is no volume (validation.go ValidateVolumeMounts)",
+            );
         }
-        let mut paths = BTreeSet::new();
-        for (index, device) in devices.iter().enumerate() {
-            let path = format!("{}.volumeDevices[{index}]", container.path);
-            let source = "validation.go ValidateVolumeDevices";
-            let is_claim = volumes.get(text(device, "name")).is_some_and(|volume| {
-                volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object()
-            });
-            if !is_claim {
-                faults.add(
-                    format!("{path}.name"),
-                    "must be a volume of a claim",
-                    source,
-                );
-            }
-            if !paths.insert(text(device, "devicePath")) {
-                faults.add(format!("{path}.devicePath"), "must be unique", source);
-            }
+        if text(&mount["mountPath"]).is_empty() || !paths.insert(text(&mount["mountPath"])) {
+            faults.add(
+                format!("{path}.mountPath"),
+                "must be there, and unique among mounts and devices (validation.go ValidateVolumeMounts)",
+            );
+        }
+    }
+}
+
+fn devices(container: &Container, volumes: &[Value], faults: &mut Faults) {
+    for (index, device) in elements(container.fields, "volumeDevices")
+        .iter()
+        .enumerate()
+    {
+        let volume = named(volumes, &device["name"]).unwrap_or(&Value::Null);
+        if !volume["persistentVolumeClaim"].is_object() && !volume["ephemeral"].is_object() {
+            faults.add(
+                format!("{}.volumeDevices[{index}].name", container.path),
+                "must be a volume of a claim (validation.go ValidateVolumeDevices)",
+            );
         }
     }
 }

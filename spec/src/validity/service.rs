@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::containers;
 use super::resources::quantities;
-use super::{CONTAINERS, INIT_CONTAINERS, containers};
 
 /// The classes of the quality of service. The lowest class is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,8 +29,8 @@ pub fn quality_of_service(spec: &Value) -> QualityOfService {
     let all: Vec<&Value> = if of_pod.is_object() {
         vec![of_pod]
     } else {
-        let all = containers(spec, &[CONTAINERS, INIT_CONTAINERS]);
-        all.iter().map(|one| &one.fields["resources"]).collect()
+        let all = containers(spec).into_iter();
+        all.map(|one| &one.fields["resources"]).collect()
     };
     let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
     let mut is_guaranteed = true;

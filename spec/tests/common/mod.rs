@@ -1,4 +1,5 @@
-//! Makes this policy's crate, compiled for this machine, a [`Policy`] that the tests can run.
+//! Makes this policy's crate, compiled for this machine, a [`Policy`] that the tests can run. Also reads
+//! the environment variables that control tests.
 
 use std::sync::Arc;
 
@@ -45,4 +46,10 @@ impl Policy for Native {
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
         evaluate::validate_settings(settings).map_err(|error| error.to_string())
     }
+}
+
+/// The number in an environment variable, or else a default.
+pub(crate) fn number(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }

@@ -3,7 +3,7 @@
 use super::check_volumes::{check_volume_carriers, mount_path};
 use super::copied_fields::{copied_fields, runs_program_of_a_mount};
 use crate::document::quoted;
-use crate::examination::place::{ExaminedPlace, Role};
+use crate::examination::place::{ExaminedPlace, PlaceId, Role};
 use crate::findings::reason::WhyNoCheck;
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -211,9 +211,9 @@ pub(crate) struct AddedCheck<'p> {
     pub(crate) policy: PullPolicy,
     /// Its source.
     pub(crate) source: AddedCheckSource<'p>,
-    /// The index of the examined place with the strongest pull policy among those that the check guards.
-    pub(crate) guarded: usize,
-    /// The container or image volume at this index.
+    /// The place with the strongest pull policy among those that the check guards.
+    pub(crate) guarded: PlaceId,
+    /// The container or image volume with this id.
     pub(crate) place: &'p Place<'p>,
     /// The reference of an existing check that has the same image in another spelling, if there is one.
     pub(crate) written_differently: Option<&'p str>,

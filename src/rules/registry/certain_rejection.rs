@@ -39,8 +39,8 @@ pub(crate) fn is_rejected_whatever_registries_answer(
     };
     let added_stays = || {
         examination.added_checks.iter().any(|check| {
-            let guarded = examination.places.get(check.guarded);
-            guarded.is_some_and(|examined| stays(RuleId::MissingCheck, &examined.reference))
+            let guarded = &examination.places[check.guarded];
+            stays(RuleId::MissingCheck, &guarded.reference)
         })
     };
     examination.findings.iter().any(finding_stays)
