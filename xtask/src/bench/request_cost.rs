@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::host::capabilities::{Capabilities, nothing_granted};
@@ -38,8 +38,7 @@ pub(crate) struct MeteredPolicy(CompiledModule);
 impl MeteredPolicy {
     /// Compiles a module.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self> {
-        let module = CompiledModule::with_fuel(bytes).map_err(|error| anyhow!("{error:#}"))?;
-        Ok(Self(module))
+        Ok(Self(CompiledModule::with_fuel(bytes)?))
     }
 
     /// The policy's answer to a payload, without host capabilities.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::host::capabilities::{Capabilities, nothing_granted};
-use crate::host::policy_module::{Engine, PolicyModule};
+use crate::host::policy_module::PolicyModule;
+use crate::host::wasmtime_engine::CompiledModule;
 
 use super::scenarios::Scenario;
 
@@ -35,8 +36,8 @@ impl TimedPolicies {
     /// Compiles the modules.
     pub(crate) fn new(policy: &[u8], nothing: &[u8]) -> Result<Self> {
         Ok(Self {
-            policy: PolicyModule::new(policy, Engine::Compiler)?,
-            nothing: PolicyModule::new(nothing, Engine::Compiler)?,
+            policy: PolicyModule::of(CompiledModule::with_epochs(policy)?),
+            nothing: PolicyModule::of(CompiledModule::with_epochs(nothing)?),
         })
     }
 

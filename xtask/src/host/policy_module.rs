@@ -89,9 +89,7 @@ impl PolicyModule {
                 .map(Self::of)
                 .map_err(|error| anyhow!("{error}")),
             #[cfg(feature = "wasmtime")]
-            Engine::Compiler => CompiledModule::new(bytes)
-                .map(Self::of)
-                .map_err(|error| anyhow!("{error:#}")),
+            Engine::Compiler => CompiledModule::with_fuel(bytes).map(Self::of),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Context;
+use anyhow::{Context, Result, anyhow};
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmtime::{Instance, InstancePre, Linker, Store};
 
@@ -31,38 +31,39 @@ pub(crate) struct Usage {
 #[derive(Clone)]
 pub(crate) struct CompiledModule {
     instances: InstancePre<Arc<ModuleState>>,
+    /// Whether the module consumes fuel.
+    fuel: bool,
     /// The usage of the last call, if the module counts it.
     usage: Option<Arc<Mutex<Usage>>>,
 }
 
 impl CompiledModule {
-    /// A module that runs fast.
-    pub(crate) fn new(bytes: &[u8]) -> wasmtime::Result<Self> {
-        let mut config = configuration();
-        // Kubewarden's hosts interrupt a slow module with epochs. The checks of the epoch take time.
-        config.epoch_interruption(true);
-        Self::compile(bytes, &config)
+    /// A module that consumes fuel. All commands use this module, so that wasmtime compiles it only once.
+    pub(crate) fn with_fuel(bytes: &[u8]) -> Result<Self> {
+        Self::compile(bytes, true).map_err(|error| anyhow!("{error:#}"))
     }
 
-    /// A module that can count instructions: see [`CompiledModule::counting`].
-    pub(crate) fn with_fuel(bytes: &[u8]) -> wasmtime::Result<Self> {
-        let mut config = configuration();
-        config.consume_fuel(true);
-        Self::compile(bytes, &config)
+    /// A module to measure its time. Kubewarden's hosts interrupt a slow module with epochs and not with fuel,
+    /// and the checks of the epoch take less time.
+    pub(crate) fn with_epochs(bytes: &[u8]) -> Result<Self> {
+        Self::compile(bytes, false).map_err(|error| anyhow!("{error:#}"))
     }
 
-    fn compile(bytes: &[u8], config: &wasmtime::Config) -> wasmtime::Result<Self> {
-        let engine = wasmtime::Engine::new(config)?;
+    fn compile(bytes: &[u8], fuel: bool) -> wasmtime::Result<Self> {
+        let mut config = configuration();
+        config.consume_fuel(fuel).epoch_interruption(!fuel);
+        let engine = wasmtime::Engine::new(&config)?;
         let module = wasmtime::Module::new(&engine, bytes)?;
         let mut linker = Linker::new(&engine);
         define_imports!(linker, wasmtime, wasmtime::Error::msg);
         Ok(Self {
             instances: linker.instantiate_pre(&module)?,
+            fuel,
             usage: None,
         })
     }
 
-    /// The same module, which writes the usage of each call to `usage`.
+    /// The same module with fuel, which writes the usage of each call to `usage`.
     pub(crate) fn counting(&self, usage: &Arc<Mutex<Usage>>) -> Self {
         Self {
             usage: Some(Arc::clone(usage)),
@@ -107,7 +108,7 @@ impl WebAssemblyEngineProvider for CompiledInstance {
     fn init(&mut self, host: Arc<ModuleState>) -> Result<(), AnyError> {
         let instances = &self.module.instances;
         let mut store = Store::new(instances.module().engine(), host);
-        if self.module.usage.is_some() {
+        if self.module.fuel {
             store.set_fuel(FUEL)?;
         } else {
             // The epoch stays 0, so no call is interrupted.
