@@ -32,6 +32,8 @@ pub(crate) struct RegistryClient {
 impl RegistryClient {
     /// A client for one registry.
     pub(crate) fn client(&self, registry: &str) -> Result<Client, OciDistributionError> {
+        // It is no error if an earlier client has installed the same cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // `Client::new` returns no error. If its configuration is wrong, it uses the default configuration
         // instead, and panics if the system has no CA certificates.
         Client::try_from(ClientConfig {
