@@ -38,7 +38,7 @@ LINTED := $(if $(filter test,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-dri
 # them. All other targets use the same full set, because Cargo compiles most dependencies again if the
 # packages or features change.
 PACKAGES := --workspace --all-features
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm helm-repository,$(MAKECMDGOALS)),--package xtask, \
+FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
 	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
 
 .PHONY: help
@@ -81,8 +81,8 @@ lint: setup-components packaging ## Clippy on all code, on the module's target a
 
 # hack/weight.sh limits the lines of the product, of the tests and of the tools.
 .PHONY: packaging
-packaging: xtask ## Check the packaging, the workflows, the weight
-	@XTASK="$(XTASK)" hack/check-packaging.sh
+packaging: setup-packages ## Check the packaging, the workflows, the weight
+	@hack/check-packaging.sh
 	@hack/lint-workflows.sh
 	@hack/weight.sh
 
@@ -163,18 +163,17 @@ deep-tests: lint soak load fuzz hostile-requests release-tests mutants ## The ch
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# Each build writes the schema of the settings again, so that the page has the current schema. The Helm
-# repository for Rancher is written beside the page, because both are published together.
+# Each build writes the schema of the settings again, so that the page has the current schema.
 .PHONY: site-build
 site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
 	@"$(XTASK)" schema >site/generated/settings.schema.json
 	@cd site && npm run --silent build
-	@XTASK="$(XTASK)" hack/helm-repository.sh site/dist/charts
 
+# The Helm repository is published with the page.
 .PHONY: helm-repository
-helm-repository: xtask ## Write the Helm repository for Rancher into site/dist/charts
-	@XTASK="$(XTASK)" hack/helm-repository.sh site/dist/charts
+helm-repository: setup-packages ## Write the Helm repository for Rancher into site/dist/charts
+	@hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
 site-tests: setup-browser e2e-tests site-build ## Test the playground: types, format, units, and the page in Chromium
@@ -200,8 +199,8 @@ bench: policy.wasm ## Measure the module: time, instructions, memory (the first 
 	@"$(XTASK)" bench
 
 .PHONY: artifacthub-pkg.yml
-artifacthub-pkg.yml: xtask ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
-	@"$(XTASK)" artifacthub
+artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
+	@hack/artifacthub-pkg.sh
 
 .PHONY: clean
 clean: ## Remove all output of builds

@@ -467,7 +467,7 @@ ROWS
   pod "init imagecheck-0 $image Always, app main $image Always"
   for config in '' wrong; do
     row="credentials: ${config:-none}"
-    host_flags=(${config:+--docker-config-json-path "$BATS_TEST_TMPDIR/$config"})
+    export DOCKER_CONFIG=$BATS_TEST_TMPDIR/${config:-none}
     consult "$(with '' '"pullOnce":false')"
     kept
     told_of "$image" "${told[denied]} (kept as it is)"
@@ -479,7 +479,7 @@ ROWS
     untold
   done
   row=
-  host_flags=(--docker-config-json-path "$BATS_TEST_TMPDIR/right")
+  export DOCKER_CONFIG=$BATS_TEST_TMPDIR/right
   consult "$pin"
   repaired "init imagecheck-0 $image@$digest IfNotPresent, app main $image@$digest IfNotPresent"
   warned

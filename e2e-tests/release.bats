@@ -17,7 +17,7 @@ setup_file() {
   git ls-files -z | xargs -0 cp --parents -t "$COPY"
   cd "$COPY" || return
   sed -i "s/^## \[Unreleased\]$/## [${TAG#v}] - 2026-01-01/" CHANGELOG.md
-  in_the_copy "$XTASK" artifacthub
+  in_the_copy hack/artifacthub-pkg.sh
   git init --quiet --bare --initial-branch main "$BATS_FILE_TMPDIR/origin"
   git init --quiet --initial-branch main
   git config user.name test
@@ -52,9 +52,15 @@ esac
 SH
   cat >"$BIN/kwctl" <<'SH'
 #!/usr/bin/env bash
-[[ $1 == verify && $2 == --verification-config-path && $# == 4 ]] || exit
-printf 'kwctl verify %s\n' "$4" >>"$CALLS"
-cp "$3" "$CALLS.verification-config"
+case "$1 $2" in
+  "annotate "*) "$XTASK" "$@" ;;
+  "--version "*) echo 'kwctl 0' ;;
+  "push --output") printf '{"immutable_ref":"%s"}' "$("$XTASK" push "${@:4}" | sed 's,^registry://,,')" ;;
+  "pull --output-path") "$XTASK" "$@" ;;
+  "verify --verification-config-path")
+    printf 'kwctl verify %s\n' "$4" >>"$CALLS"
+    cp "$3" "$CALLS.verification-config" ;;
+esac
 SH
   # The last argument is the reference or file to sign or verify. A bundle has the signed file's digest.
   cat >"$BIN/cosign" <<'SH'
@@ -159,12 +165,14 @@ gh attestation verify annotated-policy.wasm --repo owner/repository" "$(cat "$CA
   same 'exit code, unsigned' 1 "$status"
 }
 
-@test "the package has every line that kwctl writes, except for the provider" {
+@test "the package has every value that kwctl writes, except for the provider" {
   real_host || skip "KWCTL=kwctl runs this"
   "$KWCTL" scaffold artifacthub --metadata-path metadata.yml --questions-path questions-ui.yml \
     --output "$BATS_TEST_TMPDIR/theirs.yml"
-  same 'lines of kwctl only' '  name: kubewarden' \
-    "$(grep -v -e '^#' -e '^createdAt: ' "$BATS_TEST_TMPDIR/theirs.yml" | grep -vxF -f artifacthub-pkg.yml)"
+  # The two packages write the rules differently, as YAML in a text.
+  values() { gojq --yaml-input --compact-output 'del(.createdAt, .provider, .annotations["kubewarden/rules"])
+    | tostream | select(length == 2)' "$1"; }
+  same 'values of kwctl only' '' "$(values "$BATS_TEST_TMPDIR/theirs.yml" | grep -vxF -f <(values artifacthub-pkg.yml))"
 }
 
 @test "release: it gets its notes and files, and the step can be repeated" {

@@ -33,6 +33,6 @@ while IFS=: read -r file line reference; do
     wrong "$file, line $line: $reference is not $image:v$version"
 done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md .github docs examples)
 
-${XTASK:-cargo --locked xtask} artifacthub --check || status=1
+hack/artifacthub-pkg.sh --check || status=1
 
 exit "$status"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the module twice, in two directories, and fails unless both modules have the same bytes. Writes the
-# SHA-256 of the module, with and without annotations, to SHA256SUMS.
+# Builds the module twice, in two directories, and fails unless both modules have the same bytes. kwctl adds the
+# metadata. Writes the SHA-256 of the module, with and without metadata, to SHA256SUMS.
 #
 #   hack/release/build.sh
 set -euo pipefail
@@ -8,4 +8,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 ${XTASK:-cargo --locked xtask} build
 hack/build-elsewhere.sh
+kwctl annotate --metadata-path metadata.yml --usage-path README.md --output-path annotated-policy.wasm policy.wasm
 sha256sum annotated-policy.wasm policy.wasm | tee SHA256SUMS

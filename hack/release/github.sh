@@ -20,7 +20,7 @@ trap 'rm -f "$notes"' EXIT
 
 \`registry://$reference\`
 
-Built with rustc $(rustc --version | cut -d ' ' -f 2-), for \`wasm32-unknown-unknown\`. How to check who built it, and that the source gives the same bytes: [docs/verify.md](https://github.com/$GITHUB_REPOSITORY/blob/$tag/docs/verify.md).
+Built with rustc $(rustc --version | cut -d ' ' -f 2-), for \`wasm32-unknown-unknown\`, and annotated with $(kwctl --version). How to check who built it, and that the source gives the same bytes: [docs/verify.md](https://github.com/$GITHUB_REPOSITORY/blob/$tag/docs/verify.md).
 
 \`\`\`text
 $(cat SHA256SUMS)

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 module=$1/consistent-pull-policy
-reference=$(${XTASK:-cargo --locked xtask} push --output json annotated-policy.wasm "registry://$module:$2" |
+reference=$(kwctl push --output json annotated-policy.wasm "registry://$module:$2" |
   jq --raw-output .immutable_ref)
 
 # The signature is written in cosign's old format and as a bundle of cosign 3, because not every verifier

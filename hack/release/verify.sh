@@ -25,5 +25,5 @@ kwctl verify --verification-config-path "$work/config.yml" "registry://$referenc
 gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"
 gh attestation verify annotated-policy.wasm --repo "$GITHUB_REPOSITORY"
 
-${XTASK:-cargo --locked xtask} pull --output-path "$work/pulled.wasm" "registry://$reference"
+kwctl pull --output-path "$work/pulled.wasm" "registry://$reference"
 cmp annotated-policy.wasm "$work/pulled.wasm"

@@ -5,22 +5,14 @@
 //! these commands when one of them is first used.
 
 mod annotate;
-mod artifacthub;
 #[cfg(feature = "wasmtime")]
 mod bench;
 mod build;
 mod build_with_feature;
-mod chart;
-mod inspect;
-mod outcome;
-#[cfg(feature = "policy")]
-mod plan;
 #[cfg(feature = "registry")]
 mod pull;
 #[cfg(feature = "registry")]
 mod push;
-#[cfg(feature = "registry")]
-mod registry_args;
 #[cfg(feature = "registry")]
 mod run;
 #[cfg(feature = "policy")]
@@ -45,16 +37,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
-    #[command(name = "artifacthub")]
-    ArtifactHub(artifacthub::Args),
     #[cfg(feature = "wasmtime")]
     Bench(bench::Args),
     /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
     Build,
-    Chart(chart::Args),
-    Inspect(inspect::Args),
-    #[cfg(feature = "policy")]
-    Plan(plan::Args),
     #[cfg(feature = "registry")]
     Pull(pull::Args),
     #[cfg(feature = "registry")]
@@ -89,14 +75,9 @@ pub(crate) fn main() -> ExitCode {
 fn run(matches: &ArgMatches) -> Result<()> {
     match Cli::from_arg_matches(matches)?.command {
         Command::Annotate(args) => annotate::run(&args),
-        Command::ArtifactHub(args) => artifacthub::run(&args),
         #[cfg(feature = "wasmtime")]
         Command::Bench(args) => bench::run(&args),
         Command::Build => build::run(),
-        Command::Chart(args) => chart::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
-        #[cfg(feature = "policy")]
-        Command::Plan(args) => plan::run(&args),
         #[cfg(feature = "registry")]
         Command::Pull(args) => pull::run(&args),
         #[cfg(feature = "registry")]

@@ -2,9 +2,8 @@
 //! that an API server would get.
 
 pub(crate) mod capabilities;
-pub(crate) mod engine;
-#[cfg(feature = "policy")]
-pub(crate) mod manifests;
+#[cfg(feature = "registry")]
+pub(crate) mod evaluation;
 #[cfg(feature = "registry")]
 pub(crate) mod policy_artifact;
 pub(crate) mod policy_module;
@@ -13,12 +12,9 @@ pub(crate) mod registry_calls;
 #[cfg(feature = "registry")]
 pub(crate) mod registry_client;
 pub(crate) mod request;
-pub(crate) mod response;
 #[cfg(feature = "registry")]
 pub(crate) mod session;
 pub(crate) mod settings;
-#[cfg(feature = "registry")]
-pub(crate) mod sources;
 #[cfg(feature = "registry")]
 pub(crate) mod transcript;
 pub(crate) mod wapc_imports;

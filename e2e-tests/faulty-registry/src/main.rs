@@ -20,13 +20,6 @@ const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; No
 /// Longer than any time limit in the tests.
 const SLOW: Duration = Duration::from_secs(4);
 
-/// The manifest of a Kubewarden policy, the digest of its config, and an incomplete answer with the first
-/// bytes of its layer.
-const POLICY_MANIFEST: &str = r#"{"schemaVersion":2,"config":{"mediaType":"application/vnd.wasm.config.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},"layers":[{"mediaType":"application/vnd.wasm.content.layer.v1+wasm","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8b","size":1000}]}"#;
-const POLICY_MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
-const POLICY_CONFIG: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
-const HALF_A_LAYER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n\0asm\u{1}\0\0\0";
-
 fn main() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     println!("{}", listener.local_addr()?.port());
@@ -73,11 +66,6 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         }
     }
     stream.write_all(answer(fault, path).to_http(method).as_bytes())?;
-    if fault == "stall" && path.contains("/blobs/") && !path.ends_with(POLICY_CONFIG) {
-        // Waits until the client closes the connection.
-        stream.flush()?;
-        stream.read_to_end(&mut Vec::new())?;
-    }
     Ok(())
 }
 
@@ -170,28 +158,10 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
         // No program listens on port 1.
         "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
         "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
-        // A Kubewarden policy whose pull or push fails.
-        "half" | "stall" | "other-bytes" => policy(fault, path),
         _ => HttpAnswer::error(
             "404 Not Found",
             "NAME_UNKNOWN",
             "repository name not known to registry",
         ),
-    }
-}
-
-fn policy(fault: &str, path: &str) -> HttpAnswer {
-    if path.contains("/manifests/") {
-        HttpAnswer::new("200 OK", POLICY_MANIFEST_TYPE, POLICY_MANIFEST)
-    } else if path.ends_with(POLICY_CONFIG) {
-        HttpAnswer::new("200 OK", "application/json", "{}")
-    } else if path.ends_with("/uploads/") {
-        HttpAnswer::new("202 Accepted", "text/plain", "").with("Location", &format!("{path}1"))
-    } else if path.contains("/uploads/") {
-        HttpAnswer::Bytes("HTTP/1.1 202 Accep")
-    } else if fault == "other-bytes" {
-        HttpAnswer::new("200 OK", "application/wasm", &"x".repeat(1000))
-    } else {
-        HttpAnswer::Bytes(HALF_A_LAYER)
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn growths(counted: &[(Scenario, RequestCost)]) -> BTreeMap<ExpectedA
 mod tests {
     use super::*;
     use crate::bench::scenarios::ScenarioBudget;
-    use crate::host::request::parse_review;
+    use crate::host::request::AdmissionRequest;
     use crate::host::settings::Settings;
 
     fn budgets() -> Budgets {
@@ -129,8 +129,6 @@ mod tests {
     }
 
     fn counted(containers: Option<u64>, instructions: u64, memory: u64) -> (Scenario, RequestCost) {
-        let request = r#"{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},
-            "resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","userInfo":{}}"#;
         let scenario = Scenario {
             name: "Pod".to_owned(),
             containers,
@@ -140,7 +138,7 @@ mod tests {
                 times: None,
             },
             settings: Settings::new(),
-            request: parse_review(request).expect("a request"),
+            request: AdmissionRequest::new(),
         };
         let exact = RequestCost {
             request_bytes: 10,

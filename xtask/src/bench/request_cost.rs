@@ -1,23 +1,13 @@
-//! The instructions and the memory of a request. Both are read from the `Store` of wasmtime, which
-//! holds a running module. This file has its own waPC engine, because `wasmtime-provider` doesn't
-//! expose the `Store`.
+//! The instructions and the memory of a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use serde_json::Value;
-use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
-use wasmtime::{Instance, InstancePre, Linker, Store};
 
 use crate::host::capabilities::{Capabilities, nothing_granted};
-use crate::host::engine::{AnyError, InstanceSource};
 use crate::host::policy_module::PolicyModule;
-use crate::host::wapc_imports::define_imports;
-use crate::host::wasmtime_engine::configuration;
-
-/// More fuel than any guest uses. Fuel is wasmtime's measure for instructions. The number has to fit
-/// into `i64`, because wasmtime counts fuel with signed numbers.
-const FUEL: u64 = 1 << 60;
+use crate::host::wasmtime_engine::{CompiledModule, Usage};
 
 /// The figures that are the same whenever a module gets the same payload.
 #[derive(Debug, Clone, Default)]
@@ -43,15 +33,12 @@ pub(crate) fn added_bytes(answer: &Value, object_bytes: usize) -> Result<u64> {
 }
 
 /// A module that counts the cost of its calls. Several threads can call it at the same time.
-pub(crate) struct MeteredPolicy {
-    instances: InstancePre<Arc<ModuleState>>,
-}
+pub(crate) struct MeteredPolicy(CompiledModule);
 
 impl MeteredPolicy {
     /// Compiles a module.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self> {
-        let instances = link(bytes).map_err(|error| anyhow!("{error:#}"))?;
-        Ok(Self { instances })
+        Ok(Self(CompiledModule::with_fuel(bytes)?))
     }
 
     /// The policy's answer to a payload, without host capabilities.
@@ -65,87 +52,17 @@ impl MeteredPolicy {
         payload: &[u8],
         capabilities: &Capabilities,
     ) -> Result<(Vec<u8>, RequestCost)> {
-        let cost = Arc::<Mutex<RequestCost>>::default();
-        let module = PolicyModule::of(CountingModule {
-            instances: self.instances.clone(),
-            cost: Arc::clone(&cost),
-        });
+        let usage = Arc::<Mutex<Usage>>::default();
+        let module = PolicyModule::of(self.0.counting(&usage));
         let answer = module.validate(capabilities, payload)?;
-        let cost = cost.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = *usage.lock().unwrap_or_else(PoisonError::into_inner);
         let cost = RequestCost {
             request_bytes: u64::try_from(payload.len())?,
-            ..cost.clone()
+            added_bytes: 0,
+            instructions: usage.instructions,
+            memory_bytes: usage.memory_bytes,
         };
         Ok((answer, cost))
-    }
-}
-
-fn link(bytes: &[u8]) -> wasmtime::Result<InstancePre<Arc<ModuleState>>> {
-    let mut config = configuration();
-    config.consume_fuel(true);
-    let engine = wasmtime::Engine::new(&config)?;
-    let module = wasmtime::Module::new(&engine, bytes)?;
-    let mut linker = Linker::new(&engine);
-    define_imports!(linker, wasmtime, wasmtime::Error::msg);
-    linker.instantiate_pre(&module)
-}
-
-/// The module of one call.
-struct CountingModule {
-    instances: InstancePre<Arc<ModuleState>>,
-    /// The cost of the call, after it.
-    cost: Arc<Mutex<RequestCost>>,
-}
-
-impl InstanceSource for CountingModule {
-    fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
-        Ok(Box::new(CountingInstance {
-            instances: self.instances.clone(),
-            cost: Arc::clone(&self.cost),
-            running: None,
-        }))
-    }
-}
-
-struct CountingInstance {
-    instances: InstancePre<Arc<ModuleState>>,
-    cost: Arc<Mutex<RequestCost>>,
-    running: Option<(Store<Arc<ModuleState>>, Instance)>,
-}
-
-impl WebAssemblyEngineProvider for CountingInstance {
-    fn init(&mut self, host: Arc<ModuleState>) -> Result<(), AnyError> {
-        let mut store = Store::new(self.instances.module().engine(), host);
-        store.set_fuel(FUEL)?;
-        let instance = self.instances.instantiate(&mut store)?;
-        for start in wapc_functions::REQUIRED_STARTS {
-            if let Ok(function) = instance.get_typed_func::<(), ()>(&mut store, start) {
-                function.call(&mut store, ())?;
-            }
-        }
-        self.running = Some((store, instance));
-        Ok(())
-    }
-
-    fn call(&mut self, operation_length: i32, payload_length: i32) -> Result<i32, AnyError> {
-        let (store, instance) = self.running.as_mut().context("not started")?;
-        let succeeded = instance
-            .get_typed_func::<(i32, i32), i32>(&mut *store, wapc_functions::GUEST_CALL)?
-            .call(&mut *store, (operation_length, payload_length))?;
-        let memory = instance
-            .get_memory(&mut *store, "memory")
-            .context("the module has no memory")?;
-        *self.cost.lock().unwrap_or_else(PoisonError::into_inner) = RequestCost {
-            request_bytes: 0,
-            added_bytes: 0,
-            instructions: FUEL - store.get_fuel()?,
-            memory_bytes: u64::try_from(memory.data_size(&*store))?,
-        };
-        Ok(succeeded)
-    }
-
-    fn replace(&mut self, _: &[u8]) -> Result<(), AnyError> {
-        Err("a module can't be replaced".into())
     }
 }
 

@@ -5,11 +5,24 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
 use crate::host::policy_module::{Engine, PolicyModule};
-use crate::module::metadata::{Metadata, SECTION};
-use crate::module::sections;
+use crate::module::{self, Metadata};
+
+/// The keys of metadata that Kubewarden reads. It would silently ignore any other key.
+const KEYS: [&str; 9] = [
+    "rules",
+    "annotations",
+    "mutating",
+    "backgroundAudit",
+    "executionMode",
+    "policyType",
+    "contextAwareResources",
+    "hostCapabilities",
+    "minimumKubewardenVersion",
+];
 
 /// Adds Kubewarden's metadata to a module, as `kwctl annotate` does
 #[derive(Debug, clap::Args)]
@@ -19,7 +32,7 @@ pub(crate) struct Args {
     metadata_path: PathBuf,
     /// File with the policy's documentation, in Markdown
     #[arg(short, long, value_name = "PATH")]
-    usage_path: Option<PathBuf>,
+    usage_path: PathBuf,
     /// File for the annotated module
     #[arg(short, long, value_name = "PATH")]
     output_path: PathBuf,
@@ -31,94 +44,79 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     annotate(
         &args.module,
         &args.metadata_path,
-        args.usage_path.as_deref(),
+        &args.usage_path,
         &args.output_path,
     )
 }
 
 /// Writes `module` with its metadata to `output`.
-pub(crate) fn annotate(
-    module: &Path,
-    metadata: &Path,
-    usage: Option<&Path>,
-    output: &Path,
-) -> Result<()> {
+pub(crate) fn annotate(module: &Path, metadata: &Path, usage: &Path, output: &Path) -> Result<()> {
     let bytes =
         fs::read(module).with_context(|| format!("cannot read module {}", module.display()))?;
-    let text = fs::read_to_string(metadata)
-        .with_context(|| format!("cannot read metadata {}", metadata.display()))?;
-    let usage = usage
-        .map(|path| {
-            fs::read_to_string(path)
-                .with_context(|| format!("cannot read usage {}", path.display()))
-        })
-        .transpose()?;
-    let metadata =
-        Metadata::parse(&text).with_context(|| format!("in metadata {}", metadata.display()))?;
-    let annotated = annotate_bytes(&bytes, metadata, usage)
+    let read = |path: &Path| {
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let annotated = annotate_bytes(bytes, &read(metadata)?, &read(usage)?)
         .with_context(|| format!("cannot annotate {}", module.display()))?;
     fs::write(output, annotated).with_context(|| format!("cannot write {}", output.display()))
 }
 
-fn annotate_bytes(module: &[u8], mut metadata: Metadata, usage: Option<String>) -> Result<Vec<u8>> {
-    if sections::custom_section(module, SECTION)?.is_some() {
-        bail!(
-            "the module is annotated already, and hosts would read the old metadata: \
-             annotate the module as the compiler wrote it"
-        );
-    }
-    let protocol_version =
-        PolicyModule::new(module, Engine::default(), None)?.protocol_version()?;
-    metadata.complete(protocol_version, usage);
-    let json = serde_json::to_vec(&metadata).context("cannot serialise the metadata")?;
-    sections::with_custom_section(module, SECTION, &json)
+fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>> {
+    ensure!(
+        module::metadata(&module)?.is_none(),
+        "the module is annotated already, and hosts would read the old metadata"
+    );
+    let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
+    let unknown = metadata.keys().find(|key| !KEYS.contains(&key.as_str()));
+    ensure!(
+        unknown.is_none(),
+        "unknown key in the metadata: {unknown:?}"
+    );
+    PolicyModule::new(&module, Engine::default())?.check_protocol()?;
+    metadata.insert("protocolVersion".to_owned(), json!("v1"));
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
+    annotations["io.kubewarden.policy.usage"] = json!(usage);
+    module::add_metadata(&mut module, &metadata)?;
+    Ok(module)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn policy(answer: &str) -> Vec<u8> {
-        let escaped = answer.replace('"', "\\22");
+    fn policy(version: &str) -> Vec<u8> {
         let text = format!(
             r#"(module
                 (import "wapc" "__guest_response" (func $response (param i32 i32)))
                 (memory (export "memory") 1)
-                (data (i32.const 0) "{escaped}")
+                (data (i32.const 0) "\22{version}\22")
                 (func (export "__guest_call") (param i32 i32) (result i32)
-                    (call $response (i32.const 0) (i32.const {})) (i32.const 1)))"#,
-            answer.len()
+                    (call $response (i32.const 0) (i32.const 4)) (i32.const 1)))"#,
         );
         wat::parse_str(text).expect("a module")
     }
 
-    fn metadata() -> Metadata {
-        Metadata::parse("rules: []\nmutating: true\n").expect("metadata")
-    }
+    const METADATA: &str = "rules: []\nmutating: true\n";
 
     #[test]
     fn an_annotated_module_contains_its_metadata() {
-        let annotated = annotate_bytes(&policy("\"v1\""), metadata(), Some("read me".to_owned()))
-            .expect("annotate");
-        let read = Metadata::of_module(&annotated)
-            .expect("module")
-            .expect("metadata");
-        assert_eq!(read.protocol_version.as_deref(), Some("v1"));
-        let annotations = read.annotations.expect("annotations");
-        assert_eq!(annotations["io.kubewarden.policy.usage"], "read me");
-        assert!(annotations["io.kubewarden.kwctl"].starts_with("xtask "));
+        let annotated = annotate_bytes(policy("v1"), METADATA, "read me").expect("annotate");
+        let metadata = module::metadata(&annotated).expect("module");
+        let metadata = metadata.expect("metadata");
+        assert_eq!(metadata["protocolVersion"], "v1");
+        assert_eq!(metadata["mutating"], true);
+        assert_eq!(
+            metadata["annotations"]["io.kubewarden.policy.usage"],
+            "read me"
+        );
+        assert!(annotate_bytes(annotated, METADATA, "").is_err(), "twice");
     }
 
     #[test]
-    fn an_annotated_module_is_not_annotated_again() {
-        let once = annotate_bytes(&policy("\"v1\""), metadata(), None).expect("annotate");
-        let error = annotate_bytes(&once, metadata(), None).expect_err("twice");
-        assert!(error.to_string().contains("annotated already"), "{error}");
-    }
-
-    #[test]
-    fn a_module_that_does_not_speak_the_protocol_is_refused() {
-        assert!(annotate_bytes(&policy("\"v9\""), metadata(), None).is_err());
-        assert!(annotate_bytes(b"no module", metadata(), None).is_err());
+    fn wrong_metadata_and_other_protocols_are_refused() {
+        assert!(annotate_bytes(policy("v1"), "mutatin: true\n", "").is_err());
+        assert!(annotate_bytes(policy("v9"), METADATA, "").is_err());
+        assert!(annotate_bytes(b"no module".to_vec(), METADATA, "").is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::bench::request_cost::{MeteredPolicy, RequestCost};
 use crate::bench::request_times::TimedPolicies;
 use crate::bench::scenarios::{self, Scenario};
 use crate::commands::{build, build_with_feature};
-use crate::module::sections::ModuleOutline;
+use crate::module::imports;
 use crate::terminal;
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
@@ -90,7 +90,7 @@ fn check(
     counted: &[(Scenario, RequestCost)],
     hostile: &[HostileCost],
 ) -> Result<()> {
-    let imports = ModuleOutline::read(module)?.imports;
+    let imports = imports(module)?;
     let bytes = u64::try_from(module.len())?;
     let mut excesses = budgets.excesses(bytes, &imports, counted);
     excesses.extend(budgets.hostile.excesses(hostile));

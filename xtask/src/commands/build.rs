@@ -57,7 +57,7 @@ pub(crate) fn run() -> Result<()> {
         "annotating {POLICY} with metadata.yml and README.md"
     ));
     let (metadata, usage) = (root.join("metadata.yml"), root.join("README.md"));
-    annotate(&policy, &metadata, Some(&usage), &annotated)?;
+    annotate(&policy, &metadata, &usage, &annotated)?;
     for (name, path) in [(POLICY, policy), (ANNOTATED_POLICY, annotated)] {
         let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
         step(&format!("{name}: {} bytes", size.len()));

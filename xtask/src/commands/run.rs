@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::commands::registry_args::{RegistryArgs, time_limit};
-use crate::host::policy_artifact;
 use crate::host::policy_module::{Engine, PolicyModule};
-use crate::host::registry_calls::{AllowList, Registries, granted};
+use crate::host::registry_calls::{Registries, granted};
+use crate::host::registry_client::RegistryClient;
 use crate::host::request::parse_review;
 use crate::host::session::{SessionRecorder, SessionReplayer};
 use crate::host::settings::read_settings;
@@ -46,12 +46,10 @@ pub(crate) struct Args {
     /// Appends request, settings, host calls and response to this file, as a line of JSON
     #[arg(long, value_name = "FILE", hide = true)]
     transcript: Option<PathBuf>,
-    /// Interrupts the policy after this time, as policy-server does; 0 for no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
-    timeout_eval_seconds: u64,
-    #[command(flatten)]
-    registry: RegistryArgs,
-    /// The policy's module, annotated or not: a file, or registry://… for one in a registry
+    /// The longest wait for a connection to a registry, or for its answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    oci_timeout_seconds: u64,
+    /// The policy's module, annotated or not
     module: PathBuf,
 }
 
@@ -60,16 +58,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = read_request(&args.request_path)?;
     let request = parse_review(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
-    let allowed = AllowList::new(&args.allowed_host_capabilities)
-        .context("in --allowed-host-capabilities")?;
-
-    let client = Arc::new(args.registry.client(10)?);
-    let mut registries: Arc<dyn Registries> = Arc::clone(&client) as _;
-    let mut replayed = None;
+    let mut registries: Arc<dyn Registries> = Arc::new(RegistryClient {
+        time_limit: Duration::from_secs(args.oci_timeout_seconds),
+    });
     if let Some(path) = &args.replay_host_capabilities_interactions {
-        let session = Arc::new(SessionReplayer::open(path)?);
-        replayed = Some(Arc::clone(&session));
-        registries = session;
+        registries = Arc::new(SessionReplayer::open(path)?);
     }
     let mut recorded = None;
     if let Some(path) = &args.record_host_capabilities_interactions {
@@ -78,30 +71,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         registries = session;
     }
     let transcript = TranscriptRecorder::default();
-    let capabilities = transcript.record(granted(allowed, registries, args.registry.verbose));
+    let capabilities =
+        transcript.record(granted(args.allowed_host_capabilities.clone(), registries));
 
-    let limit = time_limit(args.timeout_eval_seconds);
-    let in_registry = args.module.to_str();
-    let module = match in_registry.filter(|uri| policy_artifact::is_in_registry(uri)) {
-        Some(uri) => {
-            let bytes = policy_artifact::pull(&client, uri)?;
-            PolicyModule::new(&bytes, Engine::FASTEST, limit)
-                .with_context(|| format!("cannot load module {uri}"))?
-        }
-        None => PolicyModule::load(&args.module, Engine::FASTEST, limit)?,
-    };
+    let module = PolicyModule::load(&args.module, Engine::FASTEST)?;
     let validation = module.judge_settings(&settings)?;
-    // A recording is saved, and a replay is checked, before an error of the evaluation is reported.
+    // A recording is saved before an error of the evaluation is reported.
     let evaluation = validation
         .valid
         .then(|| module.evaluate(&capabilities, &settings, &request))
         .transpose();
     if let Some((session, path)) = recorded {
         session.save(path)?;
-    }
-    let left_over = replayed.map_or(0, |session| session.left_over());
-    if left_over > 0 {
-        eprintln!("WARN {left_over} recorded exchanges have not been replayed");
     }
     let evaluation = evaluation?;
     if let Some(path) = &args.transcript {

@@ -83,7 +83,7 @@ impl Policy for ModuleUnderTest {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = module_or(args.module.as_deref(), POLICY)?;
-    let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler, None)?);
+    let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler)?);
     if let Some(directory) = &args.transcripts {
         return transcripts::compare(directory, &subject, args.jobs);
     }

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
 /// A host call of a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WapcHostCall<'a> {
-    #[cfg_attr(not(feature = "registry"), allow(dead_code))]
+    #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) binding: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) operation: &'a str,
@@ -23,7 +20,7 @@ pub(crate) type Capabilities =
 pub(crate) fn nothing_granted() -> Capabilities {
     Arc::new(|call| {
         if (call.namespace, call.operation) == ("tracing", "log") {
-            log(call.payload, false);
+            log(call.payload);
             return Ok(Vec::new());
         }
         Err(refusal(&format!("{}/{}", call.namespace, call.operation)))
@@ -38,25 +35,7 @@ pub(crate) fn refusal(capability: &str) -> String {
     )
 }
 
-/// Prints a log entry of the policy. An entry below `info` is printed only if `verbose` is set. A
-/// payload that is no log entry is printed as text, for the policy's author.
-pub(crate) fn log(payload: &[u8], verbose: bool) {
-    let Ok(entry) = serde_json::from_slice::<LogEntry>(payload) else {
-        eprintln!("policy log: {}", String::from_utf8_lossy(payload));
-        return;
-    };
-    let level = entry.level.to_uppercase();
-    if verbose || !matches!(level.as_str(), "DEBUG" | "TRACE") {
-        let message = entry.message.unwrap_or_default();
-        eprintln!("{level:>7} policy: {message} {}", Value::Object(entry.data));
-    }
-}
-
-/// A log entry in the format of Kubewarden's SDK.
-#[derive(Deserialize)]
-struct LogEntry {
-    level: String,
-    message: Option<String>,
-    #[serde(flatten)]
-    data: Map<String, Value>,
+/// Prints a log entry of the policy.
+pub(crate) fn log(payload: &[u8]) {
+    eprintln!("policy log: {}", String::from_utf8_lossy(payload));
 }

@@ -1,20 +1,21 @@
 //! Asks registries, with the client crate that Kubewarden uses. So a policy gets a registry's answer in
 //! the same words as on a cluster.
 //!
-//! Three things differ from a real host, such as policy-server, on purpose:
+//! Four things differ from a real host, such as policy-server, on purpose:
 //!
-//! - The connection and each read can have a time limit. In a real host, a registry that never answers
+//! - The connection and each read have a time limit. In a real host, a registry that never answers
 //!   blocks the policy for minutes, and also every other policy that waits for a host call.
 //! - No answer is cached, because a run evaluates only one request.
 //! - The error text doesn't depend on `RUST_BACKTRACE`.
+//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real host needs a
+//!   list of such registries.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use docker_credential::{CredentialRetrievalError, DockerCredential};
-use oci_client::client::{Certificate, ClientConfig, ClientProtocol};
+use docker_credential::DockerCredential;
+use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
@@ -22,157 +23,56 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::registry_calls::{Registries, RegistryCall, RegistryFailure};
-use super::sources::Sources;
 
-/// A client of registries.
+/// A client of registries. The time limit applies to a connection and to each read.
 pub(crate) struct RegistryClient {
-    sources: Sources,
-    docker_config: Option<PathBuf>,
-    time_limit: Option<Duration>,
-    verbose: bool,
-}
-
-/// A protocol for the connection to a registry.
-pub(crate) enum Transport {
-    /// HTTPS, with the system's certificate authorities and these additional ones.
-    Https(Vec<Certificate>),
-    /// HTTPS, with any certificate.
-    HttpsUnverified,
-    /// HTTP.
-    Http,
+    pub(crate) time_limit: Duration,
 }
 
 impl RegistryClient {
-    /// `docker_config` is a directory with Docker's `config.json`, or the path of such a file. The default is
-    /// `$DOCKER_CONFIG`, else `~/.docker`. `time_limit` applies to a connection and to each read.
-    pub(crate) fn new(
-        sources: Sources,
-        docker_config: Option<&Path>,
-        time_limit: Option<Duration>,
-        verbose: bool,
-    ) -> Self {
-        let docker_config = docker_config.map(|path| {
-            if path.is_dir() {
-                path.join("config.json")
+    /// A client for one registry.
+    pub(crate) fn client(&self, registry: &str) -> Result<Client, OciDistributionError> {
+        // It is no error if an earlier client has installed the same cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // `Client::new` returns no error. If its configuration is wrong, it uses the default configuration
+        // instead, and panics if the system has no CA certificates.
+        Client::try_from(ClientConfig {
+            protocol: if is_on_loopback(registry) {
+                ClientProtocol::Http
             } else {
-                path.to_owned()
-            }
-        });
-        Self {
-            sources,
-            docker_config,
-            time_limit,
-            verbose,
-        }
-    }
-
-    /// A client with this protocol.
-    pub(crate) fn client(&self, transport: &Transport) -> Result<Client, OciDistributionError> {
-        let proxies = self.sources.proxies();
-        let mut config = ClientConfig {
-            http_proxy: proxies.http,
-            https_proxy: proxies.https,
-            no_proxy: proxies.exceptions,
-            connect_timeout: self.time_limit,
-            read_timeout: self.time_limit,
-            ..ClientConfig::default()
-        };
-        match transport {
-            Transport::Https(certificates) => {
-                config.extra_root_certificates.clone_from(certificates);
-            }
-            Transport::HttpsUnverified => config.accept_invalid_certificates = true,
-            Transport::Http => config.protocol = ClientProtocol::Http,
-        }
-        // `Client::new` returns no error. If `config` is wrong, it uses the default configuration instead,
-        // and panics if the system has no CA certificates.
-        Client::try_from(config)
-    }
-
-    /// The credentials in Docker's configuration for a registry. Anonymous if none are usable.
-    pub(crate) fn credentials(&self, registry: &str) -> RegistryAuth {
-        let credential = match &self.docker_config {
-            Some(path) => match File::open(path) {
-                Ok(file) => docker_credential::get_credential_from_reader(file, registry),
-                Err(error) => {
-                    eprintln!(
-                        "WARN no Docker configuration at {}: {error}",
-                        path.display()
-                    );
-                    Err(CredentialRetrievalError::ConfigNotFound)
-                }
+                ClientProtocol::Https
             },
-            None => docker_credential::get_credential(registry),
-        };
-        match credential {
-            Ok(DockerCredential::UsernamePassword(user, password)) => {
-                RegistryAuth::Basic(user, password)
-            }
-            Ok(DockerCredential::IdentityToken(_)) => {
-                eprintln!(
-                    "WARN identity tokens are not supported, {registry} is asked anonymously"
-                );
-                RegistryAuth::Anonymous
-            }
-            Err(error) => {
-                if self.verbose {
-                    eprintln!("DEBUG no credentials for {registry}: {error}");
-                }
-                RegistryAuth::Anonymous
-            }
-        }
+            connect_timeout: Some(self.time_limit),
+            read_timeout: Some(self.time_limit),
+            ..ClientConfig::default()
+        })
     }
 
-    /// The protocols to try with a registry, in order. HTTPS with a valid certificate comes first.
-    /// Unverified HTTPS and HTTP follow only if the sources file lists the registry as insecure, or if the
-    /// caller sets `trusted`.
-    pub(crate) fn transports(&self, registry: &str, trusted: bool) -> Result<Vec<Transport>> {
-        let mut transports = vec![Transport::Https(self.sources.certificates(registry)?)];
-        if trusted || self.sources.insecure.contains(registry) {
-            transports.extend([Transport::HttpsUnverified, Transport::Http]);
-        }
-        Ok(transports)
-    }
-
-    /// Asks the registry with each protocol until one succeeds. The errors have the texts of the real host.
+    /// Asks a registry. The errors have the texts of the real host.
     async fn fetch(&self, call: &RegistryCall) -> Result<String> {
         let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
             call;
         let reference: Reference = image.parse()?;
-        // The real host parses this URL to find host and port, and fails if the port is invalid.
-        url::Url::parse(&format!("registry://{reference}"))?;
-        let registry = reference.registry();
-        let credentials = self.credentials(registry);
-        let transports = self
-            .transports(registry, false)
-            .map_err(|error| anyhow!("{error:#}"))?;
-        let mut last = anyhow!("the registry was not asked");
-        for transport in &transports {
-            let answer = match self.client(transport) {
-                Ok(client) => match call {
-                    RegistryCall::OciManifestDigest { .. } => client
-                        .fetch_manifest_digest(&reference, &credentials)
-                        .await
-                        .map(|digest| json!({ "digest": digest })),
-                    RegistryCall::OciManifest { .. } => client
-                        .pull_manifest(&reference, &credentials)
-                        .await
-                        .map(|(manifest, _)| json!(manifest)),
-                },
-                Err(error) => Err(error),
-            };
-            match answer {
-                Ok(answer) => return Ok(answer.to_string()),
-                Err(error) => {
-                    if self.verbose {
-                        eprintln!("DEBUG {registry}: {error}");
-                    }
-                    let text = format!("Fail to interact with OCI registry: {error}");
-                    last = anyhow::Error::new(error).context(text);
+        let credentials = credentials(reference.registry());
+        let ask = async {
+            let client = self.client(reference.registry())?;
+            Ok(match call {
+                RegistryCall::OciManifestDigest { .. } => {
+                    let digest = client.fetch_manifest_digest(&reference, &credentials);
+                    json!({ "digest": digest.await? })
                 }
-            }
-        }
-        Err(last)
+                RegistryCall::OciManifest { .. } => {
+                    json!(client.pull_manifest(&reference, &credentials).await?.0)
+                }
+            })
+        };
+        let answer: Result<_, OciDistributionError> = ask.await;
+        Ok(answer
+            .map_err(|error| {
+                let text = format!("Fail to interact with OCI registry: {error}");
+                anyhow!(error).context(text)
+            })?
+            .to_string())
     }
 }
 
@@ -195,6 +95,16 @@ impl Registries for RegistryClient {
     }
 }
 
+/// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
+pub(crate) fn credentials(registry: &str) -> RegistryAuth {
+    match docker_credential::get_credential(registry) {
+        Ok(DockerCredential::UsernamePassword(user, password)) => {
+            RegistryAuth::Basic(user, password)
+        }
+        _ => RegistryAuth::Anonymous,
+    }
+}
+
 /// The tokio runtime on which a client sends its requests.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
@@ -202,50 +112,32 @@ pub(crate) fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
+/// Whether a registry's `host[:port]` is `localhost` or a loopback address.
+fn is_on_loopback(registry: &str) -> bool {
+    let host = match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
+    };
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ask(image: &str) -> RegistryFailure {
-        let registries = RegistryClient::new(
-            Sources::default(),
-            None,
-            Some(Duration::from_secs(5)),
-            false,
-        );
-        let image = image.to_owned();
-        let digest = RegistryCall::OciManifestDigest { image };
-        registries.answer(&digest).expect_err("no registry there")
-    }
-
     #[test]
-    fn an_invalid_reference_is_refused_without_a_request() {
-        for (image, expected) in [
-            ("nginx:", "invalid reference format"),
-            ("", "repository name must have at least one component"),
-            ("localhost:99999/x", "invalid port number"),
+    fn only_addresses_of_this_machine_are_on_the_loopback() {
+        for (registry, expected) in [
+            ("localhost", true),
+            ("localhost:5000", true),
+            ("127.8.8.8:5000", true),
+            ("[::1]:5000", true),
+            ("localhost.example.com:5000", false),
+            ("ghcr.io", false),
+            ("192.0.2.1:5000", false),
         ] {
-            assert_eq!(ask(image).details, expected, "{image}");
+            assert_eq!(is_on_loopback(registry), expected, "{registry}");
         }
-    }
-
-    #[test]
-    fn a_refused_connection_is_reported_with_its_causes() {
-        // No program listens on port 1 of the loopback, and an IP address needs no name resolution.
-        let failure = ask("127.0.0.1:1/a/b:t");
-        assert!(
-            failure.summary.starts_with(
-                "Fail to interact with OCI registry: error sending request for url (https://127.0.0.1:1/v2/"
-            ),
-            "{}",
-            failure.summary
-        );
-        assert!(
-            failure
-                .details
-                .contains("\n\nCaused by:\n    0: error sending request"),
-            "{}",
-            failure.details
-        );
     }
 }

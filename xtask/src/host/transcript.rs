@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::capabilities::Capabilities;
-use super::response::AdmissionResponse;
+use super::evaluation::AdmissionResponse;
 use super::settings::Settings;
 
 /// A host call and its answer. Calls that write the log are left out.

@@ -1,61 +1,91 @@
-//! The compiler wasmtime as a waPC engine. The crate `wasmtime-provider` and the engine settings are those of
-//! Kubewarden, so a compiled module runs as fast as in a policy-server. If this program is compiled without
-//! optimisation, wasmtime needs more time to start an instance.
+//! The compiler wasmtime as a waPC engine, with the settings of Kubewarden's hosts. So a compiled module runs as
+//! fast as in a policy-server. If this program is compiled without optimisation, wasmtime needs more time to
+//! start an instance.
+//!
+//! The crate `wasmtime-provider` is such an engine too. It doesn't expose wasmtime's `Store`, which knows the
+//! instructions and the memory of a call.
 
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use wapc::WebAssemblyEngineProvider;
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use anyhow::{Context, Result, anyhow};
+use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
+use wasmtime::{Instance, InstancePre, Linker, Store};
 
-use super::engine::{AnyError, InstanceSource};
+use super::policy_module::{AnyError, InstanceSource};
+use super::wapc_imports::define_imports;
 
-/// The interval between two increments of wasmtime's epoch, a counter that interrupts a call when it
-/// reaches the call's deadline. The interval is short compared with a time limit of one second, and so
-/// long that the increments take almost no time.
-const TICK: Duration = Duration::from_millis(50);
+/// More fuel than any guest uses. Fuel is wasmtime's measure for instructions. The number has to fit
+/// into `i64`, because wasmtime counts fuel with signed numbers.
+const FUEL: u64 = 1 << 60;
+
+/// What a call used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// The instructions that the guest executed, its start-up included, in wasmtime's fuel.
+    pub(crate) instructions: u64,
+    /// The size of the linear memory after the call. Linear memory never shrinks, so this is its peak.
+    pub(crate) memory_bytes: u64,
+}
 
 /// A module, compiled to machine code and linked.
-pub(super) struct CompiledModule {
-    instances: WasmtimeEngineProviderPre,
-    clock: Option<EpochClock>,
+#[derive(Clone)]
+pub(crate) struct CompiledModule {
+    instances: InstancePre<Arc<ModuleState>>,
+    /// Whether the module consumes fuel.
+    fuel: bool,
+    /// The usage of the last call, if the module counts it.
+    usage: Option<Arc<Mutex<Usage>>>,
 }
 
 impl CompiledModule {
-    pub(super) fn new(bytes: &[u8], time_limit: Option<Duration>) -> Result<Self, AnyError> {
+    /// A module that consumes fuel. All commands use this module, so that wasmtime compiles it only once.
+    pub(crate) fn with_fuel(bytes: &[u8]) -> Result<Self> {
+        Self::compile(bytes, true).map_err(|error| anyhow!("{error:#}"))
+    }
+
+    /// A module to measure its time. Kubewarden's hosts interrupt a slow module with epochs and not with fuel,
+    /// and the checks of the epoch take less time.
+    pub(crate) fn with_epochs(bytes: &[u8]) -> Result<Self> {
+        Self::compile(bytes, false).map_err(|error| anyhow!("{error:#}"))
+    }
+
+    fn compile(bytes: &[u8], fuel: bool) -> wasmtime::Result<Self> {
         let mut config = configuration();
-        // Also for calls without a time limit, so that all of them use the same module in wasmtime's cache.
-        config.epoch_interruption(true);
+        config.consume_fuel(fuel).epoch_interruption(!fuel);
         let engine = wasmtime::Engine::new(&config)?;
         let module = wasmtime::Module::new(&engine, bytes)?;
-        let instances = WasmtimeEngineProviderBuilder::new()
-            .engine(engine.clone())
-            .module(module)
-            .build_pre()?;
-        let clock = time_limit.map(|limit| EpochClock::start(engine, limit));
-        Ok(Self { instances, clock })
+        let mut linker = Linker::new(&engine);
+        define_imports!(linker, wasmtime, wasmtime::Error::msg);
+        Ok(Self {
+            instances: linker.instantiate_pre(&module)?,
+            fuel,
+            usage: None,
+        })
+    }
+
+    /// The same module with fuel, which writes the usage of each call to `usage`.
+    pub(crate) fn counting(&self, usage: &Arc<Mutex<Usage>>) -> Self {
+        Self {
+            usage: Some(Arc::clone(usage)),
+            ..self.clone()
+        }
     }
 }
 
 impl InstanceSource for CompiledModule {
-    fn fresh(&self) -> Result<Box<dyn WebAssemblyEngineProvider>, AnyError> {
-        // Without a clock, the epoch stays 0.
-        let deadline = self.clock.as_ref().map_or(1, |clock| clock.deadline);
-        let deadlines = EpochDeadlines {
-            wapc_init: deadline,
-            wapc_func: deadline,
-        };
-        Ok(Box::new(self.instances.rehydrate(Some(deadlines))?))
+    fn fresh(&self) -> Box<dyn WebAssemblyEngineProvider> {
+        Box::new(CompiledInstance {
+            module: self.clone(),
+            running: None,
+        })
     }
 }
 
 /// The settings of each wasmtime engine. wasmtime keeps compiled modules in a folder beside this
 /// program, so that `cargo clean` removes them too. If wasmtime can't keep them, each run compiles the
 /// module again.
-pub(crate) fn configuration() -> wasmtime::Config {
+fn configuration() -> wasmtime::Config {
     let mut config = wasmtime::Config::new();
-    config.wasm_function_references(true);
     // Only the positions in a backtrace need the map of addresses. It is a third of a compiled module.
     config.generate_address_map(false);
     let program = std::env::current_exe().ok();
@@ -69,26 +99,48 @@ pub(crate) fn configuration() -> wasmtime::Config {
     config
 }
 
-/// Increments the engine's epoch until this clock is dropped.
-struct EpochClock {
-    deadline: u64,
-    /// The sender is dropped with the clock. The clock's thread then ends.
-    _stop: mpsc::Sender<()>,
+struct CompiledInstance {
+    module: CompiledModule,
+    running: Option<(Store<Arc<ModuleState>>, Instance)>,
 }
 
-impl EpochClock {
-    fn start(engine: wasmtime::Engine, limit: Duration) -> Self {
-        let (stop, stopped) = mpsc::channel::<()>();
-        thread::spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(TICK) {
-                engine.increment_epoch();
-            }
-        });
-        // A call may start just before a tick. One tick more ensures that no call is interrupted early.
-        let ticks = limit.as_nanos().div_ceil(TICK.as_nanos()).saturating_add(1);
-        Self {
-            deadline: u64::try_from(ticks).unwrap_or(u64::MAX),
-            _stop: stop,
+impl WebAssemblyEngineProvider for CompiledInstance {
+    fn init(&mut self, host: Arc<ModuleState>) -> Result<(), AnyError> {
+        let instances = &self.module.instances;
+        let mut store = Store::new(instances.module().engine(), host);
+        if self.module.fuel {
+            store.set_fuel(FUEL)?;
+        } else {
+            // The epoch stays 0, so no call is interrupted.
+            store.set_epoch_deadline(1);
         }
+        let instance = instances.instantiate(&mut store)?;
+        for start in wapc_functions::REQUIRED_STARTS {
+            if let Ok(function) = instance.get_typed_func::<(), ()>(&mut store, start) {
+                function.call(&mut store, ())?;
+            }
+        }
+        self.running = Some((store, instance));
+        Ok(())
+    }
+
+    fn call(&mut self, operation_length: i32, payload_length: i32) -> Result<i32, AnyError> {
+        let (store, instance) = self.running.as_mut().context("not started")?;
+        let succeeded = instance
+            .get_typed_func::<(i32, i32), i32>(&mut *store, wapc_functions::GUEST_CALL)?
+            .call(&mut *store, (operation_length, payload_length))?;
+        if let Some(usage) = &self.module.usage {
+            let memory = instance.get_memory(&mut *store, "memory");
+            let memory = memory.context("the module has no memory")?;
+            *usage.lock().unwrap_or_else(PoisonError::into_inner) = Usage {
+                instructions: FUEL - store.get_fuel()?,
+                memory_bytes: u64::try_from(memory.data_size(&*store))?,
+            };
+        }
+        Ok(succeeded)
+    }
+
+    fn replace(&mut self, _: &[u8]) -> Result<(), AnyError> {
+        Err("a module can't be replaced".into())
     }
 }

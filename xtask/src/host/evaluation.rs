@@ -1,31 +1,21 @@
-//! Converts the guest's answer to the `AdmissionResponse` of Kubernetes' admission/v1.
+//! Evaluates admission requests: converts the guest's answer to the `AdmissionResponse` of Kubernetes'
+//! admission/v1.
 //!
 //! The guest returns the whole mutated object, but the API server takes a JSON patch. Kubewarden's hosts
 //! and this host compute the patch with the same crate, so that the operations are the same.
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The answer of a policy's `validate`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ValidationResponse {
-    /// Whether the request is accepted.
-    pub(crate) accepted: bool,
-    /// The reason of a rejection.
-    pub(crate) message: Option<String>,
-    /// The HTTP code of a rejection.
-    pub(crate) code: Option<u16>,
-    /// The object with the policy's changes.
-    pub(crate) mutated_object: Option<Value>,
-    /// Annotations for the API server's audit log.
-    pub(crate) audit_annotations: Option<BTreeMap<String, String>>,
-    /// Lines that the API server shows to the user.
-    pub(crate) warnings: Option<Vec<String>>,
-}
+use super::capabilities::{Capabilities, nothing_granted};
+use super::policy_module::{PolicyModule, ValidationResponse, payload};
+use super::request::AdmissionRequest;
+use super::settings::Settings;
 
 /// `AdmissionResponse` of admission/v1. Its fields have the order in which kwctl and policy-server
 /// write them.
@@ -65,15 +55,9 @@ pub(crate) struct Status {
 impl AdmissionResponse {
     /// The response for a policy's answer to a request with `object`.
     pub(crate) fn new(uid: String, object: Option<&Value>, answer: ValidationResponse) -> Self {
-        let patch = match (object, &answer.mutated_object) {
-            (_, None) => None,
-            (Some(object), Some(mutated)) => encode_patch(object, mutated),
-            (None, Some(_)) => {
-                let message = "Incoming object is null, which happens only with DELETE operations, \
-                    but the policy is attempting a mutation. This is not allowed";
-                return Self::reject(uid, message.to_owned(), None);
-            }
-        };
+        let mutated = answer.mutated_object.as_ref();
+        let patch =
+            mutated.and_then(|mutated| encode_patch(object.unwrap_or(&Value::Null), mutated));
         let status = (answer.message.is_some() || answer.code.is_some()).then_some(Status {
             message: answer.message,
             code: answer.code,
@@ -88,29 +72,53 @@ impl AdmissionResponse {
             warnings: answer.warnings,
         }
     }
+}
 
-    /// A rejection by the host.
-    pub(crate) fn reject(uid: String, message: String, code: Option<u16>) -> Self {
-        let message = Some(message);
-        Self {
-            uid,
-            status: Some(Status { message, code }),
-            ..Self::default()
-        }
+/// The policy's answer about its settings.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SettingsValidation {
+    /// Whether the policy accepts the settings.
+    pub(crate) valid: bool,
+    /// The reasons why the policy doesn't accept the settings.
+    pub(crate) message: Option<String>,
+}
+
+impl PolicyModule {
+    /// Calls `validate_settings` with settings in JSON and returns the policy's unchanged answer:
+    /// `{"valid": ..., "message": ...}`.
+    ///
+    /// # Errors
+    /// As [`PolicyModule::call`].
+    #[cfg(feature = "wasmtime")]
+    pub(crate) fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>> {
+        self.call(&nothing_granted(), "validate_settings", settings)
     }
 
-    /// A rejection because the policy gave no usable answer.
-    pub(crate) fn internal_error(uid: String, error: &str) -> Self {
-        Self::reject(uid, format!("internal server error: {error}"), Some(500))
+    /// Asks the policy whether it accepts these settings.
+    pub(crate) fn judge_settings(&self, settings: &Settings) -> Result<SettingsValidation> {
+        let settings = serde_json::to_vec(settings).context("cannot serialise the settings")?;
+        let answer = self.call(&nothing_granted(), "validate_settings", &settings)?;
+        serde_json::from_slice(&answer).context("the policy's answer can't be read")
     }
 
-    /// The operations of the patch.
-    pub(crate) fn patch_operations(&self) -> Vec<Value> {
-        self.patch
-            .as_deref()
-            .and_then(|patch| STANDARD.decode(patch).ok())
-            .and_then(|patch| serde_json::from_slice(&patch).ok())
-            .unwrap_or_default()
+    /// Evaluates one admission request and returns the response that the API server would get.
+    ///
+    /// # Errors
+    /// When the module gives no answer.
+    pub(crate) fn evaluate(
+        &self,
+        capabilities: &Capabilities,
+        settings: &Settings,
+        request: &AdmissionRequest,
+    ) -> Result<AdmissionResponse> {
+        // policy-server has two copies of the request. One is sent, and the answer is compared with the other
+        // one. The benchmark measures this function, so this function does the same work.
+        let compared = request.clone();
+        let answer = self.validate(capabilities, &payload(request, settings)?)?;
+        let answer =
+            serde_json::from_slice(&answer).context("the policy's answer can't be read")?;
+        let uid = request["uid"].as_str().unwrap_or_default().to_owned();
+        Ok(AdmissionResponse::new(uid, compared.get("object"), answer))
     }
 }
 
@@ -130,15 +138,6 @@ fn encode_patch(object: &Value, mutated: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    fn response(object: Option<&Value>, answer: Value) -> AdmissionResponse {
-        let answer = serde_json::from_value(answer).expect("an answer");
-        AdmissionResponse::new("u".to_owned(), object, answer)
-    }
-
-    fn line(response: &AdmissionResponse) -> String {
-        serde_json::to_string(response).expect("serialise")
-    }
 
     #[test]
     fn fields_and_nulls_are_written_as_kwctl_writes_them() {
@@ -161,48 +160,17 @@ mod tests {
                 r#"{"uid":"u","allowed":true,"auditAnnotations":{"a":"1","b":"2"},"warnings":["w"]}"#,
             ),
             (
+                json!({"accepted": true, "mutated_object": {"a": 1}}),
+                r#"{"uid":"u","allowed":true,"auditAnnotations":null,"warnings":null}"#,
+            ),
+            (
                 json!({"accepted": true, "mutated_object": {"a": 2}}),
                 r#"{"uid":"u","allowed":true,"patchType":"JSONPatch","patch":"W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9hIiwidmFsdWUiOjJ9XQ==","auditAnnotations":null,"warnings":null}"#,
             ),
         ] {
-            assert_eq!(line(&response(Some(&object), answer)), expected);
+            let answer = serde_json::from_value(answer).expect("an answer");
+            let response = AdmissionResponse::new("u".to_owned(), Some(&object), answer);
+            assert_eq!(serde_json::to_string(&response).expect("JSON"), expected);
         }
-    }
-
-    #[test]
-    fn equal_objects_have_no_patch() {
-        let object = json!({"a": {"b": 1, "c": 2}});
-        let got = response(
-            Some(&object),
-            json!({"accepted": true, "mutated_object": {"a": {"c": 2, "b": 1}}}),
-        );
-        assert!(got.patch.is_none() && got.patch_type.is_none());
-    }
-
-    #[test]
-    fn the_patch_lists_the_differences() {
-        let object = json!({"a": 1, "l": ["x", "y"]});
-        let got = response(
-            Some(&object),
-            json!({"accepted": true, "mutated_object": {"a": 1, "l": ["x", "z"], "n": 0}}),
-        );
-        assert_eq!(
-            got.patch_operations(),
-            [
-                json!({"op": "replace", "path": "/l/1", "value": "z"}),
-                json!({"op": "add", "path": "/n", "value": 0}),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_mutation_without_an_object_is_rejected() {
-        let got = response(
-            None,
-            json!({"accepted": true, "mutated_object": {}, "warnings": ["w"]}),
-        );
-        assert!(!got.allowed);
-        assert!(line(&got).contains("happens only with DELETE"));
-        assert!(got.warnings.is_none());
     }
 }
