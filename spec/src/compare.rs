@@ -236,7 +236,7 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
 }
 
 /// Returns the problems of the audit annotations' form: a list that is empty or not sorted. Findings and
-/// changes are sorted by path, and failed lookups by image.
+/// changes have the order of the Pod, failed lookups that of their images.
 fn disorder(observed: &Observed) -> Vec<String> {
     let is_wrong = |name: &&str| {
         let list = observed.annotation(name);
@@ -250,16 +250,26 @@ fn disorder(observed: &Observed) -> Vec<String> {
         .collect()
 }
 
-/// The sort key of an entry: its image, if it has no path, or the parts of its path. An index in the path
-/// is a number. So the tenth container comes after the second.
-fn sort_key(entry: &Value) -> Vec<(Option<u64>, String)> {
-    if entry["path"].is_null() {
-        return vec![(None, text(&entry["image"]).to_owned())];
+/// The sort key of an entry: the list and the index in its path, or its image if it has no path. Paths in
+/// the status come after all others.
+fn sort_key(entry: &Value) -> (Option<usize>, usize, String) {
+    const LISTS: [&str; 4] = [
+        "initContainers",
+        "containers",
+        "ephemeralContainers",
+        "volumes",
+    ];
+    let path = text(&entry["path"]);
+    if path.is_empty() {
+        return (None, 0, text(&entry["image"]).to_owned());
     }
-    text(&entry["path"])
-        .split(['.', '[', ']'])
-        .map(|part| (part.parse().ok(), part.to_owned()))
-        .collect()
+    if path.starts_with("status.") {
+        return (Some(LISTS.len()), 0, String::new());
+    }
+    let parts: Vec<&str> = path.split(['.', '[', ']']).collect();
+    let list = LISTS.iter().position(|list| parts.contains(list));
+    let index = parts.iter().find_map(|part| part.parse().ok());
+    (list, index.unwrap_or_default(), String::new())
 }
 
 fn set(list: &[Value]) -> Value {
