@@ -9,10 +9,11 @@ pub(crate) mod possible_lookup_answers;
 pub(crate) mod roles;
 
 use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
 use self::images::set_spellings;
-use self::place::{ExaminedPlace, KnownDigest, Role};
+use self::place::{ExaminedPlace, KnownDigest, PlaceId, Role};
 use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
 use self::roles::set_roles;
 use crate::findings::Finding;
@@ -54,6 +55,23 @@ pub(crate) struct Examination<'p> {
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
 }
 
+// `abort` is never reached. Unlike a panic, it needs no message.
+impl<'p> Index<PlaceId> for Examination<'p> {
+    type Output = ExaminedPlace<'p>;
+
+    fn index(&self, PlaceId(index): PlaceId) -> &Self::Output {
+        let place = self.places.get(index);
+        place.unwrap_or_else(|| std::process::abort())
+    }
+}
+
+impl IndexMut<PlaceId> for Examination<'_> {
+    fn index_mut(&mut self, PlaceId(index): PlaceId) -> &mut Self::Output {
+        let place = self.places.get_mut(index);
+        place.unwrap_or_else(|| std::process::abort())
+    }
+}
+
 impl<'p> Examination<'p> {
     /// Begins the examination of an object. `answers` are those of registries, if they were asked.
     pub(crate) fn new(
@@ -61,7 +79,7 @@ impl<'p> Examination<'p> {
         settings: &'p Settings,
         answers: Option<Vec<LookedUpImage>>,
     ) -> Self {
-        let mut places = Vec::new();
+        let mut places: Vec<ExaminedPlace<'_>> = Vec::new();
         let mut invalid_images = Vec::new();
         for place in object.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
@@ -83,9 +101,10 @@ impl<'p> Examination<'p> {
                 continue;
             };
             let digest: Rc<str> = Rc::from(&*answer.digest);
-            for id in &question.places {
-                let examined = &mut places[*id];
-                if !examined.has_digest() {
+            for PlaceId(index) in &question.places {
+                if let Some(examined) = places.get_mut(*index)
+                    && !examined.has_digest()
+                {
                     examined.digest = KnownDigest::Resolved(Rc::clone(&digest));
                 }
             }

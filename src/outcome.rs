@@ -164,7 +164,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
     for check in &examination.added_checks {
         let expected = format!("{} with {}", check.name, check.policy.as_str());
         findings.push(Finding {
-            place: examination.places[check.guarded].place,
+            place: examination[check.guarded].place,
             field: FindingField::MissingCheck {
                 expected: expected.into(),
             },

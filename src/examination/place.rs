@@ -1,6 +1,5 @@
 //! A place as the rules see it, with the image and the pull policy that it should have.
 
-use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
 use super::images::Spelling;
@@ -25,10 +24,10 @@ pub(crate) enum Role {
     Unguarded,
 }
 
-/// The number of an examined place. `places[id]` always exists, because [`with_ids`] makes all ids and no
-/// rule adds or removes places. Each run of the rules gives the places the same numbers.
+/// The number of an examined place. `examination[id]` always exists, because [`with_ids`] makes all ids
+/// and no rule adds or removes places. Each run of the rules gives the places the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PlaceId(usize);
+pub(crate) struct PlaceId(pub(super) usize);
 
 /// The places with their ids.
 pub(crate) fn with_ids<'c, 'p>(
@@ -36,21 +35,6 @@ pub(crate) fn with_ids<'c, 'p>(
 ) -> impl Iterator<Item = (PlaceId, &'c ExaminedPlace<'p>)> {
     let places = places.iter().enumerate();
     places.map(|(index, place)| (PlaceId(index), place))
-}
-
-// `abort` is never reached. Unlike a panic, it needs no message.
-impl<'p> Index<PlaceId> for Vec<ExaminedPlace<'p>> {
-    type Output = ExaminedPlace<'p>;
-
-    fn index(&self, PlaceId(index): PlaceId) -> &Self::Output {
-        self.get(index).unwrap_or_else(|| std::process::abort())
-    }
-}
-
-impl IndexMut<PlaceId> for Vec<ExaminedPlace<'_>> {
-    fn index_mut(&mut self, PlaceId(index): PlaceId) -> &mut Self::Output {
-        self.get_mut(index).unwrap_or_else(|| std::process::abort())
-    }
 }
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.

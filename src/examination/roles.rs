@@ -26,7 +26,6 @@ pub(crate) fn set_roles<'p>(
             (PodSpecList::InitContainers, _) if has_check_name => Role::ImageCheck,
             (PodSpecList::InitContainers, _) => Role::InitContainer,
             (PodSpecList::Containers, _) => Role::Guarded,
-            (PodSpecList::EphemeralContainers, _) => Role::Unguarded,
             (PodSpecList::Volumes, Some(mounted))
                 if has_check_name && mounted.holds_up_app_containers(place) =>
             {
@@ -38,7 +37,7 @@ pub(crate) fn set_roles<'p>(
             {
                 Role::Guarded
             }
-            (PodSpecList::Volumes, _) => Role::Unguarded,
+            (PodSpecList::EphemeralContainers | PodSpecList::Volumes, _) => Role::Unguarded,
         };
     }
 }
@@ -100,7 +99,10 @@ impl<'p> MountedVolumes<'p> {
     fn holds_up_app_containers(&self, volume: &Place<'_>) -> bool {
         let image = self.image(volume);
         let all = image.and_then(|image| self.app_containers.get(image));
-        let mut app_containers = self.mounters(volume).filter(is_app_container).peekable();
+        let mut app_containers = self
+            .mounters(volume)
+            .filter(|place| is_app_container(place))
+            .peekable();
         let has_app_container = app_containers.peek().is_some();
         let waiting = app_containers.filter(|place| self.image(place) == image);
         self.mounters(volume).any(ends_before_app_containers)
@@ -110,14 +112,14 @@ impl<'p> MountedVolumes<'p> {
     /// Whether app containers mount the volume, and no init container does.
     fn has_only_app_containers(&self, volume: &Place<'_>) -> bool {
         let mut mounters = self.mounters(volume);
-        mounters.any(|place| is_app_container(&place))
+        mounters.any(is_app_container)
             && self
                 .mounters(volume)
                 .all(|place| place.list != PodSpecList::InitContainers)
     }
 }
 
-fn is_app_container(place: &&Place<'_>) -> bool {
+fn is_app_container(place: &Place<'_>) -> bool {
     place.list == PodSpecList::Containers
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let is_advice = examination.may_have_had_one_place()
         || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
     for image in uncovered {
-        let place = examination.places[image.guarded].place;
+        let place = examination[image.guarded].place;
         let field = FindingField::MissingCheck {
             expected: "an image check".into(),
         };
@@ -87,15 +87,14 @@ pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncover
     if has_only_one_place(examination) {
         return Vec::new();
     }
-    let places = &examination.places;
-    let by_spelling = pulls_by_spelling(places);
+    let by_spelling = pulls_by_spelling(&examination.places);
     let by_image = checks_by_image(&by_spelling);
     let unknown_answers = examination.answers_unknown_to_the_copy();
     let mut uncovered = Vec::new();
     for (spelling, pulls) in by_spelling {
         if let Some((guarded, policy)) = pulls.guarded
             && !pulls.is_covered()
-            && !unknown_answers.may_cover(&places[guarded].reference, policy)
+            && !unknown_answers.may_cover(&examination[guarded].reference, policy)
         {
             let other_check = by_image
                 .get(&spelling.image)
@@ -103,7 +102,7 @@ pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncover
             uncovered.push(UncoveredImage {
                 guarded,
                 policy,
-                written_differently: other_check.map(|check| places[check].image()),
+                written_differently: other_check.map(|check| examination[check].image()),
             });
         }
     }
@@ -156,7 +155,7 @@ fn checks_to_add<'p>(
     let mut size: usize = 0;
     let mut checks = Vec::new();
     for image in uncovered {
-        let examined = &examination.places[image.guarded];
+        let examined = &examination[image.guarded];
         let check = AddedCheck {
             name: names.next(),
             image: examined.image_after(),

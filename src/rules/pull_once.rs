@@ -36,8 +36,8 @@ fn lower(examination: &mut Examination<'_>) {
     if !examination.settings.pull_once {
         return;
     }
-    let places = &mut examination.places;
-    let init_containers = places
+    let init_containers = examination
+        .places
         .iter()
         .filter(|examined| examined.is_init_container() && examined.policy == PullPolicy::Always);
     let added = examination
@@ -46,10 +46,10 @@ fn lower(examination: &mut Examination<'_>) {
         .filter(|check| check.policy == PullPolicy::Always && !check.is_image_volume());
     // The spellings that init containers pull with `Always`.
     let pulled: BTreeSet<Spelling> = init_containers
-        .chain(added.map(|check| &places[check.guarded]))
+        .chain(added.map(|check| &examination[check.guarded]))
         .map(|examined| examined.spelling)
         .collect();
-    for examined in places {
+    for examined in &mut examination.places {
         if examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always
             && examined.limits.require_always.is_none()

@@ -56,11 +56,11 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
     let with_platforms = !requested_platforms(examination).platforms.is_empty();
     let mut images = Vec::new();
     for places in places_by_image(&examination.places) {
-        let examined = || places.iter().map(|id| &examination.places[*id]);
+        let examined = || places.iter().map(|id| &examination[*id]);
         let Some(id) = places.first().copied() else {
             continue;
         };
-        let first = &examination.places[id];
+        let first = &examination[id];
         // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
         if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
@@ -140,7 +140,7 @@ fn use_answer(
 fn pin_tags(examination: &mut Examination<'_>, places: &[PlaceId]) {
     let request_type = examination.object.request_type;
     for id in places {
-        let examined = &mut examination.places[*id];
+        let examined = &mut examination[*id];
         if examined.has_digest()
             || examined.lookup.mode != LookupMode::Pin
             || request_type.is_template()
@@ -178,7 +178,7 @@ fn report_missing_platform(
         field: requested.field,
     };
     let reason = Reason::MissingPlatform(missing);
-    let place = examination.places[first].place;
+    let place = examination[first].place;
     let mut finding = Finding::unrepairable(place, FindingField::Image, reason);
     if examination.settings.registry.platform == MissingPlatformAction::Warn {
         finding.repairability = Repairability::Advice;
@@ -189,7 +189,7 @@ fn report_missing_platform(
 /// Takes the action for an image whose lookup failed.
 fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error: LookupError) {
     let request_type = examination.object.request_type;
-    let first = &examination.places[question.first];
+    let first = &examination[question.first];
     let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
@@ -202,7 +202,7 @@ fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error:
     }
     // `platform: Warn` never rejects. So a failed lookup that was made only for the platform
     // doesn't reject either.
-    let mut places = question.places.iter().map(|id| &examination.places[*id]);
+    let mut places = question.places.iter().map(|id| &examination[*id]);
     let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn
         && first.has_digest()
         && !places.any(verifies_digest);
@@ -231,7 +231,7 @@ fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error:
 fn use_cached(examination: &mut Examination<'_>, places: &[PlaceId]) -> UseCachedLowering {
     let mut effect = UseCachedLowering::NothingLowered;
     for id in places {
-        let examined = &mut examination.places[*id];
+        let examined = &mut examination[*id];
         if examined.limits.require_always.is_some() {
             effect = UseCachedLowering::AlwaysKept;
             continue;

@@ -73,7 +73,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let mounts = place.mounts();
         let volumes = mounts
             .iter()
-            .filter_map(|mount| examined(PodSpecList::Volumes, &*mount.name))
+            .filter_map(|mount| examined(PodSpecList::Volumes, &mount.name))
             .filter(|volume| seen.insert(volume.place.index));
         let candidates: Vec<_> = own.into_iter().chain(volumes).collect();
         let named = candidates

@@ -39,7 +39,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         written_differently.clear();
     }
     let unknown_answers = examination.answers_unknown_to_the_copy();
-    let places = &mut examination.places;
+    let settings = examination.settings;
     for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
         let checks_of_image = by_image.entry(spelling.image).or_default();
         // The loop has already raised checks for their own spelling. Such a check may be strong enough
@@ -52,7 +52,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         let (Some(first), Some((guarded, needed))) = (checks.first, pulls.guarded) else {
             continue;
         };
-        let guarded = &places[guarded];
+        let guarded = &examination[guarded];
         // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
         // that only a default made too weak are not accepted.
         let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
@@ -68,8 +68,8 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
             PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
         };
         if let Some(check) = raised {
-            let check = &mut places[check];
-            let policy = stable_check_policy(check, needed, examination.settings);
+            let check = &mut examination[check];
+            let policy = stable_check_policy(check, needed, settings);
             let reason = Reason::StrongerContainer {
                 name,
                 policy: needed,
@@ -78,7 +78,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
             checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
         } else {
             let reason = Reason::AlwaysForbiddenForCheck { name };
-            let check = places[first].place;
+            let check = examination[first].place;
             let finding = Finding::unrepairable(check, FindingField::PullPolicy, reason);
             examination.findings.push(finding);
         }

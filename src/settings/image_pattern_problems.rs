@@ -17,8 +17,8 @@ const PROBLEMS_MAX: usize = 100;
 pub(super) fn problems(tree: &Value) -> Vec<SettingsProblem> {
     let mut problems = Vec::new();
     // The lists come in the order of their sorted keys. A missing value is `null` here.
-    let (images, registry) = (&tree["images"], &tree["registry"]);
-    check("exempt.images", &tree["exempt"]["images"], &mut problems);
+    let [exempt, images, registry] = ["exempt", "images", "registry"].map(|key| &tree[key]);
+    check("exempt.images", &exempt["images"], &mut problems);
     for key in ["forbidAlways", "forbidNever", "requireAlways"] {
         check(&format!("images.{key}"), &images[key], &mut problems);
     }

@@ -172,7 +172,7 @@ impl<'de> SeqAccess<'de> for ListElements<'_, 'de> {
     ) -> Result<Option<T::Value>, Self::Error> {
         let (list, skips_empty_strings) = (self.list, self.skips_empty_strings);
         let is_read = |element: &Value| {
-            !(skips_empty_strings && is_empty_string(element)) && !list.is_left_out(element)
+            !(list.is_left_out(element) || skips_empty_strings && is_empty_string(element))
         };
         let Some((index, element)) = self.rest.find(|(_, element)| is_read(element)) else {
             return Ok(None);
@@ -207,7 +207,7 @@ impl<'de> MapAccess<'de> for ObjectMembers<'_, 'de> {
     ) -> Result<Option<K::Value>, Self::Error> {
         let (map, fields) = (self.map, self.fields);
         let is_read = |key: &str, value| {
-            !(map.is_unset(value) && fields.contains(&key)) && !map.is_left_out(value)
+            !(map.is_left_out(value) || map.is_unset(value) && fields.contains(&key))
         };
         let Some((key, value)) = self.rest.find(|(key, value)| is_read(key, value)) else {
             return Ok(None);

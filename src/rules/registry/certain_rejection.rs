@@ -38,7 +38,7 @@ pub(crate) fn is_rejected_whatever_registries_answer(
     };
     let added_stays = || {
         examination.added_checks.iter().any(|check| {
-            let guarded = &examination.places[check.guarded];
+            let guarded = &examination[check.guarded];
             stays(RuleId::MissingCheck, &guarded.reference)
         })
     };
