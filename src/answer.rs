@@ -62,11 +62,7 @@ impl ValidateAnswer {
     fn write(&self, object: Option<&str>) -> CallResult {
         // While a buffer grows, its old and its new memory are both in use. So this buffer gets about
         // its final size from the start.
-        let annotations = self
-            .audit_annotations
-            .values()
-            .map(String::len)
-            .sum::<usize>();
+        let annotations: usize = self.audit_annotations.values().map(String::len).sum();
         let object_size = object.map_or(0, str::len);
         let size = annotations.saturating_mul(5) / 4;
         let mut answer = Vec::with_capacity(size.saturating_add(object_size).saturating_add(1024));

@@ -31,7 +31,6 @@ use crate::settings::{LookupMode, Settings};
 /// value that differs from the value in the request is a finding, unless the change only saves a pull
 /// or is part of another finding. The mode decides later what happens to the findings. So all modes
 /// compute the same outcome, apart from lookups, *stuck-pull* and fields that re-apply restores.
-#[derive(Clone, Debug)]
 pub(crate) struct Examination<'p> {
     /// The object in the request.
     pub(crate) object: &'p ExaminedObject<'p>,

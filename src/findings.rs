@@ -13,16 +13,6 @@ use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::settings::Mode;
 
-/// A pull policy that was found, and the one that should be there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FoundAndExpectedPolicy {
-    /// The pull policy that was found. None for an added check. If the place sets no pull policy, this
-    /// is the server default in a finding with a repair, and None in other findings.
-    pub(crate) found: Option<PullPolicy>,
-    /// The pull policy that should be there. None if the finding proposes no pull policy.
-    pub(crate) expected: Option<PullPolicy>,
-}
-
 /// The field that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FindingField {
@@ -67,8 +57,11 @@ pub(crate) struct Finding<'p> {
     pub(crate) place: &'p Place<'p>,
     /// The field.
     pub(crate) field: FindingField,
-    /// The pull policies of the place, or of the added check.
-    pub(crate) policies: FoundAndExpectedPolicy,
+    /// The pull policy that was found. None for an added check. If the place sets no pull policy, this is
+    /// the server default in a finding with a repair, and None in other findings.
+    pub(crate) found_policy: Option<PullPolicy>,
+    /// The pull policy that should be there. None if the finding proposes no pull policy.
+    pub(crate) expected_policy: Option<PullPolicy>,
     /// The effect.
     pub(crate) repairability: Repairability,
     /// The reason.
@@ -85,10 +78,8 @@ impl<'p> Finding<'p> {
         Self {
             place,
             field,
-            policies: FoundAndExpectedPolicy {
-                found: place.policy,
-                expected: None,
-            },
+            found_policy: place.policy,
+            expected_policy: None,
             repairability: Repairability::Unrepairable,
             reason,
         }
@@ -106,12 +97,8 @@ impl<'p> Finding<'p> {
     /// The key by which the findings are sorted: the order of the Pod. Fields of the status come last.
     pub(crate) fn order(&self) -> (bool, PodSpecList, usize, &'static str) {
         let is_in_status = matches!(self.field, FindingField::WaitingReason { .. });
-        (
-            is_in_status,
-            self.place.list,
-            self.place.index,
-            self.spec_field(),
-        )
+        let (list, index) = (self.place.list, self.place.index);
+        (is_in_status, list, index, self.spec_field())
     }
 
     const fn spec_field(&self) -> &'static str {
@@ -137,7 +124,7 @@ impl<'p> Finding<'p> {
         match &self.field {
             FindingField::Image | FindingField::ImageToPin { .. } => Some(self.place.image_text()),
             FindingField::MissingCheck { .. } => None,
-            FindingField::PullPolicy => self.policies.found.map(PullPolicy::as_str),
+            FindingField::PullPolicy => self.found_policy.map(PullPolicy::as_str),
             FindingField::WaitingReason { found, .. } => Some(found),
         }
     }
@@ -148,7 +135,7 @@ impl<'p> Finding<'p> {
             FindingField::Image | FindingField::WaitingReason { .. } => None,
             FindingField::ImageToPin { pinned } => Some(pinned),
             FindingField::MissingCheck { expected } => Some(expected),
-            FindingField::PullPolicy => self.policies.expected.map(PullPolicy::as_str),
+            FindingField::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
         }
     }
 }

@@ -9,7 +9,6 @@ use oci_spec::image::Platform;
 use crate::lookup::RegistryLookups;
 
 /// The host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Host;
 
 impl RegistryLookups for Host {

@@ -83,7 +83,6 @@ pub(crate) struct ImageToLookUp {
 }
 
 /// An image with the answer to its lookup, or the reason why there is no answer.
-#[derive(Clone, Debug)]
 pub(crate) struct LookedUpImage {
     /// The image.
     pub(crate) question: ImageToLookUp,

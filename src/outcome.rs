@@ -10,7 +10,7 @@ use crate::examination::Examination;
 use crate::examination::place::ExaminedPlace;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::{Reason, RuleId};
-use crate::findings::{Finding, FindingField, FoundAndExpectedPolicy, Repairability};
+use crate::findings::{Finding, FindingField, Repairability};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
@@ -19,7 +19,6 @@ use crate::rules::missing_check::check_volumes::check_volume_carriers;
 use crate::settings::Settings;
 
 /// The outcome of an examination.
-#[derive(Debug)]
 pub(crate) struct Outcome<'p> {
     /// The object that the rules examined, without their changes.
     pub(crate) object: &'p ExaminedObject<'p>,
@@ -38,7 +37,6 @@ pub(crate) struct Outcome<'p> {
 }
 
 /// A change of the object.
-#[derive(Debug)]
 pub(crate) enum Change<'p> {
     /// The image of a place gets a digest.
     Image {
@@ -141,14 +139,11 @@ fn changes_of<'p>(examined: &ExaminedPlace<'p>) -> impl Iterator<Item = Change<'
 fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
     let mut findings = examination.findings.clone();
     for examined in &examination.places {
-        let policies = FoundAndExpectedPolicy {
-            found: Some(examined.policy_before()),
-            expected: Some(examined.policy),
-        };
         let repairable = |field, reason: Reason<'p>| Finding {
             place: examined.place,
             field,
-            policies,
+            found_policy: Some(examined.policy_before()),
+            expected_policy: Some(examined.policy),
             repairability: Repairability::Repairable,
             reason,
         };
@@ -168,10 +163,8 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             field: FindingField::MissingCheck {
                 expected: expected.into(),
             },
-            policies: FoundAndExpectedPolicy {
-                found: None,
-                expected: Some(check.policy),
-            },
+            found_policy: None,
+            expected_policy: Some(check.policy),
             repairability: Repairability::Repairable,
             reason: Reason::CheckAdded {
                 name: check.name.clone(),

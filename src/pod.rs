@@ -123,7 +123,6 @@ fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, Wrong
 }
 
 /// An element of a container's `volumeMounts`.
-#[derive(Clone, Debug)]
 pub(crate) struct Mount<'a> {
     /// The name of the volume.
     pub(crate) name: Cow<'a, str>,

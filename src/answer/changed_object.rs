@@ -5,7 +5,7 @@ use crate::document::{Node, append, quoted, set_member};
 use crate::outcome::{Change, Outcome};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
-use crate::request::{CHANGES_ANNOTATION, RestoredValue};
+use crate::request::{CHANGES_ANNOTATION, RestoredField};
 
 /// Writes the object with the restored fields and all changes, and with the record of changes if there is one. None if the
 /// object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
@@ -13,9 +13,9 @@ pub(super) fn changed_object(outcome: &Outcome<'_>, record: Option<&str>) -> Opt
     let object = outcome.object;
     let mut edits = Vec::new();
     for field in &object.restored {
-        edits.push(match &field.value {
-            RestoredValue::PullPolicy(policy) => set_pull_policy(&field.place, *policy)?,
-            RestoredValue::Image(image) => set_image(&field.place, image)?,
+        edits.push(match field {
+            RestoredField::PullPolicy(place, policy) => set_pull_policy(place, *policy)?,
+            RestoredField::Image(place, image) => set_image(place, image)?,
         });
     }
     let (mut init_containers, mut volumes, mut mounts) = (Vec::new(), Vec::new(), Vec::new());

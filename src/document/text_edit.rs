@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 /// A part of a text and its replacement. An empty part marks a position to insert at.
-#[derive(Clone, Debug)]
 pub(crate) struct TextEdit<'a> {
     /// The part that is replaced.
     pub(crate) part: &'a str,

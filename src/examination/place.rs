@@ -38,7 +38,6 @@ pub(crate) fn with_ids<'c, 'p>(
 }
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
-#[derive(Clone, Debug)]
 pub(crate) struct ExaminedPlace<'p> {
     /// The container or image volume as it came in.
     pub(crate) place: &'p Place<'p>,

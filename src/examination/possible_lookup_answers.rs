@@ -53,16 +53,13 @@ impl<'e> JoinablePulls<'e> {
 impl<'e> PossibleLookupAnswers<'e> {
     /// The answers that registries may give about the images of these places.
     pub(crate) fn about(places: &[ExaminedPlace<'e>]) -> Self {
-        let mut possible = Self::default();
+        let mut repositories: BTreeMap<_, JoinablePulls<'e>> = BTreeMap::new();
         for examined in places {
             let repository = examined.reference.repository_identity();
-            possible
-                .repositories
-                .entry(repository)
-                .or_default()
-                .add(examined);
+            repositories.entry(repository).or_default().add(examined);
         }
-        possible
+        let tags = BTreeMap::new();
+        Self { repositories, tags }
     }
 
     /// The answers that the first installation may have received about these places, and the digests

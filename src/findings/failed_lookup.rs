@@ -3,7 +3,6 @@
 use crate::findings::sentence::{Sentence, UntrustedText};
 use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
-use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +40,9 @@ impl AppliedLookupAction {
     /// The value of this action in the settings.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Reject => LookupFailureAction::Reject.as_str(),
-            Self::KeepTag => LookupFailureAction::KeepTag.as_str(),
-            Self::UseCached(_) => LookupFailureAction::UseCached.as_str(),
+            Self::Reject => "Reject",
+            Self::KeepTag => "KeepTag",
+            Self::UseCached(_) => "UseCached",
         }
     }
 }
@@ -53,23 +52,17 @@ impl FailedLookup {
     /// if this policy repairs the object.
     pub(crate) fn warning(self, image: &str, is_repaired: bool) -> Sentence<'_> {
         let done = match self.action {
-            AppliedLookupAction::UseCached(UseCachedLowering::AlwaysKept) => {
-                " (Always kept: images.requireAlways)"
-            }
-            AppliedLookupAction::UseCached(UseCachedLowering::Lowered) if is_repaired => {
-                " (cached copy allowed)"
-            }
-            AppliedLookupAction::Reject
-            | AppliedLookupAction::UseCached(UseCachedLowering::Lowered) => "",
-            AppliedLookupAction::UseCached(UseCachedLowering::NothingLowered)
-            | AppliedLookupAction::KeepTag => " (kept as it is)",
+            AppliedLookupAction::Reject => "",
+            AppliedLookupAction::KeepTag => " (kept as it is)",
+            AppliedLookupAction::UseCached(lowering) => match lowering {
+                UseCachedLowering::AlwaysKept => " (Always kept: images.requireAlways)",
+                UseCachedLowering::Lowered if is_repaired => " (cached copy allowed)",
+                UseCachedLowering::Lowered => "",
+                UseCachedLowering::NothingLowered => " (kept as it is)",
+            },
         };
-        sentence!(
-            "{} {}{}",
-            UntrustedText(image),
-            why_no_answer(self.error),
-            done
-        )
+        let (image, why) = (UntrustedText(image), why_no_answer(self.error));
+        sentence!("{} {}{}", image, why, done)
     }
 }
 

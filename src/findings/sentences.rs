@@ -20,7 +20,7 @@ impl Finding<'_> {
             Reason::ImmutablePolicy(setting) => {
                 let way_out = sentence!(
                     "a running Pod's policy can't change, recreate it with {}",
-                    self.expected_policy()
+                    self.expected_text()
                 );
                 self.is_disallowed(*setting, way_out)
             }
@@ -73,7 +73,7 @@ impl Finding<'_> {
                 ..
             } => {
                 let check = UntrustedText(check);
-                let way_out = sentence!("add {} with {}", check, self.expected_policy());
+                let way_out = sentence!("add {} with {}", check, self.expected_text());
                 self.has_no_check(*written_differently, way_out)
             }
             Reason::NoCheckAdded {
@@ -115,7 +115,7 @@ impl Finding<'_> {
                 "{} was added: it pulls {} with {} before {} does",
                 UntrustedText(name),
                 UntrustedText(image),
-                self.expected_policy(),
+                self.expected_text(),
                 self.name()
             )),
             _ => None,
@@ -159,7 +159,7 @@ impl Finding<'_> {
             _ => sentence!("{}", waiting.reason),
         };
         let Some(check) = waiting.passed_check else {
-            let (found, way_out) = (self.found_policy(), waiting.way_out);
+            let (found, way_out) = (self.found_text(), waiting.way_out);
             return sentence!("{} with {} ({}): {}", waits, found, reason, way_out);
         };
         let passed = UntrustedText(check.name);
@@ -206,7 +206,7 @@ impl Finding<'_> {
                 name,
                 image,
                 UntrustedText(self.expected().unwrap_or_default()),
-                self.expected_policy()
+                self.expected_text()
             ),
             SentenceLength::Line => {
                 sentence!("{}: pin {} to @{}", name, image, Piece::Digest(digest))
@@ -253,7 +253,7 @@ impl Finding<'_> {
         why: WhyNoCheck<'s>,
         written_differently: Option<&'s str>,
     ) -> Sentence<'s> {
-        let policy = self.expected_policy();
+        let policy = self.expected_text();
         let way_out = match (why, written_differently) {
             (
                 WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows,
@@ -316,7 +316,7 @@ impl Finding<'_> {
             "{} pulls {} with {}",
             self.name(),
             self.image(),
-            self.found_policy()
+            self.found_text()
         )
     }
 
@@ -325,13 +325,13 @@ impl Finding<'_> {
             "{} now pulls {} with {} instead of {}",
             self.name(),
             self.image(),
-            self.expected_policy(),
-            self.found_policy()
+            self.expected_text(),
+            self.found_text()
         )
     }
 
     fn set_policy(&self) -> Sentence<'_> {
-        sentence!("set {} to {}", self.name(), self.expected_policy())
+        sentence!("set {} to {}", self.name(), self.expected_text())
     }
 
     fn name(&self) -> UntrustedText<'_> {
@@ -342,12 +342,12 @@ impl Finding<'_> {
         UntrustedText(self.place.image_text())
     }
 
-    fn found_policy(&self) -> &'static str {
-        self.policies.found.map_or("no policy", PullPolicy::as_str)
+    fn found_text(&self) -> &'static str {
+        self.found_policy.map_or("no policy", PullPolicy::as_str)
     }
 
     /// Empty if the finding proposes no pull policy.
-    fn expected_policy(&self) -> &'static str {
-        self.policies.expected.map_or("", PullPolicy::as_str)
+    fn expected_text(&self) -> &'static str {
+        self.expected_policy.map_or("", PullPolicy::as_str)
     }
 }

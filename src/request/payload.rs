@@ -12,7 +12,6 @@ const NODES_GROUP: &str = "system:nodes";
 const NODE_KIND: &str = "Node";
 
 /// What this policy does with a request. This is decided before any rule runs.
-#[derive(Clone, Debug)]
 pub(crate) enum RequestHandling<'a> {
     /// The request is accepted, and the object is neither examined nor changed.
     Untouched,

@@ -15,20 +15,11 @@ use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
 #[derive(Clone, Debug)]
-pub(crate) struct RestoredField<'a> {
-    /// The container or image volume, with the stored value.
-    pub(crate) place: Place<'a>,
-    /// The stored value.
-    pub(crate) value: RestoredValue,
-}
-
-/// A stored value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RestoredValue {
-    /// A pull policy.
-    PullPolicy(PullPolicy),
-    /// An image.
-    Image(String),
+pub(crate) enum RestoredField<'a> {
+    /// The pull policy of this place.
+    PullPolicy(Place<'a>, PullPolicy),
+    /// The image of this place.
+    Image(Place<'a>, String),
 }
 
 /// Puts stored values back into the Pod that the rules will see. Returns the fields to write into
@@ -104,7 +95,7 @@ fn restore_field<'a>(
     to: &str,
     field: &str,
 ) -> Option<RestoredField<'a>> {
-    let value = if field == now.list.pull_policy_field() {
+    if field == now.list.pull_policy_field() {
         let to = PullPolicy::parse(to)?;
         let brings_from = now.policy.map(PullPolicy::as_str) == from;
         if !brings_from || stored.policy != Some(to) || now.policy == Some(to) {
@@ -117,19 +108,15 @@ fn restore_field<'a>(
             return None;
         }
         now.policy = Some(to);
-        RestoredValue::PullPolicy(to)
+        Some(RestoredField::PullPolicy(now.clone(), to))
     } else if field == now.list.image_field() {
         let brings_from = Some(now.image_text()) == from;
         if !brings_from || stored.image_text() != to || now.image_text() == to {
             return None;
         }
         *now.image.as_mut()? = to.to_owned().into();
-        RestoredValue::Image(to.to_owned())
+        Some(RestoredField::Image(now.clone(), to.to_owned()))
     } else {
-        return None;
-    };
-    Some(RestoredField {
-        place: now.clone(),
-        value,
-    })
+        None
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
             } else {
                 let reason = Reason::ImmutablePolicy(disallowed);
                 let mut finding = Finding::unrepairable(place, FindingField::PullPolicy, reason);
-                finding.policies.expected = Some(expected);
+                finding.expected_policy = Some(expected);
                 examination.findings.push(finding);
             }
         }

@@ -58,7 +58,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
             written_differently: image.written_differently,
         };
         let mut finding = Finding::unrepairable(place, field, reason);
-        finding.policies.expected = Some(image.policy);
+        finding.expected_policy = Some(image.policy);
         if is_advice {
             finding.repairability = Repairability::Advice;
         }
@@ -71,7 +71,6 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
 const ADDITIONS_MAX: usize = 1024 * 1024;
 
 /// An image that is not covered.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct UncoveredImage<'p> {
     /// The first guarded place that pulls the image with the strongest pull policy.
     pub(crate) guarded: PlaceId,

@@ -94,17 +94,6 @@ pub enum LookupFailureAction {
     UseCached,
 }
 
-impl LookupFailureAction {
-    /// The value as it is written in the settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reject => "Reject",
-            Self::KeepTag => "KeepTag",
-            Self::UseCached => "UseCached",
-        }
-    }
-}
-
 /// Settings for the lookups of some images. If a key is not set, the value in `registry` applies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]

@@ -14,7 +14,6 @@ use crate::request::ExaminedObject;
 use crate::settings::{AddedCheckKind, CheckTemplate};
 
 /// An image check that is added.
-#[derive(Clone, Debug)]
 pub(crate) struct AddedCheck<'p> {
     /// Its name. No other container has this name. If the check is a volume, no other volume has it.
     pub(crate) name: String,
