@@ -56,7 +56,6 @@ pub struct LookupError {
 }
 
 /// The answer to a lookup.
-#[derive(Clone, Debug)]
 pub struct LookupAnswer {
     /// The digest of the image.
     pub digest: String,
@@ -66,7 +65,6 @@ pub struct LookupAnswer {
 }
 
 /// An image to look up.
-#[derive(Clone, Debug)]
 pub(crate) struct ImageToLookUp {
     /// The examined places with this image for which `lookup` isn't `Off`, those of app containers first.
     pub(crate) places: Vec<PlaceId>,

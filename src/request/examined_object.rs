@@ -11,7 +11,6 @@ use crate::document::Node;
 use crate::pod::{Pod, PodSpecList};
 
 /// An object that the rules examine.
-#[derive(Clone, Debug)]
 pub(crate) struct ExaminedObject<'a> {
     /// The type of the request.
     pub(crate) request_type: RequestType,
@@ -32,7 +31,6 @@ pub(crate) struct ExaminedObject<'a> {
 }
 
 /// The stored object of an UPDATE.
-#[derive(Clone, Debug)]
 pub(super) struct StoredObject<'a> {
     node: Node<'a>,
     metadata: Metadata<'a>,

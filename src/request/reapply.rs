@@ -14,7 +14,6 @@ use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
-#[derive(Clone, Debug)]
 pub(crate) enum RestoredField<'a> {
     /// The pull policy of this place.
     PullPolicy(Place<'a>, PullPolicy),
