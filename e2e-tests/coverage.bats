@@ -21,9 +21,9 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   found '[{"rule":"missing-check","path":"spec.containers[0].image","container":"container-0","image":"override:9","found":null,"expected":"imagecheck-2 with Always"},
     {"rule":"missing-check","path":"spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"imagecheck-3 with IfNotPresent"}]'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"},
     {"path":"spec.initContainers[3]","container":"imagecheck-2","from":null,"to":{"name":"imagecheck-2","image":"override:9","imagePullPolicy":"Always"},"rule":"missing-check"},
-    {"path":"spec.initContainers[4]","container":"imagecheck-3","from":null,"to":{"name":"imagecheck-3","image":"postgres:16","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"}]'
+    {"path":"spec.initContainers[4]","container":"imagecheck-3","from":null,"to":{"name":"imagecheck-3","image":"postgres:16","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
 }
 
 @test "coverage Off, Warn, Reject and Fix, in each mode" {

@@ -6,10 +6,10 @@ load lib
   pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
-  warned 'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
-    'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
-    'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+  warned 'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
     's now pulls app:1 with Always instead of Never (images.requireAlways)' \
+    'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
+    'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
     'v now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)'
 }
 
@@ -17,7 +17,7 @@ load lib
   pod 'init i app:1 Always, sidecar s app:1 Always, app a app, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app Always, volume v app:1 Always'
   evaluate '{"images":{"forbidAlways":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
-  [[ $warnings == 'a now pulls app with IfNotPresent instead of Always (images.forbidAlways)'$'\n'* ]] || fail "$warnings"
+  [[ $warnings == 'i now pulls app:1 with IfNotPresent instead of Always (images.forbidAlways)'$'\n'* ]] || fail "$warnings"
 }
 
 @test "the message names container, image, pull policies, setting, pattern and the correction" {
@@ -75,10 +75,10 @@ ROWS
   pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
   evaluate '{"images":{"forbidNever":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
-  warned 'a now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
-    'e now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
-    'i now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+  warned 'i now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
     's now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
+    'a now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
+    'e now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
     'v now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)'
 }
 
@@ -102,5 +102,5 @@ ROWS
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
   conflict="pulls app:1, but images.requireAlways has app and images.forbidAlways has app: take one out of the policy's settings"
-  rejected "a $conflict; imagecheck-0 $conflict"
+  rejected "imagecheck-0 $conflict; a $conflict"
 }

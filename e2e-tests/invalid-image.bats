@@ -94,10 +94,10 @@ ROWS
   pod 'init i Bad1, sidecar s Bad2, app a Bad3, app b good, ephemeral e Bad4, volume v Bad5'
   evaluate
   [[ $allowed == false ]] || fail "accepted"
-  same paths 'spec.containers[0].image
-spec.ephemeralContainers[0].image
-spec.initContainers[0].image
+  same paths 'spec.initContainers[0].image
 spec.initContainers[1].image
+spec.containers[0].image
+spec.ephemeralContainers[0].image
 spec.volumes[0].image.reference' "$(in_jq -r '.[].path' <<<"$findings")"
   for name in i s a e v; do
     [[ $message == *"$name has no valid image in "* ]] || fail "nothing about $name"

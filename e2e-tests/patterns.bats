@@ -163,12 +163,12 @@ ROWS
       '{mode: "Reject", images: {forbidAlways: ["*"]}, exempt: {containers: [$pattern]}}')"
     same "containers that $pattern leaves" "$expected" "$(in_jq -r '[.[].container] | join(", ")' <<<"$findings")"
   done <<'ROWS'
-    main   | main-2, setup, data
+    main   | setup, main-2, data
     main*  | setup, data
-    main-? | main, setup, data
-    ?ain   | main-2, setup, data
+    main-? | setup, main, data
+    ?ain   | setup, main-2, data
     *a*    | setup
-    mai    | main, main-2, setup, data
+    mai    | setup, main, main-2, data
     *      |
 ROWS
 }

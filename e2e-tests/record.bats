@@ -4,7 +4,7 @@ load lib
 
 annotation=consistent-pull-policy/changes
 weak='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
-weak_record='[{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+weak_record='[{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"},{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
 
 # records JSON: checks that the record is exactly this text.
 records() {
@@ -24,11 +24,11 @@ earlier() {
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 b Always, init imagecheck-2 free:1 IfNotPresent, app a app:1 IfNotPresent, app b b IfNotPresent, app c free:1 IfNotPresent, volume v vol:1 Always'
   records "$(jq -c . <<'JSON'
     [{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-     {"path":"spec.containers[1].imagePullPolicy","container":"b","from":null,"to":"IfNotPresent","rule":"pull-once"},
-     {"path":"spec.containers[2].imagePullPolicy","container":"c","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
      {"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"Never","to":"Always","rule":"weak-check"},
      {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"},
      {"path":"spec.initContainers[2]","container":"imagecheck-2","from":null,"to":{"name":"imagecheck-2","image":"free:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+     {"path":"spec.containers[1].imagePullPolicy","container":"b","from":null,"to":"IfNotPresent","rule":"pull-once"},
+     {"path":"spec.containers[2].imagePullPolicy","container":"c","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
      {"path":"spec.volumes[0].image.pullPolicy","container":"v","from":"IfNotPresent","to":"Always","rule":"default"}]
 JSON
 )"
@@ -42,7 +42,7 @@ JSON
     {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
     {"path":"spec.initContainers[2].imagePullPolicy","container":"later","from":"Never","to":"Always","rule":"disallowed-policy"}]'
   # Unlike the path of a change, the path of a finding is a path in the object of the request.
-  [[ $(in_jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.containers[0].image spec.initContainers[1].imagePullPolicy' ]] || fail "$findings"
+  [[ $(in_jq -r '[.[].path] | join(" ")' <<<"$findings") == 'spec.initContainers[1].imagePullPolicy spec.containers[0].image' ]] || fail "$findings"
 }
 
 @test "the metadata or the annotations may be empty, null or missing" {

@@ -343,7 +343,7 @@ ROWS
   accepted "main's image $image ${told[unreachable]}"
   failed "$image" unreachable true Reject
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Reject\"")"
-  rejected "main pulls $image with Always but its registry gives no digest: set main to IfNotPresent; imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent"
+  rejected "imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent; main pulls $image with Always but its registry gives no digest: set main to IfNotPresent"
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
   kept
   [[ $(wc -l <<<"$warnings") == 3 && $warnings == *" ${told[unreachable]}" ]] || fail "$warnings"

@@ -40,10 +40,10 @@ update() {
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/0/image\",\"value\":\"$APP@$APP_DIGEST\"},
     {\"op\":\"replace\",\"path\":\"/spec/initContainers/1/image\",\"value\":\"$OTHER@$OTHER_DIGEST\"}]"
   changed "[
-    {\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"},
     {\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
-    {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"}]"
+    {\"path\":\"spec.initContainers[1].image\",\"container\":\"other\",\"from\":\"$OTHER\",\"to\":\"$OTHER@$OTHER_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"from\":\"$APP\",\"to\":\"$APP@$APP_DIGEST\",\"rule\":\"registry\"},
+    {\"path\":\"spec.containers[0].imagePullPolicy\",\"container\":\"main\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"registry\"}]"
   # skopeo finds the image by its repository and the digest.
   same digests "$APP_DIGEST" "$(digest_of "$REGISTRY/app@$APP_DIGEST")"
 }
@@ -315,11 +315,11 @@ ROWS
 @test "the message of Reject has the whole digest to write" {
   pod "init imagecheck-0 $APP Always, app main $APP Always"
   consult "$(with '' '"mode":"Reject"')"
-  rejected "main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
+  rejected "imagecheck-0 pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent; main pulls $APP by its tag: set its image to $APP@$APP_DIGEST with IfNotPresent"
   asked_for "$APP"
   found "[
-    {\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"},
-    {\"rule\":\"registry\",\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"}]"
+    {\"rule\":\"registry\",\"path\":\"spec.initContainers[0].image\",\"container\":\"imagecheck-0\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"},
+    {\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$APP\",\"found\":\"$APP\",\"expected\":\"$APP@$APP_DIGEST\"}]"
   [[ $changes == '[]' ]] || fail "$changes"
 }
 

@@ -66,11 +66,11 @@ inconspicuous='
     {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"}]'
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 Always, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, app container-0 my-app:v1.2.3 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'imagecheck-0 now pulls my-app:v1.2.3 with Always instead of IfNotPresent, as container-0 needs' "$otherwise_postgres"
-  found '[{"rule":"missing-check","path":"spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"},
-    {"rule":"weak-check","path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  found '[{"rule":"weak-check","path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"},
+    {"rule":"missing-check","path":"spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"}]'
   changed '[
-    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-    {"path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"}]'
+    {"path":"spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","from":"IfNotPresent","to":"Always","rule":"weak-check"},
+    {"path":"spec.containers[0].imagePullPolicy","container":"container-0","from":"Always","to":"IfNotPresent","rule":"pull-once"}]'
   evaluate '{"mode":"Reject"}'
   rejected "$weak_app"
   warned "$otherwise_postgres"
@@ -82,8 +82,8 @@ inconspicuous='
   review agent-stack-job-create
   evaluate
   accepted "$weak_app" "$otherwise_postgres"
-  found '[{"rule":"missing-check","path":"spec.template.spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"},
-    {"rule":"weak-check","path":"spec.template.spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"}]'
+  found '[{"rule":"weak-check","path":"spec.template.spec.initContainers[1].imagePullPolicy","container":"imagecheck-0","image":"my-app:v1.2.3","found":"IfNotPresent","expected":"Always"},
+    {"rule":"missing-check","path":"spec.template.spec.containers[1].image","container":"sidecar-0","image":"postgres:16","found":null,"expected":"an image check"}]'
   for mode in Reject Warn; do
     row=$mode
     evaluate "{\"mode\":\"$mode\"}"
@@ -142,28 +142,28 @@ inconspicuous='
         "$(in_jq -r '.[] | .path | sub("[.]imagePullPolicy$"; "") | sub("[.]pullPolicy$"; "")' <<<"$findings")"
     fi
   done <<'ROWS'
-    agent-stack-job-create          | spec.template.spec.containers[1], spec.template.spec.containers[2], spec.template.spec.containers[3], spec.template.spec.initContainers[1], spec.template.spec.initContainers[2]
-    agent-stack-pod-create          | spec.containers[1], spec.containers[2], spec.containers[3], spec.initContainers[1], spec.initContainers[2]
+    agent-stack-job-create          | spec.template.spec.initContainers[1], spec.template.spec.initContainers[2], spec.template.spec.containers[1], spec.template.spec.containers[2], spec.template.spec.containers[3]
+    agent-stack-pod-create          | spec.initContainers[1], spec.initContainers[2], spec.containers[1], spec.containers[2], spec.containers[3]
     cronjob-create                  | spec.jobTemplate.spec.template.spec.containers[1]
     daemonset-create                | none
     deployment-create               | spec.template.spec.containers[1]
     job-create                      | spec.template.spec.containers[1]
     job-create-by-cronjob           | none
-    pod-create                      | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create                      | spec.initContainers[0], spec.containers[1], spec.containers[2]
     pod-create-by-job               | spec.containers[1]
     pod-create-by-replicaset        | spec.containers[1]
-    pod-create-by-statefulset       | spec.containers[1], spec.initContainers[0], spec.initContainers[1]
-    pod-create-client-side-apply    | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create-by-statefulset       | spec.initContainers[0], spec.initContainers[1], spec.containers[1]
+    pod-create-client-side-apply    | spec.initContainers[0], spec.containers[1], spec.containers[2]
     pod-create-new-fields           | spec.initContainers[0]
-    pod-create-server-side-apply    | spec.containers[1], spec.containers[2], spec.initContainers[0]
-    pod-create-validating           | spec.containers[1], spec.containers[2], spec.initContainers[0]
+    pod-create-server-side-apply    | spec.initContainers[0], spec.containers[1], spec.containers[2]
+    pod-create-validating           | spec.initContainers[0], spec.containers[1], spec.containers[2]
     pod-ephemeralcontainers-update  | none
     pod-resize-update               | none
     pod-update-image                | none
     pod-update-label                | none
     replicaset-create-by-deployment | none
     replicationcontroller-create    | none
-    statefulset-create              | spec.template.spec.containers[1], spec.template.spec.initContainers[0], spec.template.spec.initContainers[1]
+    statefulset-create              | spec.template.spec.initContainers[0], spec.template.spec.initContainers[1], spec.template.spec.containers[1]
 ROWS
 }
 

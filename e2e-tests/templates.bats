@@ -40,8 +40,8 @@ path_of() {
       {\"op\":\"replace\",\"path\":\"$pointer/containers/0/imagePullPolicy\",\"value\":\"IfNotPresent\"},
       {\"op\":\"replace\",\"path\":\"$pointer/initContainers/0/imagePullPolicy\",\"value\":\"Always\"}]"
     changed "[
-      {\"path\":\"$path.containers[0].imagePullPolicy\",\"container\":\"a\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"},
-      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"}]"
+      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"},
+      {\"path\":\"$path.containers[0].imagePullPolicy\",\"container\":\"a\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"}]"
     after '.metadata.annotations[record] | fromjson | length == 2'
   done
 }
