@@ -23,10 +23,10 @@ earlier() {
   evaluate '{"imageChecks":{"coverage":"Fix"},"images":{"forbidAlways":["free"]},"defaults":{"imagePullPolicy":"Always"}}'
   repaired 'init imagecheck-0 app:1 Always, init imagecheck-1 b Always, init imagecheck-2 free:1 IfNotPresent, app a app:1 IfNotPresent, app b b IfNotPresent, app c free:1 IfNotPresent, volume v vol:1 Always'
   records "$(jq -c . <<'JSON'
-    [{"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},
-     {"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"Never","to":"Always","rule":"weak-check"},
+    [{"path":"spec.initContainers[0].imagePullPolicy","container":"imagecheck-0","from":"Never","to":"Always","rule":"weak-check"},
      {"path":"spec.initContainers[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":"b","imagePullPolicy":"Always"},"rule":"missing-check"},
      {"path":"spec.initContainers[2]","container":"imagecheck-2","from":null,"to":{"name":"imagecheck-2","image":"free:1","imagePullPolicy":"IfNotPresent"},"rule":"missing-check"},
+     {"path":"spec.containers[0].imagePullPolicy","container":"a","from":"Always","to":"IfNotPresent","rule":"pull-once"},
      {"path":"spec.containers[1].imagePullPolicy","container":"b","from":null,"to":"IfNotPresent","rule":"pull-once"},
      {"path":"spec.containers[2].imagePullPolicy","container":"c","from":"Always","to":"IfNotPresent","rule":"disallowed-policy"},
      {"path":"spec.volumes[0].image.pullPolicy","container":"v","from":"IfNotPresent","to":"Always","rule":"default"}]
