@@ -11,7 +11,7 @@ mod wrong_value;
 
 pub(crate) use self::edit::{append, set_member};
 pub(crate) use self::node::Node;
-pub(crate) use self::wrong_value::WrongValue;
+pub(crate) use self::wrong_value::{WrongValue, type_of};
 
 /// Writes a text as a JSON string, with quotes and escapes.
 pub(crate) fn quoted(text: &str) -> String {

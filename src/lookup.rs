@@ -122,18 +122,16 @@ impl LookupSession<'_> {
     /// Makes one lookup: first the digest, then the platforms of that digest if they are wanted. So
     /// both answers are about the same manifest.
     fn look_up(&mut self, question: &ImageToLookUp) -> Result<LookupAnswer, LookupError> {
-        if let Some(capability) = self.refused {
-            return Err(LookupError {
-                class: FailureClass::NotGranted,
-                attempt: LookupAttempt::HostRefuses,
-                capability,
-            });
-        }
-        let failed = |class, attempt| LookupError {
+        let not_made = |class, attempt, capability| LookupError {
             class,
             attempt,
-            capability: MANIFEST_DIGEST,
+            capability,
         };
+        if let Some(capability) = self.refused {
+            let attempt = LookupAttempt::HostRefuses;
+            return Err(not_made(FailureClass::NotGranted, attempt, capability));
+        }
+        let failed = |class, attempt| not_made(class, attempt, MANIFEST_DIGEST);
         if self.down.contains(&question.registry) {
             let attempt = LookupAttempt::RegistryIsDown;
             return Err(failed(FailureClass::Unreachable, attempt));

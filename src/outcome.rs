@@ -54,10 +54,8 @@ pub(crate) enum Change<'p> {
         /// The rule that chose it.
         rule: RuleId,
     },
-    /// An init container is added.
-    NewInitContainer(AddedCheck<'p>),
-    /// An image volume is added, behind all other volumes.
-    NewVolume(AddedCheck<'p>),
+    /// A check is added: an init container, or an image volume behind all other volumes.
+    NewCheck(AddedCheck<'p>),
 }
 
 impl<'p> Outcome<'p> {
@@ -94,6 +92,11 @@ impl<'p> Outcome<'p> {
             .map_or(0, |place| place.index.saturating_add(1))
     }
 
+    /// Whether there is nothing to tell and nothing to change.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.changes.is_empty() && self.failed_lookups.is_empty()
+    }
+
     /// Whether a finding has a repair. The changes of *pull-once* don't count, because this rule has no
     /// findings.
     pub(crate) fn has_repairs(&self) -> bool {
@@ -104,17 +107,19 @@ impl<'p> Outcome<'p> {
 
 /// All changes, in the order of the Pod. `index` is that of the first added init container.
 fn changes(examination: Examination<'_>, index: usize) -> Vec<Change<'_>> {
-    let (volumes, init_containers): (Vec<_>, Vec<_>) =
-        (examination.added_checks.into_iter()).partition(AddedCheck::is_image_volume);
-    let is_before_added =
-        |place: &Place<'_>| place.list == PodSpecList::InitContainers && place.index < index;
-    let (before, behind): (Vec<_>, Vec<_>) =
-        (examination.places.into_iter()).partition(|examined| is_before_added(examined.place));
+    let added = examination.added_checks.into_iter();
+    let (volumes, mut init_containers): (Vec<_>, Vec<_>) =
+        added.partition(AddedCheck::is_image_volume);
     let mut changes = Vec::new();
-    changes.extend(before.iter().flat_map(changes_of));
-    changes.extend(init_containers.into_iter().map(Change::NewInitContainer));
-    changes.extend(behind.iter().flat_map(changes_of));
-    changes.extend(volumes.into_iter().map(Change::NewVolume));
+    for examined in &examination.places {
+        let place = examined.place;
+        if place.list != PodSpecList::InitContainers || place.index >= index {
+            changes.extend(init_containers.drain(..).map(Change::NewCheck));
+        }
+        changes.extend(changes_of(examined));
+    }
+    let rest = init_containers.into_iter().chain(volumes);
+    changes.extend(rest.map(Change::NewCheck));
     changes
 }
 

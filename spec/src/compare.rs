@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::generate::Case;
 use crate::json::{elements, entries_in, text};
@@ -172,7 +172,20 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
 fn specified_finding(finding: &Finding) -> Value {
     let is_compared = finding.rule == "stuck-pull" && !finding.image.contains(", ");
     let image = if is_compared { &finding.image } else { "" };
-    Value::from(vec![finding.rule, &finding.path, &finding.container, image])
+    let container = cut(&finding.container);
+    Value::from(vec![finding.rule, &finding.path, &container, image])
+}
+
+/// A text as the annotation `findings` shows it: with at most 512 characters, cut in the middle.
+fn cut(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    match letters.len() {
+        0..=512 => text.to_owned(),
+        size => {
+            let parts = [&letters[..255], &['.', '.', '.'], &letters[size - 254..]];
+            parts.concat().into_iter().collect()
+        }
+    }
 }
 
 /// The parts of a module's finding that are compared.
@@ -277,6 +290,33 @@ fn set(list: &[Value]) -> Value {
     sorted.into_iter().collect()
 }
 
+/// Whether this policy writes entries of this form: a change, or a count of changes that did not fit.
+fn is_own_entry(entry: &Value) -> bool {
+    let members = entry.as_object().into_iter().flatten();
+    let is_known = |key: &str| ["path", "container", "from", "to", "rule"].contains(&key);
+    let is_change = entry["path"].is_string()
+        && entry["rule"].is_string()
+        && (entry["container"].is_null() || entry["container"].is_string());
+    let is_count = entry["more"].is_u64() && entry["path"].is_null();
+    is_count || (is_change && members.map(|(key, _)| key).all(|key| is_known(key)))
+}
+
+/// The entries of a record with one count at their end. The module adds the counts with 32 bits.
+fn with_one_count(entries: &[Value]) -> Vec<Value> {
+    let is_count = |entry: &&Value| entry["more"].is_u64() && is_own_entry(entry);
+    let counts = entries.iter().filter(is_count);
+    let sum: u64 = counts.filter_map(|entry| entry["more"].as_u64()).sum();
+    let mut entries: Vec<Value> = entries
+        .iter()
+        .filter(|one| !is_count(one))
+        .cloned()
+        .collect();
+    if sum > 0 {
+        entries.push(json!({"more": sum.min(u64::from(u32::MAX))}));
+    }
+    entries
+}
+
 /// Returns the problem of the module's record, or `None` if the record is right. A record lists the
 /// new changes first, then the entries of an earlier record. It has at most 16 KiB. If some entries
 /// don't fit, a last entry `{"more": n}` says how many were left out. If an object's annotations
@@ -294,6 +334,7 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
     let Some(whole) = &verdict.record else {
         return module.map(|text| format!("there is one, which nothing calls for: {text}"));
     };
+    let whole = &with_one_count(whole);
     let size = Value::from(whole.clone()).to_string().len();
     // Near the limit for all annotations, the module may leave out more entries than necessary.
     let is_tight = room < RECORD_BYTES && room < 2 * size;
@@ -315,10 +356,9 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         return None;
     }
     let (new, earlier) = whole.split_at(verdict.changes.len());
-    // If an earlier record has an entry that this policy never writes (one with neither `rule` nor
-    // `more`), the module may drop the earlier record. Then only the new changes have to fit.
-    let is_change = |entry: &Value| entry["rule"].is_string() || entry["more"].is_u64();
-    if !earlier.iter().all(is_change) && set(&entries) == set(new) {
+    // If an earlier record has an entry that this policy never writes, the module drops the earlier record.
+    // Then only the new changes have to fit.
+    if !earlier.iter().all(is_own_entry) && set(&entries) == set(new) {
         return None;
     }
     if size <= room {

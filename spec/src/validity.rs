@@ -41,8 +41,41 @@ pub fn faults(pod: &Value) -> Vec<Fault> {
     names::check(&pod["spec"], &mut faults);
     mounts::check(&pod["spec"], &mut faults);
     resources::check(&pod["spec"], &mut faults);
+    windows(&pod["spec"], &mut faults);
     sizes(pod, &mut faults);
     faults.0
+}
+
+/// Fields of a container's security context that a Pod with `spec.os.name: windows` can't have.
+const NOT_ON_WINDOWS: [&str; 9] = [
+    "allowPrivilegeEscalation",
+    "appArmorProfile",
+    "capabilities",
+    "privileged",
+    "procMount",
+    "readOnlyRootFilesystem",
+    "runAsGroup",
+    "runAsUser",
+    "seccompProfile",
+];
+
+fn windows(spec: &Value, faults: &mut Faults) {
+    if spec["os"]["name"] != "windows" {
+        return;
+    }
+    for container in containers(spec) {
+        let context = &container.fields["securityContext"];
+        for field in NOT_ON_WINDOWS
+            .into_iter()
+            .filter(|field| !context[*field].is_null())
+        {
+            let path = format!("{}.securityContext.{field}", container.path);
+            faults.add(
+                path,
+                "is refused in a Windows Pod (validation.go validateWindows)",
+            );
+        }
+    }
 }
 
 /// The limit for the keys and values of all annotations together, in bytes.

@@ -127,6 +127,23 @@ fn faults_of_the_whole_pod_are_found() {
 }
 
 #[test]
+fn a_windows_pod_refuses_fields_that_only_linux_has() {
+    for (os, expected) in [
+        ("linux", vec![]),
+        (
+            "windows",
+            vec!["spec.containers[0].securityContext.runAsUser"],
+        ),
+    ] {
+        let mut pod = valid_pod();
+        pod["spec"]["os"] = json!({"name": os});
+        pod["spec"]["containers"][0]["securityContext"] = json!({"runAsUser": 1});
+        let found: Vec<_> = faults(&pod).into_iter().map(|fault| fault.path).collect();
+        assert_eq!(found, expected, "{os}");
+    }
+}
+
+#[test]
 fn quantities_with_different_suffixes_are_compared_by_value() {
     let same = [
         ["1", "1000m"],

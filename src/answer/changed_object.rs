@@ -23,11 +23,11 @@ pub(super) fn changed_object(outcome: &Outcome<'_>, record: Option<&str>) -> Opt
         match change {
             Change::Image { place, to } => edits.push(set_image(place, to)?),
             Change::PullPolicy { place, to, .. } => edits.push(set_pull_policy(place, *to)?),
-            Change::NewInitContainer(check) => init_containers.push(check.element()),
-            Change::NewVolume(check) => {
+            Change::NewCheck(check) if check.is_image_volume() => {
                 volumes.push(check.element());
                 mounts.push(check.mount());
             }
+            Change::NewCheck(check) => init_containers.push(check.element()),
         }
     }
     if !init_containers.is_empty() {

@@ -96,18 +96,6 @@ impl<'a> Node<'a> {
         self.text.starts_with('{')
     }
 
-    /// The type of the value, as a noun with its article. The first byte decides.
-    pub(super) fn kind(&self) -> &'static str {
-        match self.text.bytes().next() {
-            Some(b'{') => "an object",
-            Some(b'[') => "a list",
-            Some(b'"') => "a string",
-            Some(b't' | b'f') => "a boolean",
-            Some(b'n') => "null",
-            _ => "a number",
-        }
-    }
-
     /// This value, after its contents were read.
     fn with_contents(&self) -> Self {
         match self.entries.get(self.index) {

@@ -30,7 +30,7 @@ impl<'a> WrongValue<'a> {
     /// A value of the wrong type. `expected` is a noun with its article, e.g. `a list`.
     #[cold]
     pub(super) fn of_type(value: &Node<'a>, expected: &str) -> Self {
-        let problem = format!("must be {expected}, not {}", value.kind());
+        let problem = format!("must be {expected}, not {}", type_of(value.text()));
         Self {
             problem: problem.into(),
             ..Self::new(value, "")
@@ -58,5 +58,17 @@ impl<'a> WrongValue<'a> {
             path => path,
         };
         format!("{path} {}", self.problem)
+    }
+}
+
+/// The type of a value, as a noun with its article. The first byte of the JSON decides.
+pub(crate) fn type_of(json: &str) -> &'static str {
+    match json.bytes().next() {
+        Some(b'{') => "an object",
+        Some(b'[') => "a list",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
     }
 }

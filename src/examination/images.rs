@@ -12,7 +12,7 @@ use crate::pull_policy::PullPolicy;
 
 /// The number of an image. Images are numbered in the order in which they first appear in the Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ImageId(usize);
+pub(crate) struct ImageId(pub(crate) usize);
 
 /// An image in one spelling. Spellings are ordered by their first appearance in the Pod. `nginx:1` and
 /// `nginx:2` are two images, so their repository counts as two spellings.
@@ -41,23 +41,27 @@ pub(crate) fn set_spellings(places: &mut [ExaminedPlace<'_>]) {
 }
 
 /// The pulls of each spelling, in the order of the spellings.
-pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> BTreeMap<Spelling, Pulls> {
-    let mut pulls: BTreeMap<Spelling, Pulls> = BTreeMap::new();
+pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> Vec<(Spelling, Pulls)> {
+    let mut pulls = Vec::with_capacity(places.len());
     for (id, examined) in with_ids(places) {
-        let pulls = pulls.entry(examined.spelling).or_default();
-        pulls.add(id, examined);
+        // The numbers have the order of the places.
+        if examined.spelling.number == pulls.len() {
+            pulls.push((examined.spelling, Pulls::default()));
+        }
+        if let Some((_, pulls)) = pulls.get_mut(examined.spelling.number) {
+            pulls.add(id, examined);
+        }
     }
     pulls
 }
 
-/// The checks of each image, in any spelling.
-pub(crate) fn checks_by_image(
-    pulls: &BTreeMap<Spelling, Pulls>,
-) -> BTreeMap<ImageId, ChecksOfImage> {
-    let mut checks: BTreeMap<ImageId, ChecksOfImage> = BTreeMap::new();
+/// The checks of each image, in any spelling. [`ImageId`] is the index.
+pub(crate) fn checks_by_image(pulls: &[(Spelling, Pulls)]) -> Vec<ChecksOfImage> {
+    let mut checks = vec![ChecksOfImage::default(); pulls.len()];
     for (spelling, pulls) in pulls {
-        let checks = checks.entry(spelling.image).or_default();
-        checks.join(pulls.checks);
+        if let Some(checks) = checks.get_mut(spelling.image.0) {
+            checks.join(pulls.checks);
+        }
     }
     checks
 }

@@ -83,10 +83,10 @@ pub(crate) struct UncoveredImage<'p> {
 /// The images that are not covered, each spelling once, in the order of their first appearance. The
 /// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
 pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
-    if has_only_one_place(examination) {
+    let by_spelling = pulls_by_spelling(&examination.places);
+    if by_spelling.iter().all(|(_, pulls)| pulls.is_covered()) || has_only_one_place(examination) {
         return Vec::new();
     }
-    let by_spelling = pulls_by_spelling(&examination.places);
     let by_image = checks_by_image(&by_spelling);
     let unknown_answers = examination.answers_unknown_to_the_copy();
     let mut uncovered = Vec::new();
@@ -95,9 +95,8 @@ pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncover
             && !pulls.is_covered()
             && !unknown_answers.may_cover(&examination[guarded].reference, policy)
         {
-            let other_check = by_image
-                .get(&spelling.image)
-                .and_then(|checks| checks.first);
+            let checks = by_image.get(spelling.image.0);
+            let other_check = checks.and_then(|checks| checks.first);
             uncovered.push(UncoveredImage {
                 guarded,
                 policy,

@@ -36,19 +36,18 @@ fn lower(examination: &mut Examination<'_>) {
     if !examination.settings.pull_once {
         return;
     }
-    let init_containers = examination
-        .places
-        .iter()
-        .filter(|examined| examined.is_init_container() && examined.policy == PullPolicy::Always);
-    let added = examination
-        .added_checks
-        .iter()
-        .filter(|check| check.policy == PullPolicy::Always && !check.is_image_volume());
     // The spellings that init containers pull with `Always`.
-    let pulled: BTreeSet<Spelling> = init_containers
-        .chain(added.map(|check| &examination[check.guarded]))
-        .map(|examined| examined.spelling)
-        .collect();
+    let mut pulled: BTreeSet<Spelling> = BTreeSet::new();
+    for examined in &examination.places {
+        if examined.is_init_container() && examined.policy == PullPolicy::Always {
+            pulled.insert(examined.spelling);
+        }
+    }
+    for check in &examination.added_checks {
+        if check.policy == PullPolicy::Always && !check.is_image_volume() {
+            pulled.insert(examination[check.guarded].spelling);
+        }
+    }
     for examined in &mut examination.places {
         if examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always

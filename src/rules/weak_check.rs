@@ -25,13 +25,12 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     }
     let by_spelling = pulls_by_spelling(&examination.places);
     let mut by_image = checks_by_image(&by_spelling);
-    let (written_alike, others): (Vec<_>, Vec<_>) =
+    let (written_alike, mut written_differently): (Vec<_>, Vec<_>) =
         (by_spelling.iter()).partition(|(_, pulls)| pulls.checks.first.is_some());
-    let is_checked_in_another_spelling = |(spelling, pulls): &(&Spelling, &Pulls)| {
-        let checks = by_image.get(&spelling.image);
+    let is_checked_in_another_spelling = |(spelling, pulls): &&(Spelling, Pulls)| {
+        let checks = by_image.get(spelling.image.0);
         !pulls.is_covered() && checks.is_some_and(|checks| checks.first.is_some())
     };
-    let mut written_differently = others;
     written_differently.retain(is_checked_in_another_spelling);
     // `can_be_added` makes the missing checks. This work is left out if no check in another spelling
     // could count.
@@ -41,7 +40,9 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     let unknown_answers = examination.answers_unknown_to_the_copy();
     let settings = examination.settings;
     for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
-        let checks_of_image = by_image.entry(spelling.image).or_default();
+        let Some(checks_of_image) = by_image.get_mut(spelling.image.0) else {
+            continue;
+        };
         // The loop has already raised checks for their own spelling. Such a check may be strong enough
         // for the other spellings, and `checks_of_image` has its new pull policy.
         let checks = if pulls.checks.first.is_some() {

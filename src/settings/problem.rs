@@ -3,6 +3,7 @@
 use serde_json::Value;
 use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem};
 
+use crate::document::type_of;
 use crate::findings::sentence::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
@@ -55,11 +56,14 @@ fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Str
         {
             shorten(&found.to_string(), QUOTED_MAX).into_owned()
         }
-        _ => kind(found).to_owned(),
+        _ => type_of(&found.to_string()).to_owned(),
     };
     match &problem.kind {
         // The type alone makes the value wrong here, so the value is not shown.
-        ProblemKind::MustBeObject => format!("{place} must be an object, not {}", kind(found)),
+        ProblemKind::MustBeObject => {
+            let found = type_of(&found.to_string());
+            format!("{place} must be an object, not {found}")
+        }
         ProblemKind::MustBe(expected) => {
             let wanted = match &**expected {
                 "a boolean" => "true or false",
@@ -81,17 +85,5 @@ fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Str
         ProblemKind::UnknownField => format!("{place} is not a field of a container"),
         ProblemKind::MissingField(key) => format!("{place}.{key} is required"),
         ProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
-    }
-}
-
-/// The type of a value, for a sentence that does not show the value.
-const fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }

@@ -128,6 +128,10 @@ pub(super) fn read_place(
             if !mount.is_object() {
                 return Err(path);
             }
+            // **Decided**: a mount may lack a name, but `null` is no name.
+            if mount.get("name").is_some_and(Value::is_null) {
+                return Err(format!("{path}.name"));
+            }
             field(mount, "name", &path)?;
             mounts.extend(mount["name"].as_str().map(str::to_owned));
         }
