@@ -9,7 +9,7 @@ mod changes_record;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use kubewarden_policy_sdk::{accept_request, reject_request};
+use kubewarden_policy_sdk::reject_request;
 use serde::{Serialize, Serializer};
 use wapc_guest::CallResult;
 
@@ -110,7 +110,11 @@ pub(crate) fn answer(mut outcome: Outcome<'_>, mode: Mode) -> CallResult {
     let object = outcome.object;
     // Most objects are accepted as they are, so this answer is fast.
     if outcome.is_empty() && object.restored.is_empty() {
-        return accept_request();
+        let accepted = ValidateAnswer {
+            accepted: true,
+            ..ValidateAnswer::default()
+        };
+        return accepted.write(None);
     }
     let is_rejected = outcome.findings.iter().any(|finding| finding.rejects(mode));
     // A change that only saves a pull is no reason to change a pod template, because a changed

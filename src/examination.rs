@@ -78,7 +78,7 @@ impl<'p> Examination<'p> {
         settings: &'p Settings,
         answers: Option<Vec<LookedUpImage>>,
     ) -> Self {
-        let mut places: Vec<ExaminedPlace<'_>> = Vec::new();
+        let mut places: Vec<ExaminedPlace<'_>> = Vec::with_capacity(object.pod.places.len());
         let mut invalid_images = Vec::new();
         for place in object.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
