@@ -169,7 +169,7 @@ fn a_policy_that_breaks_a_promise_is_noticed() {
 /// The new entries of a record may have any order. The entries of the earlier record keep their order.
 #[test]
 fn the_order_of_earlier_entries_is_compared() {
-    let earlier = ["a", "b"].map(|container| json!({"container": container, "rule": "default"}));
+    let earlier = ["a", "b"].map(|name| json!({"path": "p", "container": name, "rule": "default"}));
     let mut case = case();
     let annotations = &mut case.request["object"]["metadata"]["annotations"];
     *annotations = json!({RECORD: Value::from(earlier.to_vec()).to_string()});
