@@ -125,7 +125,7 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
-	TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test policy rows
+	TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test rows
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
@@ -153,7 +153,8 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh cargo mutants
 	TRANSCRIPTS="$(TRANSCRIPTS)" CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) \
-		--test-package $(POLICY) --test-package $(POLICY)-spec
+		--test-package $(POLICY) --test-package $(POLICY)-spec \
+		-- --lib --test policy --test rows --test specification
 
 .PHONY: deep-tests
 deep-tests: lint soak load fuzz hostile-requests release-tests mutants ## The checks that CI runs each week

@@ -18,11 +18,11 @@ use self::changed_object::changed_object;
 use self::changes_record::ChangesRecord;
 use crate::findings::failed_lookup::AppliedLookupAction;
 use crate::findings::reason::{Reason, RuleId, WhyNoCheck};
-use crate::findings::sentence::{Sentence, SentenceLength, line, shorten};
 use crate::findings::{Finding, Repairability};
 use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
 use crate::request::RequestType;
+use crate::sentence::{Sentence, SentenceLength, line, shorten};
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at

@@ -7,7 +7,7 @@ use wapc_guest::CallResult;
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
 use crate::lookup::RegistryLookups;
 use crate::outcome::Outcome;
-use crate::request::{ExaminedObject, RequestHandling, read_payload};
+use crate::request::{ExaminedObject, RequestObject, read_payload};
 use crate::rules;
 use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
@@ -19,28 +19,25 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject("the request is not UTF-8".to_owned(), BAD_REQUEST);
     };
-    let (handling, settings) = match read_payload(payload) {
-        Ok(read) => read,
+    let (object, settings) = match read_payload(payload) {
+        Ok(Some(read)) => read,
+        Ok(None) => return accept_request(),
         Err(reason) => return reject(reason, BAD_REQUEST),
     };
-    if matches!(handling, RequestHandling::Untouched) {
-        return accept_request();
-    }
     let settings = match Settings::read(settings.as_bytes()) {
         Ok(settings) => settings,
         Err(error) => return reject(error, BAD_REQUEST),
     };
-    match handling {
-        RequestHandling::Untouched => accept_request(),
-        RequestHandling::Malformed(request_type, _)
+    match object {
+        RequestObject::Malformed(request_type, _)
             if request_type.is_template() && settings.templates == PodTemplateAction::Off =>
         {
             accept_request()
         }
-        RequestHandling::Malformed(request_type, reason) => {
+        RequestObject::Malformed(request_type, reason) => {
             reject(reason, code_of_object_fault(request_type))
         }
-        RequestHandling::Examined(object) => examine(*object, &settings, registries),
+        RequestObject::Examined(object) => examine(*object, &settings, registries),
     }
 }
 

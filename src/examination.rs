@@ -2,6 +2,7 @@
 //!
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
+pub(crate) mod added_checks;
 pub(crate) mod images;
 pub(crate) mod limits;
 pub(crate) mod place;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
+use self::added_checks::AddedChecks;
 use self::images::set_spellings;
 use self::place::{ExaminedPlace, KnownDigest, PlaceId, Role};
 use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
@@ -19,10 +21,9 @@ use self::roles::set_roles;
 use crate::findings::Finding;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::image::{InvalidReference, Reference};
-use crate::lookup::{ImageToLookUp, LookedUpImage};
+use crate::lookup::{ImageToLookUp, LookupAnswer, LookupError};
 use crate::pod::{Place, PodSpecList};
 use crate::request::{ExaminedObject, RequestType};
-use crate::rules::missing_check::added_check::AddedCheck;
 use crate::settings::{LookupMode, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -45,14 +46,27 @@ pub(crate) struct Examination<'p> {
     /// The findings that have no repair.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.
-    pub(crate) added_checks: Vec<AddedCheck<'p>>,
+    pub(crate) added: AddedChecks<'p>,
     /// The images to look up. In the first run of the rules, the rule *registry* chooses them.
-    pub(crate) lookups: Vec<ImageToLookUp>,
+    pub(crate) lookups: Vec<PlannedLookup>,
     /// The answers to the lookups, in the second run of the rules.
-    pub(crate) answers: Option<Vec<LookedUpImage>>,
+    pub(crate) answers: Option<Vec<AnsweredLookup>>,
     /// The lookups that failed or were not made, by the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
 }
+
+/// An image to look up, and the places that pull it.
+pub(crate) struct PlannedLookup {
+    /// The image.
+    pub(crate) image: ImageToLookUp,
+    /// The places with this image for which `lookup` isn't `Off`, those of app containers first.
+    pub(crate) places: Vec<PlaceId>,
+    /// The first of them. A finding about the image names it.
+    pub(crate) first: PlaceId,
+}
+
+/// A planned lookup, and its answer or the reason why there is none.
+pub(crate) type AnsweredLookup = (PlannedLookup, Result<LookupAnswer, LookupError>);
 
 // `abort` is never reached. Unlike a panic, it needs no message.
 impl<'p> Index<PlaceId> for Examination<'p> {
@@ -76,7 +90,7 @@ impl<'p> Examination<'p> {
     pub(crate) fn new(
         object: &'p ExaminedObject<'p>,
         settings: &'p Settings,
-        answers: Option<Vec<LookedUpImage>>,
+        answers: Option<Vec<AnsweredLookup>>,
     ) -> Self {
         let mut places: Vec<ExaminedPlace<'_>> = Vec::with_capacity(object.pod.places.len());
         let mut invalid_images = Vec::new();
@@ -95,12 +109,12 @@ impl<'p> Examination<'p> {
             }
         }
         // The digests that lookups found behind the tags.
-        for LookedUpImage { question, answer } in answers.iter().flatten() {
+        for (lookup, answer) in answers.iter().flatten() {
             let Ok(answer) = answer else {
                 continue;
             };
             let digest: Rc<str> = Rc::from(&*answer.digest);
-            for PlaceId(index) in &question.places {
+            for PlaceId(index) in &lookup.places {
                 if let Some(examined) = places.get_mut(*index)
                     && !examined.has_digest()
                 {
@@ -116,7 +130,7 @@ impl<'p> Examination<'p> {
             places,
             invalid_images,
             findings: Vec::new(),
-            added_checks: Vec::new(),
+            added: AddedChecks::default(),
             lookups: Vec::new(),
             answers,
             failed_lookups: BTreeMap::new(),

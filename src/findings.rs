@@ -3,7 +3,6 @@
 
 pub(crate) mod failed_lookup;
 pub(crate) mod reason;
-pub(crate) mod sentence;
 mod sentences;
 
 use std::borrow::Cow;

@@ -83,6 +83,7 @@ mod pod;
 pub mod pull_policy;
 mod request;
 mod rules;
+mod sentence;
 pub mod settings;
 
 use kubewarden_policy_sdk::protocol_version_guest;

@@ -5,7 +5,6 @@ pub mod failure_class;
 use oci_spec::image::Platform;
 
 pub use self::failure_class::FailureClass;
-use crate::examination::place::PlaceId;
 use crate::image::is_digest;
 
 /// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
@@ -66,10 +65,6 @@ pub struct LookupAnswer {
 
 /// An image to look up.
 pub(crate) struct ImageToLookUp {
-    /// The examined places with this image for which `lookup` isn't `Off`, those of app containers first.
-    pub(crate) places: Vec<PlaceId>,
-    /// The first of them. A finding about the image names it.
-    pub(crate) first: PlaceId,
     /// The normalised image, so that all spellings share the host's cache.
     pub(crate) image: String,
     /// The registry.
@@ -80,31 +75,20 @@ pub(crate) struct ImageToLookUp {
     pub(crate) with_platforms: bool,
 }
 
-/// An image with the answer to its lookup, or the reason why there is no answer.
-pub(crate) struct LookedUpImage {
-    /// The image.
-    pub(crate) question: ImageToLookUp,
-    /// The answer.
-    pub(crate) answer: Result<LookupAnswer, LookupError>,
-}
-
-/// Looks up images in their order, at most `max` of them.
-pub(crate) fn look_up(
-    images: Vec<ImageToLookUp>,
+/// Looks up images in their order, at most `max` of them. Each has an answer, or the reason why there is
+/// none.
+pub(crate) fn look_up<'i>(
+    images: impl Iterator<Item = &'i ImageToLookUp>,
     max: usize,
     registries: &mut dyn RegistryLookups,
-) -> Vec<LookedUpImage> {
+) -> Vec<Result<LookupAnswer, LookupError>> {
     let mut session = LookupSession {
         registries,
         left: max,
         down: Vec::new(),
         refused: None,
     };
-    let answered = images.into_iter().map(|question| LookedUpImage {
-        answer: session.look_up(&question),
-        question,
-    });
-    answered.collect()
+    images.map(|image| session.look_up(image)).collect()
 }
 
 /// The lookups of one request.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::examination::Examination;
+use crate::examination::added_checks::AddedCheck;
 use crate::examination::place::ExaminedPlace;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::findings::reason::{Reason, RuleId};
@@ -14,8 +15,6 @@ use crate::findings::{Finding, FindingField, Repairability};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
-use crate::rules::missing_check::added_check::{AddedCheck, predecessor};
-use crate::rules::missing_check::check_volumes::check_volume_carriers;
 use crate::settings::Settings;
 
 /// The outcome of an examination.
@@ -74,15 +73,13 @@ impl<'p> Outcome<'p> {
 
     /// Works out the outcome of the rules.
     pub(crate) fn of(examination: Examination<'p>) -> Self {
-        let (object, settings) = (examination.object, examination.settings);
-        let mut outcome = Self::unexamined(object, settings);
+        let mut outcome = Self::unexamined(examination.object, examination.settings);
         outcome.findings = findings(&examination);
-        outcome.failed_lookups = examination.failed_lookups.clone();
-        if !examination.added_checks.is_empty() {
-            outcome.predecessor = predecessor(&examination);
-            outcome.carriers = check_volume_carriers(&object.pod, settings);
-        }
-        outcome.changes = changes(examination, outcome.index_of_added());
+        outcome.predecessor = examination.added.predecessor;
+        let added = examination.added.checks.into_iter();
+        outcome.changes = changes(&examination.places, added, outcome.index_of_added());
+        outcome.carriers = examination.added.carriers;
+        outcome.failed_lookups = examination.failed_lookups;
         outcome
     }
 
@@ -106,12 +103,15 @@ impl<'p> Outcome<'p> {
 }
 
 /// All changes, in the order of the Pod. `index` is that of the first added init container.
-fn changes(examination: Examination<'_>, index: usize) -> Vec<Change<'_>> {
-    let added = examination.added_checks.into_iter();
+fn changes<'p>(
+    places: &[ExaminedPlace<'p>],
+    added: impl Iterator<Item = AddedCheck<'p>>,
+    index: usize,
+) -> Vec<Change<'p>> {
     let (volumes, mut init_containers): (Vec<_>, Vec<_>) =
         added.partition(AddedCheck::is_image_volume);
     let mut changes = Vec::new();
-    for examined in &examination.places {
+    for examined in places {
         let place = examined.place;
         if place.list != PodSpecList::InitContainers || place.index >= index {
             changes.extend(init_containers.drain(..).map(Change::NewCheck));
@@ -161,7 +161,7 @@ fn findings<'p>(examination: &Examination<'p>) -> Vec<Finding<'p>> {
             findings.push(repairable(FindingField::PullPolicy, reason.clone()));
         }
     }
-    for check in &examination.added_checks {
+    for check in &examination.added.checks {
         let expected = format!("{} with {}", check.name, check.policy.as_str());
         findings.push(Finding {
             place: examination[check.guarded].place,

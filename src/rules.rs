@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
 //! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
-//! changed. No rule runs another rule, and no rule knows JSON.
+//! changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
 
 mod configured_default;
 pub(crate) mod default;
@@ -61,8 +61,10 @@ pub(crate) fn examine<'p>(
     let lookups = std::mem::take(&mut examination.lookups);
     if !lookups.is_empty() && !registry::is_rejected_whatever_registries_answer(&examination, mode)
     {
-        let answers = look_up(lookups, settings.registry.max_lookups, registries);
-        examination = Examination::new(object, settings, Some(answers));
+        let images = lookups.iter().map(|lookup| &lookup.image);
+        let answers = look_up(images, settings.registry.max_lookups, registries);
+        let answered = lookups.into_iter().zip(answers).collect();
+        examination = Examination::new(object, settings, Some(answered));
         run(&mut examination);
     }
     Outcome::of(examination)

@@ -11,5 +11,4 @@ mod image;
 mod prefilter;
 mod rancher_form;
 mod registry_failures;
-mod rows;
 mod schema;

@@ -9,7 +9,10 @@ use crate::pull_policy::PullPolicy;
 /// An entry for each change, with the paths of the fields in the returned object.
 pub(super) fn change_entries(outcome: &Outcome<'_>) -> Vec<String> {
     let index_of_added = outcome.index_of_added();
-    let is_new = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.is_image_volume());
+    let is_new = |change: &&Change<'_>| match change {
+        Change::NewCheck(check) => !check.is_image_volume(),
+        Change::Image { .. } | Change::PullPolicy { .. } => false,
+    };
     let added = outcome.changes.iter().filter(is_new).count();
     let spec_path = outcome.object.spec_path();
     // Init containers that are added before a place change its index.

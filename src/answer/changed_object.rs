@@ -7,8 +7,8 @@ use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, RestoredField};
 
-/// Writes the object with the restored fields and all changes, and with the record of changes if there is one. None if the
-/// object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
+/// Writes the object with the restored fields and all changes, and with the record if there is one. None if
+/// the object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
 pub(super) fn changed_object(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
     let object = outcome.object;
     let mut edits = Vec::new();

@@ -94,8 +94,8 @@ impl<'p> MountedVolumes<'p> {
 
     /// Whether every app container of the volume's image has to wait until the volume is pulled.
     /// This is so if an init container that ends mounts the volume. It is also so if an app container
-    /// mounts the volume, and every app container with its image mounts it too. In the second case the Pod may
-    /// still have init containers, because a mesh may have added them after the volume.
+    /// mounts the volume, and every app container with its image mounts it too. In the second case the
+    /// Pod may still have init containers, because a mesh may have added them after the volume.
     fn holds_up_app_containers(&self, volume: &Place<'_>) -> bool {
         let image = self.image(volume);
         let all = image.and_then(|image| self.app_containers.get(image));

@@ -1,8 +1,8 @@
 //! Failed lookups, and the warnings about them.
 
-use crate::findings::sentence::{Sentence, UntrustedText};
 use crate::lookup::{FailureClass, LookupAttempt, LookupError};
 use crate::sentence;
+use crate::sentence::{Sentence, UntrustedText};
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]

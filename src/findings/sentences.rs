@@ -3,11 +3,11 @@
 use super::failed_lookup::why_no_answer;
 use super::reason::{DisallowingSetting, MissingPlatform, Reason, WaitingContainer, WhyNoCheck};
 use super::{Finding, Repairability};
-use crate::findings::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
 use crate::image::InvalidReference;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
+use crate::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
 
 impl Finding<'_> {
     /// The sentence that says what is wrong and how to correct it.

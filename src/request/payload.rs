@@ -11,34 +11,30 @@ const NODES_GROUP: &str = "system:nodes";
 /// The kind of the controller of a mirror Pod.
 const NODE_KIND: &str = "Node";
 
-/// What this policy does with a request. This is decided before any rule runs.
-pub(crate) enum RequestHandling<'a> {
-    /// The request is accepted, and the object is neither examined nor changed.
-    Untouched,
+/// The object of a request that is not accepted untouched.
+pub(crate) enum RequestObject<'a> {
     /// The object could be read. *Re-apply* and the rules may work on it.
     Examined(Box<ExaminedObject<'a>>),
     /// The object is missing, or it has a wrong shape. The text is the reason.
     Malformed(RequestType, String),
 }
 
-/// Reads the payload of waPC's `validate`: what this policy does with the request, and the settings in
-/// JSON. The settings are still a text, because an `Untouched` request doesn't need them.
+/// Reads the payload of waPC's `validate`: the object, and the settings in JSON. The settings are still a
+/// text. None if the request is accepted, and its object is neither examined nor changed.
 ///
 /// # Errors
 /// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
-pub(crate) fn read_payload(payload: &str) -> Result<(RequestHandling<'_>, &str), String> {
+pub(crate) fn read_payload(payload: &str) -> Result<Option<(RequestObject<'_>, &str)>, String> {
     let Ok(payload) = Node::read(payload) else {
         return Err("the request is not JSON".to_owned());
     };
     let request = payload.required("request");
     let request = request.and_then(|request| AdmissionRequest::read(&request));
     let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
-    let handling = request.map_or(RequestHandling::Untouched, |request| request.handling());
     let settings = payload.member("settings").ok().flatten();
-    Ok((
-        handling,
-        settings.map_or("null", |settings| settings.text()),
-    ))
+    let settings = settings.map_or("null", |settings| settings.text());
+    let object = request.and_then(|request| request.object());
+    Ok(object.map(|object| (object, settings)))
 }
 
 /// The parts of an `AdmissionRequest` that this policy needs.
@@ -82,22 +78,20 @@ impl<'a> AdmissionRequest<'a> {
         }))
     }
 
-    /// Decides as the table at the start of docs/requests.md says, as far as the request alone decides.
-    /// `evaluate.rs` applies the setting `templates`, and finds the changed images of a Pod UPDATE.
-    fn handling(&self) -> RequestHandling<'a> {
+    /// The object, or None if the request is accepted untouched. Decides as the table at the start of
+    /// docs/requests.md says, as far as the request alone decides. `evaluate.rs` applies the setting
+    /// `templates`, and finds the changed images of a Pod UPDATE.
+    fn object(&self) -> Option<RequestObject<'a>> {
         let reason = match &self.object {
             None => "object is missing".to_owned(),
             Some(object) => match self.examined_object(object) {
-                Ok(None) => return RequestHandling::Untouched,
-                Ok(Some(examined)) => return RequestHandling::Examined(Box::new(examined)),
+                Ok(examined) => return Some(RequestObject::Examined(Box::new(examined?))),
                 Err(wrong) => wrong.sentence(object, "object"),
             },
         };
         // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
-        match self.request_type {
-            RequestType::JobUpdate => RequestHandling::Untouched,
-            request_type => RequestHandling::Malformed(request_type, reason),
-        }
+        let is_examined = self.request_type != RequestType::JobUpdate;
+        is_examined.then_some(RequestObject::Malformed(self.request_type, reason))
     }
 
     /// Reads the object. None if it is accepted without an examination, whatever its Pod spec contains:

@@ -22,8 +22,8 @@ pub(crate) fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
     })
 }
 
-/// The configured default of a place, and the setting that it comes from. None if no default is set for the place, or if the default is
-/// `Never` and the settings select the image for lookups.
+/// The configured default of a place, and the setting that it comes from. None if no default is set for the
+/// place, or if the default is `Never` and the settings select the image for lookups.
 pub(crate) fn configured_default(
     examined: &ExaminedPlace<'_>,
     is_check: bool,

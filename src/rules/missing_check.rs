@@ -5,16 +5,15 @@
 //! checks. An image that is written after the checks has no check. Admission comes later, so this
 //! policy sees the image.
 
-pub(crate) mod added_check;
-pub(crate) mod check_volumes;
+mod check_form;
 mod copied_fields;
 mod free_names;
 
-use self::added_check::{AddedCheck, AddedCheckForm};
-use self::check_volumes::check_volume_carriers;
-use self::free_names::FreeCheckNames;
+use self::check_form::{check_form, check_volume_carriers, predecessor};
+use self::free_names::free_names;
 use super::configured_default::stable_check_policy;
 use crate::examination::Examination;
+use crate::examination::added_checks::{AddedCheck, AddedChecks};
 use crate::examination::images::{checks_by_image, pulls_by_spelling};
 use crate::examination::place::PlaceId;
 use crate::findings::reason::{Reason, WhyNoCheck};
@@ -40,8 +39,8 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
         return;
     }
     let why = match checks_to_add(examination, &uncovered) {
-        Ok(checks) => {
-            examination.added_checks = checks;
+        Ok(added) => {
+            examination.added = added;
             return;
         }
         Err(why) => why,
@@ -136,43 +135,40 @@ pub(crate) fn can_be_added(examination: &Examination<'_>) -> bool {
 fn checks_to_add<'p>(
     examination: &Examination<'p>,
     uncovered: &[UncoveredImage<'p>],
-) -> Result<Vec<AddedCheck<'p>>, WhyNoCheck<'p>> {
+) -> Result<AddedChecks<'p>, WhyNoCheck<'p>> {
     let (object, settings) = (examination.object, examination.settings);
     if settings.image_checks.coverage != MissingCheckAction::Fix {
         return Err(WhyNoCheck::NoneWanted);
     }
-    let form = AddedCheckForm::in_pod(examination)?;
+    let form = check_form(examination)?;
     if object.request_type != RequestType::PodCreate {
         return Err(WhyNoCheck::OnlyInPods);
     }
     if examination.may_have_had_one_place() {
         return Err(WhyNoCheck::NoneWanted);
     }
-    let carriers = check_volume_carriers(&object.pod, settings).len();
-    let mut names = FreeCheckNames::of(examination, &form);
+    let mut added = AddedChecks {
+        checks: Vec::new(),
+        predecessor: predecessor(examination),
+        carriers: check_volume_carriers(&object.pod, settings),
+    };
+    let names = free_names(examination, &form);
     let mut size: usize = 0;
-    let mut checks = Vec::new();
-    for image in uncovered {
+    for (image, name) in uncovered.iter().zip(names) {
         let examined = &examination[image.guarded];
         let check = AddedCheck {
-            name: names.next(),
+            name,
             image: examined.image_after(),
             policy: stable_check_policy(examined, image.policy, settings),
             form: form.clone(),
             guarded: image.guarded,
             written_differently: image.written_differently,
         };
-        // A comma follows each text.
-        let mut texts = vec![check.element()];
-        if check.is_image_volume() {
-            texts.extend(std::iter::repeat_n(check.mount(), carriers));
-        }
-        let added = texts.iter().map(|text| text.len().saturating_add(1));
-        size = added.fold(size, usize::saturating_add);
+        size = size.saturating_add(check.size(added.carriers.len()));
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
-        checks.push(check);
+        added.checks.push(check);
     }
-    Ok(checks)
+    Ok(added)
 }

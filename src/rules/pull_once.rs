@@ -27,7 +27,7 @@ pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>) {
 
 /// Lowers app containers once more, after *missing-check* has added checks.
 pub(crate) fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
-    if !examination.added_checks.is_empty() {
+    if !examination.added.checks.is_empty() {
         lower(examination);
     }
 }
@@ -43,7 +43,7 @@ fn lower(examination: &mut Examination<'_>) {
             pulled.insert(examined.spelling);
         }
     }
-    for check in &examination.added_checks {
+    for check in &examination.added.checks {
         if check.policy == PullPolicy::Always && !check.is_image_volume() {
             pulled.insert(examination[check.guarded].spelling);
         }

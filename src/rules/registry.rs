@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
-use crate::examination::Examination;
 use crate::examination::images::ImageId;
 use crate::examination::place::{ExaminedPlace, KnownDigest, PlaceId, with_ids};
+use crate::examination::{AnsweredLookup, Examination, PlannedLookup};
 use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
 use crate::findings::reason::{MissingPlatform, Reason};
 use crate::findings::{Finding, FindingField, Repairability};
-use crate::lookup::{ImageToLookUp, LookedUpImage, LookupError};
+use crate::lookup::{ImageToLookUp, LookupError};
 use crate::pod::{PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
@@ -32,8 +32,8 @@ pub(crate) fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
         None => examination.lookups = images_to_look_up(examination),
         Some(images) => {
             let requested = requested_platforms(examination);
-            for image in &images {
-                use_answer(examination, image, &requested);
+            for lookup in &images {
+                use_answer(examination, lookup, &requested);
             }
         }
     }
@@ -48,7 +48,7 @@ fn requested_platforms(examination: &Examination<'_>) -> RequestedPlatforms {
 }
 
 /// The images that are looked up, each once, in the order of [`places_by_image`].
-fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
+fn images_to_look_up(examination: &Examination<'_>) -> Vec<PlannedLookup> {
     let settings = &examination.settings.registry;
     if settings.accepts_unknown_answers() || !settings.looks_up() {
         return Vec::new();
@@ -64,13 +64,16 @@ fn images_to_look_up(examination: &Examination<'_>) -> Vec<ImageToLookUp> {
         // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
         if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
-            images.push(ImageToLookUp {
+            let image = ImageToLookUp {
                 image: normalised_image(first),
                 registry: first.reference.registry().to_owned(),
                 repository: first.reference.repository(),
                 with_platforms,
-                first: id,
+            };
+            images.push(PlannedLookup {
+                image,
                 places,
+                first: id,
             });
         }
     }
@@ -120,17 +123,17 @@ fn places_by_image(places: &[ExaminedPlace<'_>]) -> Vec<Vec<PlaceId>> {
 
 fn use_answer(
     examination: &mut Examination<'_>,
-    LookedUpImage { question, answer }: &LookedUpImage,
+    (lookup, answer): &AnsweredLookup,
     requested: &RequestedPlatforms,
 ) {
     match answer {
         Ok(answer) => {
             if let Some(index) = &answer.platforms {
-                report_missing_platform(examination, question.first, index, requested);
+                report_missing_platform(examination, lookup.first, index, requested);
             }
-            pin_tags(examination, &question.places);
+            pin_tags(examination, &lookup.places);
         }
-        Err(error) => use_error(examination, question, *error),
+        Err(error) => use_error(examination, lookup, *error),
     }
 }
 
@@ -187,9 +190,9 @@ fn report_missing_platform(
 }
 
 /// Takes the action for an image whose lookup failed.
-fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error: LookupError) {
+fn use_error(examination: &mut Examination<'_>, lookup: &PlannedLookup, error: LookupError) {
     let request_type = examination.object.request_type;
-    let first = &examination[question.first];
+    let first = &examination[lookup.first];
     let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
@@ -202,7 +205,7 @@ fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error:
     }
     // `platform: Warn` never rejects. So a failed lookup that was made only for the platform
     // doesn't reject either.
-    let mut places = question.places.iter().map(|id| &examination[*id]);
+    let mut places = lookup.places.iter().map(|id| &examination[*id]);
     let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn
         && first.has_digest()
         && !places.any(verifies_digest);
@@ -217,12 +220,12 @@ fn use_error(examination: &mut Examination<'_>, question: &ImageToLookUp, error:
             AppliedLookupAction::Reject
         }
         LookupFailureAction::UseCached => {
-            AppliedLookupAction::UseCached(use_cached(examination, &question.places))
+            AppliedLookupAction::UseCached(use_cached(examination, &lookup.places))
         }
         LookupFailureAction::KeepTag => AppliedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
-    let image = question.image.clone();
+    let image = lookup.image.image.clone();
     examination.failed_lookups.insert(image, failed);
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem};
 
 use crate::document::type_of;
-use crate::findings::sentence::shorten;
+use crate::sentence::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;

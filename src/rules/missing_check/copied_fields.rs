@@ -62,7 +62,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have this program.
-pub(crate) fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
+pub(super) fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
     let Some(Ok(program)) = program.map(Node::as_string) else {

@@ -37,7 +37,7 @@ pub(crate) fn is_rejected_whatever_registries_answer(
             || rule_of_repair(examined).is_some_and(|rule| stays(rule, &examined.reference))
     };
     let added_stays = || {
-        examination.added_checks.iter().any(|check| {
+        examination.added.checks.iter().any(|check| {
             let guarded = &examination[check.guarded];
             stays(RuleId::MissingCheck, &guarded.reference)
         })

@@ -7,15 +7,15 @@
 
 use std::borrow::Cow;
 
-/// Makes a [`Sentence`](crate::findings::sentence::Sentence) from a template and a piece for each hole `{}`.
+/// Makes a [`Sentence`](crate::sentence::Sentence) from a template and a piece for each hole `{}`.
 #[macro_export]
 macro_rules! sentence {
     ($template:literal $(, $piece:expr)* $(,)?) => {{
         const PIECES: &[&str] = &[$(stringify!($piece)),*];
-        const { assert!($crate::findings::sentence::holes($template) == PIECES.len()) };
-        $crate::findings::sentence::Sentence {
+        const { assert!($crate::sentence::holes($template) == PIECES.len()) };
+        $crate::sentence::Sentence {
             template: $template,
-            pieces: vec![$($crate::findings::sentence::Piece::from($piece)),*],
+            pieces: vec![$($crate::sentence::Piece::from($piece)),*],
         }
     }};
 }

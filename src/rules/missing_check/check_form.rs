@@ -1,0 +1,133 @@
+//! The form of the checks that a Pod gets, and their position in the Pod.
+
+use super::copied_fields::{copied_fields, runs_program_of_a_mount};
+use crate::document::quoted;
+use crate::examination::Examination;
+use crate::examination::added_checks::AddedCheckForm;
+use crate::examination::place::{ExaminedPlace, Role};
+use crate::findings::reason::WhyNoCheck;
+use crate::image::Reference;
+use crate::pod::{Place, Pod, PodSpecList};
+use crate::request::ExaminedObject;
+use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
+
+/// The form of the checks for a Pod, or for the Pods of a pod template.
+///
+/// # Errors
+/// The reason why the Pod gets no check.
+pub(super) fn check_form<'p>(
+    examination: &Examination<'p>,
+) -> Result<AddedCheckForm, WhyNoCheck<'p>> {
+    let Examination {
+        object,
+        settings,
+        places,
+        ..
+    } = examination;
+    let pod = &object.pod;
+    let checks = &settings.image_checks;
+    if pod.is_windows() {
+        return Err(WhyNoCheck::Windows);
+    }
+    let image_volume = if pod.can_mount_image_volumes() {
+        Ok(AddedCheckForm::ImageVolume)
+    } else {
+        let beside = if pod.has_user_namespace {
+            "hostUsers: false"
+        } else {
+            "runtimeClassName"
+        };
+        Err(WhyNoCheck::NoImageVolumes { beside })
+    };
+    if checks.made_of == AddedCheckKind::ImageVolume {
+        return image_volume;
+    }
+    // Beside `spec.resources` an added check has no requests and no limits: its requests could exceed
+    // those of the Pod, and the API server would refuse the Pod.
+    let with_resources = !pod.has_resources();
+    if let Some(check) = last_copyable_check(object, places) {
+        let fields = copied_fields(check, with_resources);
+        return Ok(AddedCheckForm::InitContainer(fields.into()));
+    }
+    let template = checks.template.as_ref();
+    let missing_volume = template.and_then(|template| missing_volume(template, object));
+    if let (Some(template), None) = (template, missing_volume) {
+        let fields = template.fields_beside(with_resources);
+        let fields = fields
+            .iter()
+            .map(|(key, value)| format!(",{}:{value}", quoted(key)));
+        return Ok(AddedCheckForm::InitContainer(
+            fields.collect::<String>().into(),
+        ));
+    }
+    let is_check_volume = |one: &ExaminedPlace<'_>| {
+        one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
+    };
+    match missing_volume {
+        _ if places.iter().any(is_check_volume) => image_volume,
+        Some(volume) => Err(WhyNoCheck::TemplateNeedsVolume(volume)),
+        None => Err(WhyNoCheck::NothingToCopy),
+    }
+}
+
+/// The first volume that the check template mounts and that the Pod doesn't have. The claim templates
+/// of a `StatefulSet` count as volumes.
+fn missing_volume<'p>(template: &'p CheckTemplate, object: &ExaminedObject<'_>) -> Option<&'p str> {
+    let claims = object.claim_template_names();
+    let is_there = |name: &str| {
+        let mut volumes = object.pod.volume_names.iter().chain(&claims);
+        volumes.any(|volume| volume == name)
+    };
+    template.volumes().find(|name| !is_there(name))
+}
+
+fn init_container_checks<'c, 'p>(
+    places: &'c [ExaminedPlace<'p>],
+) -> impl DoubleEndedIterator<Item = &'p Place<'p>> + use<'c, 'p> {
+    places
+        .iter()
+        .filter(|one| one.role == Role::ImageCheck && one.place.list == PodSpecList::InitContainers)
+        .map(|one| one.place)
+}
+
+/// The last image check that can be copied: its program comes from a mount, and no annotation gives it
+/// an `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
+fn last_copyable_check<'p>(
+    object: &ExaminedObject<'p>,
+    places: &[ExaminedPlace<'p>],
+) -> Option<&'p Place<'p>> {
+    init_container_checks(places)
+        .rev()
+        .filter(|check| !object.metadata.has_app_armor_annotation(&check.name))
+        .find(|check| runs_program_of_a_mount(check))
+}
+
+/// The init container directly before the added ones: the Pod's last check that is an init container. In
+/// a Pod without such a check, it is the last init container that `imageChecks.after` names. None if the
+/// added init containers come before all others.
+pub(super) fn predecessor<'p>(examination: &Examination<'p>) -> Option<&'p Place<'p>> {
+    let patterns = &examination.settings.image_checks.after;
+    let is_named = |place: &&Place<'_>| patterns.iter().any(|one| one.matches(&place.name));
+    let mut init_containers = examination.object.pod.list(PodSpecList::InitContainers);
+    init_container_checks(&examination.places)
+        .next_back()
+        .or_else(|| init_containers.rfind(is_named))
+}
+
+/// The containers that mount the check volumes that this policy adds. The first init container that is
+/// neither a native sidecar nor exempt mounts them, so that no app container starts before the volumes
+/// are pulled. If there is no such init container, all app containers mount them. A native sidecar restarts
+/// for the Pod's whole life, and each restart would need the images of the volumes.
+pub(super) fn check_volume_carriers<'p>(
+    pod: &'p Pod<'p>,
+    settings: &Settings,
+) -> Vec<&'p Place<'p>> {
+    let can_carry = |place: &&Place<'_>| {
+        let reference = || Reference::parse(place.image_text()).ok();
+        !place.is_native_sidecar && !settings.exempt.covers(&place.name, reference)
+    };
+    match pod.list(PodSpecList::InitContainers).find(can_carry) {
+        Some(place) => vec![place],
+        None => pod.list(PodSpecList::Containers).collect(),
+    }
+}
