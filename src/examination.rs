@@ -157,11 +157,8 @@ impl<'p> Examination<'p> {
 
     /// Whether the Pod has one app container that is not exempt.
     pub(crate) fn has_one_app_container(&self) -> bool {
-        let places = self.places_not_exempt();
-        places
-            .filter(|place| place.list == PodSpecList::Containers)
-            .count()
-            == 1
+        let is_app_container = |place: &&Place<'_>| place.list == PodSpecList::Containers;
+        self.places_not_exempt().filter(is_app_container).count() == 1
     }
 
     /// Whether this is the copy, and the Pod has one app container. When the first installation saw the

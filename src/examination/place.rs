@@ -83,9 +83,8 @@ impl<'p> ExaminedPlace<'p> {
 
     /// The pull policy that came in, or the server default if none was set.
     pub(crate) fn policy_before(&self) -> PullPolicy {
-        self.place
-            .policy
-            .unwrap_or_else(|| server_default(&self.reference))
+        let server_default = || server_default(&self.reference);
+        self.place.policy.unwrap_or_else(server_default)
     }
 
     /// Sets the pull policy, with a reason. If the place already has this pull policy, the reason

@@ -15,9 +15,8 @@ pub(crate) fn set_roles<'p>(
     places: &mut [ExaminedPlace<'p>],
 ) {
     let checks = &settings.image_checks;
-    let mounted = pod
-        .has_image_volumes()
-        .then(|| MountedVolumes::of(pod, places));
+    let has_image_volumes = pod.has_image_volumes();
+    let mounted = has_image_volumes.then(|| MountedVolumes::of(pod, places));
     for examined in places {
         let place = examined.place;
         let has_check_name = checks.names(&place.name);
@@ -99,10 +98,8 @@ impl<'p> MountedVolumes<'p> {
     fn holds_up_app_containers(&self, volume: &Place<'_>) -> bool {
         let image = self.image(volume);
         let all = image.and_then(|image| self.app_containers.get(image));
-        let mut app_containers = self
-            .mounters(volume)
-            .filter(|place| is_app_container(place))
-            .peekable();
+        let mounters = self.mounters(volume);
+        let mut app_containers = mounters.filter(|place| is_app_container(place)).peekable();
         let has_app_container = app_containers.peek().is_some();
         let waiting = app_containers.filter(|place| self.image(place) == image);
         self.mounters(volume).any(ends_before_app_containers)
@@ -111,11 +108,8 @@ impl<'p> MountedVolumes<'p> {
 
     /// Whether app containers mount the volume, and no init container does.
     fn has_only_app_containers(&self, volume: &Place<'_>) -> bool {
-        let mut mounters = self.mounters(volume);
-        mounters.any(is_app_container)
-            && self
-                .mounters(volume)
-                .all(|place| place.list != PodSpecList::InitContainers)
+        let (mut mounters, mut all) = (self.mounters(volume), self.mounters(volume));
+        mounters.any(is_app_container) && all.all(|one| one.list != PodSpecList::InitContainers)
     }
 }
 

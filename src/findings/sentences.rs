@@ -35,24 +35,17 @@ impl Finding<'_> {
             ),
             Reason::TagToPin(digest) => self.has_tag_to_pin(digest, length),
             Reason::CachedImageAllowed => {
-                let way_out = self.set_policy();
-                sentence!(
-                    "{} but its registry gives no digest: {}",
-                    self.pulls(),
-                    way_out
-                )
+                let (pulls, way_out) = (self.pulls(), self.set_policy());
+                sentence!("{} but its registry gives no digest: {}", pulls, way_out)
             }
             Reason::LookupFailed(error) => {
                 sentence!("{}'s image {} {}", name, image, why_no_answer(*error))
             }
             Reason::MissingPlatform(platforms) => self.lacks_platform(platforms),
-            Reason::StrongerContainer {
-                name: stronger,
-                policy,
-            } => sentence!(
+            Reason::StrongerContainer { name, policy } => sentence!(
                 "{} but {} pulls it with {}: {}",
                 self.pulls(),
-                UntrustedText(stronger),
+                UntrustedText(name),
                 policy.as_str(),
                 self.set_policy()
             ),
@@ -81,13 +74,8 @@ impl Finding<'_> {
                 written_differently,
             } => self.gets_no_check(*why, *written_differently),
             Reason::Default(setting) => {
-                let way_out = self.set_policy();
-                sentence!(
-                    "{}, which nobody chose: {} ({})",
-                    self.pulls(),
-                    way_out,
-                    *setting
-                )
+                let (pulls, way_out) = (self.pulls(), self.set_policy());
+                sentence!("{}, which nobody chose: {} ({})", pulls, way_out, *setting)
             }
             Reason::ReplacedImage => self.is_outdated(),
             Reason::PolicyOfPinnedImage | Reason::PulledBefore => self.now_pulls(),
@@ -102,11 +90,10 @@ impl Finding<'_> {
             Reason::DisallowedPolicy(setting) => {
                 Some(sentence!("{} ({})", self.now_pulls(), setting.name))
             }
-            Reason::StrongerContainer { name, .. } => Some(sentence!(
-                "{}, as {} needs",
-                self.now_pulls(),
-                UntrustedText(name)
-            )),
+            Reason::StrongerContainer { name, .. } => {
+                let stronger = UntrustedText(name);
+                Some(sentence!("{}, as {} needs", self.now_pulls(), stronger))
+            }
             Reason::CheckAdded {
                 written_differently: Some(other),
                 ..
@@ -187,10 +174,10 @@ impl Finding<'_> {
         setting: DisallowingSetting<'s>,
         way_out: Sentence<'s>,
     ) -> Sentence<'s> {
-        let pattern = UntrustedText(setting.pattern.as_str());
+        let (pulls, pattern) = (self.pulls(), UntrustedText(setting.pattern.as_str()));
         sentence!(
             "{} but {} has {}: {}",
-            self.pulls(),
+            pulls,
             setting.name,
             pattern,
             way_out
@@ -312,12 +299,8 @@ impl Finding<'_> {
     }
 
     fn pulls(&self) -> Sentence<'_> {
-        sentence!(
-            "{} pulls {} with {}",
-            self.name(),
-            self.image(),
-            self.found_text()
-        )
+        let (name, image) = (self.name(), self.image());
+        sentence!("{} pulls {} with {}", name, image, self.found_text())
     }
 
     fn now_pulls(&self) -> Sentence<'_> {

@@ -1,5 +1,5 @@
 //! The functions that a waPC host offers to its guest, for `wasmi_engine.rs` and
-//! `bench/request_cost.rs`. The crate `wasmtime-provider` has its own implementation of them.
+//! `wasmtime_engine.rs`. The crate `wasmtime-provider` has its own implementation of them.
 
 /// Defines waPC's functions in a linker of `wasmi` or `wasmtime` whose store holds an
 /// `Arc<wapc::ModuleState>`. This is a macro, because `wasmi` and `wasmtime` have the same functions
