@@ -7,7 +7,7 @@ use wapc_guest::CallResult;
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
 use crate::lookup::RegistryLookups;
 use crate::outcome::Outcome;
-use crate::request::{ExaminedObject, RequestObject, read_payload};
+use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
 use crate::rules;
 use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
 
@@ -29,15 +29,15 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
         Err(error) => return reject(error, BAD_REQUEST),
     };
     match object {
-        RequestObject::Malformed(request_type, _)
+        ExaminedOrMalformedObject::Malformed(request_type, _)
             if request_type.is_template() && settings.templates == PodTemplateAction::Off =>
         {
             accept_request()
         }
-        RequestObject::Malformed(request_type, reason) => {
+        ExaminedOrMalformedObject::Malformed(request_type, reason) => {
             reject(reason, code_of_object_fault(request_type))
         }
-        RequestObject::Examined(object) => examine(*object, &settings, registries),
+        ExaminedOrMalformedObject::Examined(object) => examine(*object, &settings, registries),
     }
 }
 
@@ -76,9 +76,7 @@ fn examine(
 /// This function never returns an error, because serde can write every answer.
 pub fn validate_settings(payload: &[u8]) -> CallResult {
     let message = Settings::check(payload).err();
-    let answer = SettingsValidationResponse {
-        valid: message.is_none(),
-        message,
-    };
+    let valid = message.is_none();
+    let answer = SettingsValidationResponse { valid, message };
     Ok(serde_json::to_vec(&answer)?)
 }

@@ -3,11 +3,13 @@
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
 pub(crate) mod added_checks;
+pub(crate) mod chosen_policy;
 pub(crate) mod images;
 pub(crate) mod limits;
+pub(crate) mod passed_checks;
 pub(crate) mod place;
-pub(crate) mod possible_lookup_answers;
 pub(crate) mod roles;
+pub(crate) mod unknown_lookup_answers;
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -15,9 +17,9 @@ use std::rc::Rc;
 
 use self::added_checks::AddedChecks;
 use self::images::set_spellings;
-use self::place::{ExaminedPlace, KnownDigest, PlaceId, Role};
-use self::possible_lookup_answers::{PossibleLookupAnswers, may_be_left_by_use_cached};
+use self::place::{DigestOfTag, ExaminedPlace, PlaceId, Role};
 use self::roles::set_roles;
+use self::unknown_lookup_answers::{PossiblySameImages, may_be_left_by_use_cached};
 use crate::findings::Finding;
 use crate::findings::failed_lookup::FailedLookup;
 use crate::image::{InvalidReference, Reference};
@@ -118,7 +120,7 @@ impl<'p> Examination<'p> {
                 if let Some(examined) = places.get_mut(*index)
                     && !examined.has_digest()
                 {
-                    examined.digest = KnownDigest::Resolved(Rc::clone(&digest));
+                    examined.digest = DigestOfTag::Resolved(Rc::clone(&digest));
                 }
             }
         }
@@ -169,11 +171,11 @@ impl<'p> Examination<'p> {
 
     /// What the copy can't know: the lookup answers that the first installation may have received, and
     /// the digests that another webhook may have added later. Empty except in the copy.
-    pub(crate) fn answers_unknown_to_the_copy(&self) -> PossibleLookupAnswers<'p> {
+    pub(crate) fn answers_unknown_to_the_copy(&self) -> PossiblySameImages<'p> {
         if self.settings.registry.accepts_unknown_answers() {
-            PossibleLookupAnswers::in_copy(&self.places)
+            PossiblySameImages::in_copy(&self.places)
         } else {
-            PossibleLookupAnswers::default()
+            PossiblySameImages::default()
         }
     }
 }
@@ -186,9 +188,9 @@ fn known_digest(
     examined: &ExaminedPlace<'_>,
     request_type: RequestType,
     settings: &Settings,
-) -> KnownDigest {
+) -> DigestOfTag {
     if may_be_left_by_use_cached(examined, request_type, settings) {
-        return KnownDigest::UseCached;
+        return DigestOfTag::UseCached;
     }
     // In the copy, a tag without a digest is no finding, so the copy doesn't need the stored digest.
     if request_type == RequestType::PodUpdate
@@ -199,7 +201,7 @@ fn known_digest(
         && examined.reference.is_pinned_as(stored)
         && let Some(digest) = stored.digest()
     {
-        return KnownDigest::Pinned(Rc::from(digest));
+        return DigestOfTag::Pinned(Rc::from(digest));
     }
-    KnownDigest::Unknown
+    DigestOfTag::Unknown
 }

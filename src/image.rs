@@ -432,11 +432,8 @@ fn is_path_component(text: &str) -> bool {
 
 fn is_tag(text: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    text.len() <= TAG_MAX
-        && text.bytes().next().is_some_and(word)
-        && text
-            .bytes()
-            .all(|byte| word(byte) || byte == b'.' || byte == b'-')
+    let later = |byte: u8| word(byte) || byte == b'.' || byte == b'-';
+    text.len() <= TAG_MAX && text.bytes().next().is_some_and(word) && text.bytes().all(later)
 }
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.

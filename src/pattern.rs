@@ -108,19 +108,19 @@ impl ImagePattern {
     ///
     /// ```
     /// use consistent_pull_policy::image::Reference;
-    /// use consistent_pull_policy::pattern::{ImageName, ImagePattern};
+    /// use consistent_pull_policy::pattern::{NormalisedImageNames, ImagePattern};
     ///
     /// let matches = |pattern: &str, image: &str| {
     ///     let pattern = ImagePattern::from(pattern.to_owned());
     ///     let image = Reference::parse(image).expect("a valid reference");
-    ///     pattern.matches(&ImageName::of(&image))
+    ///     pattern.matches(&NormalisedImageNames::of(&image))
     /// };
     /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
     /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     ///
     /// ```
-    pub fn matches(&self, name: &ImageName) -> bool {
+    pub fn matches(&self, name: &NormalisedImageNames) -> bool {
         let host_and_path = self.host_and_path();
         let matches = |name: &str| match host_and_path {
             None => glob_matches(&self.glob, name),
@@ -167,14 +167,11 @@ impl ImagePattern {
 /// Whether the glob `earlier` matches every image that the glob `later` matches. Both are globs for
 /// whole names, or both are globs for names from their first slash on.
 fn subsumes_with_tags(earlier: &str, later: &str) -> bool {
-    if subsumes(earlier, later) {
-        return true;
-    }
     // `nginx` matches an nginx with any tag, so it hides `nginx:1.*`. The text after a colon is a
     // tag and no port if there is a slash before the colon.
-    later
-        .rsplit_once(':')
-        .is_some_and(|(repository, _)| repository.contains('/') && subsumes(earlier, repository))
+    let repository = later.rsplit_once(':').map(|(repository, _)| repository);
+    let repository = repository.filter(|repository| repository.contains('/'));
+    subsumes(earlier, later) || repository.is_some_and(|repository| subsumes(earlier, repository))
 }
 
 /// Splits a name or a glob before its first slash.
@@ -246,12 +243,12 @@ fn normalise(written: &str) -> Option<String> {
 /// The normalised names of an image. Patterns are matched with these names. The registry host is in
 /// the form of [`comparable_host`].
 #[derive(Clone, Debug)]
-pub struct ImageName {
+pub struct NormalisedImageNames {
     repository: String,
     with_tag: Option<String>,
 }
 
-impl ImageName {
+impl NormalisedImageNames {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(reference: &Reference<'_>) -> Self {
         let registry = reference.registry();
@@ -275,7 +272,7 @@ pub fn first_match<'p>(
     if patterns.is_empty() {
         return None;
     }
-    let name = ImageName::of(reference);
+    let name = NormalisedImageNames::of(reference);
     patterns.iter().find(|pattern| pattern.matches(&name))
 }
 

@@ -1,7 +1,7 @@
 //! The Pod spec as the rules see it: a flat list of the containers and image volumes.
 
-mod nodes;
 mod pod_spec_list;
+mod requested_platforms;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::{Node, WrongValue};
 use crate::pull_policy::PullPolicy;
 
-pub(crate) use self::nodes::RequestedPlatforms;
 pub(crate) use self::pod_spec_list::PodSpecList;
+pub(crate) use self::requested_platforms::RequestedPlatforms;
 
 /// A *place*: a container of any kind, or an image volume.
 #[derive(Clone, Debug)]
@@ -265,7 +265,7 @@ impl<'a> Pod<'a> {
 
     /// Whether the Pod is for Windows nodes.
     pub(crate) fn is_windows(&self) -> bool {
-        nodes::is_windows(&self.spec, self.os_name.as_deref())
+        requested_platforms::is_windows(&self.spec, self.os_name.as_deref())
     }
 
     /// The platforms that the Pod asks for.

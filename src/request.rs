@@ -9,7 +9,7 @@ mod status;
 
 pub(crate) use self::examined_object::ExaminedObject;
 pub(crate) use self::metadata::CHANGES_ANNOTATION;
-pub(crate) use self::payload::{RequestObject, read_payload};
+pub(crate) use self::payload::{ExaminedOrMalformedObject, read_payload};
 pub(crate) use self::reapply::RestoredField;
 pub(crate) use self::request_type::RequestType;
 pub(crate) use self::status::{ContainerStatus, PodStatus};

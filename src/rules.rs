@@ -3,13 +3,11 @@
 //! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
 //! changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
 
-mod configured_default;
 pub(crate) mod default;
 pub(crate) mod disallowed_policy;
 pub(crate) mod invalid_image;
 pub(crate) mod missing_check;
 pub(crate) mod outdated_check;
-mod passed_checks;
 pub(crate) mod pull_once;
 pub(crate) mod registry;
 pub(crate) mod stuck_pull;

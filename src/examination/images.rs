@@ -41,12 +41,12 @@ pub(crate) fn set_spellings(places: &mut [ExaminedPlace<'_>]) {
 }
 
 /// The pulls of each spelling, in the order of the spellings.
-pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> Vec<(Spelling, Pulls)> {
+pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> Vec<(Spelling, PullsOfImage)> {
     let mut pulls = Vec::with_capacity(places.len());
     for (id, examined) in with_ids(places) {
         // The numbers have the order of the places.
         if examined.spelling.number == pulls.len() {
-            pulls.push((examined.spelling, Pulls::default()));
+            pulls.push((examined.spelling, PullsOfImage::default()));
         }
         if let Some((_, pulls)) = pulls.get_mut(examined.spelling.number) {
             pulls.add(id, examined);
@@ -56,7 +56,7 @@ pub(crate) fn pulls_by_spelling(places: &[ExaminedPlace<'_>]) -> Vec<(Spelling, 
 }
 
 /// The checks of each image, in any spelling. [`ImageId`] is the index.
-pub(crate) fn checks_by_image(pulls: &[(Spelling, Pulls)]) -> Vec<ChecksOfImage> {
+pub(crate) fn checks_by_image(pulls: &[(Spelling, PullsOfImage)]) -> Vec<ChecksOfImage> {
     let mut checks = vec![ChecksOfImage::default(); pulls.len()];
     for (spelling, pulls) in pulls {
         if let Some(checks) = checks.get_mut(spelling.image.0) {
@@ -95,7 +95,7 @@ impl ChecksOfImage {
 
 /// The pulls of one image in one spelling.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pulls {
+pub(crate) struct PullsOfImage {
     /// The checks.
     pub(crate) checks: ChecksOfImage,
     /// The strongest pull policy of the init containers that are neither checks nor native sidecars.
@@ -105,7 +105,7 @@ pub(crate) struct Pulls {
     pub(crate) guarded: Option<(PlaceId, PullPolicy)>,
 }
 
-impl Pulls {
+impl PullsOfImage {
     fn add(&mut self, id: PlaceId, examined: &ExaminedPlace<'_>) {
         match examined.role {
             Role::ImageCheck => self.checks.join(ChecksOfImage {

@@ -55,7 +55,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// The reason from the last call of `set_policy` that changed the pull policy.
     pub(crate) policy_reason: Option<Reason<'p>>,
     /// The digest behind its tag, as far as it is known.
-    pub(crate) digest: KnownDigest,
+    pub(crate) digest: DigestOfTag,
     /// Its image, in its spelling.
     pub(crate) spelling: Spelling,
 }
@@ -76,7 +76,7 @@ impl<'p> ExaminedPlace<'p> {
             lookup: settings.registry.for_image(&reference),
             policy: place.policy.unwrap_or(server_default),
             policy_reason: None,
-            digest: KnownDigest::Unknown,
+            digest: DigestOfTag::Unknown,
             spelling: Spelling::default(),
         }
     }
@@ -146,7 +146,7 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Whether `UseCached` lets the place use the image that the node has cached.
     pub(crate) fn uses_cached(&self) -> bool {
-        self.digest == KnownDigest::UseCached
+        self.digest == DigestOfTag::UseCached
     }
 
     /// Whether the settings select its tag for a lookup.
@@ -157,7 +157,7 @@ impl<'p> ExaminedPlace<'p> {
 
 /// The digest behind the tag of an image, if it is known while a request is examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum KnownDigest {
+pub(crate) enum DigestOfTag {
     /// No digest behind the tag is known.
     #[default]
     Unknown,
@@ -170,7 +170,7 @@ pub(crate) enum KnownDigest {
     UseCached,
 }
 
-impl KnownDigest {
+impl DigestOfTag {
     /// The digest, if one is known.
     pub(crate) fn digest(&self) -> Option<&str> {
         match self {

@@ -21,19 +21,12 @@ pub(crate) enum AppliedLookupAction {
     /// The failed lookup changes neither the image nor the pull policy.
     KeepTag,
     /// The image that the node has cached may be used.
-    UseCached(UseCachedLowering),
-}
-
-/// The effect of `UseCached` on the places of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UseCachedLowering {
-    /// No place had `Always`, so no pull policy changed.
-    NothingLowered,
-    /// At least one place was lowered from `Always`. `images.requireAlways` matches no place.
-    Lowered,
-    /// `images.requireAlways` matches at least one place. This place keeps its pull policy, and other
-    /// places may have been lowered.
-    AlwaysKept,
+    UseCached {
+        /// Whether at least one pull policy became `IfNotPresent` instead of `Always`.
+        is_lowered: bool,
+        /// Whether `images.requireAlways` matches at least one place, which keeps its pull policy.
+        is_always_kept: bool,
+    },
 }
 
 impl AppliedLookupAction {
@@ -42,7 +35,7 @@ impl AppliedLookupAction {
         match self {
             Self::Reject => "Reject",
             Self::KeepTag => "KeepTag",
-            Self::UseCached(_) => "UseCached",
+            Self::UseCached { .. } => "UseCached",
         }
     }
 }
@@ -54,11 +47,14 @@ impl FailedLookup {
         let done = match self.action {
             AppliedLookupAction::Reject => "",
             AppliedLookupAction::KeepTag => " (kept as it is)",
-            AppliedLookupAction::UseCached(lowering) => match lowering {
-                UseCachedLowering::AlwaysKept => " (Always kept: images.requireAlways)",
-                UseCachedLowering::Lowered if is_repaired => " (cached copy allowed)",
-                UseCachedLowering::Lowered => "",
-                UseCachedLowering::NothingLowered => " (kept as it is)",
+            AppliedLookupAction::UseCached {
+                is_lowered,
+                is_always_kept,
+            } => match (is_always_kept, is_lowered, is_repaired) {
+                (true, _, _) => " (Always kept: images.requireAlways)",
+                (false, true, true) => " (cached copy allowed)",
+                (false, true, false) => "",
+                (false, false, _) => " (kept as it is)",
             },
         };
         let (image, why) = (UntrustedText(image), why_no_answer(self.error));

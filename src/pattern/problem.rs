@@ -1,7 +1,7 @@
 //! Why an image pattern is refused, and which pattern to write instead.
 
 use super::glob::has_wildcard;
-use super::{ImageName, ImagePattern};
+use super::{ImagePattern, NormalisedImageNames};
 use crate::image::{
     DEFAULT_REGISTRY, Reference, looks_like_host, split_registry, without_https_port,
 };
@@ -94,7 +94,7 @@ impl ImagePattern {
     fn matches_filled(&self, filled: &str, rest: &str, usual: &str, unusual: u32) -> bool {
         let Some((before, after)) = rest.split_once(['*', '?']) else {
             return Reference::parse(&[filled, rest].concat())
-                .is_ok_and(|image| self.matches(&ImageName::of(&image)));
+                .is_ok_and(|image| self.matches(&NormalisedImageNames::of(&image)));
         };
         let fill = |text, unusual| {
             self.matches_filled(&[filled, before, text].concat(), after, usual, unusual)

@@ -7,9 +7,9 @@ use super::*;
 
 /// The names of many images: of all valid references that consist of one of a few registries or none,
 /// a path of at most four characters, and perhaps a tag and a digest.
-fn images() -> &'static [ImageName] {
+fn images() -> &'static [NormalisedImageNames] {
     use std::sync::LazyLock;
-    static IMAGES: LazyLock<Vec<ImageName>> = LazyLock::new(|| {
+    static IMAGES: LazyLock<Vec<NormalisedImageNames>> = LazyLock::new(|| {
         let digest = format!("sha256:{}", "a".repeat(64));
         let mut paths = vec![String::new()];
         for length in 0..4 {
@@ -38,7 +38,11 @@ fn images() -> &'static [ImageName] {
                         format!("{registry}{path}{tag}"),
                         format!("{registry}{path}{tag}@{digest}"),
                     ] {
-                        images.extend(Reference::parse(&image).ok().map(|r| ImageName::of(&r)));
+                        images.extend(
+                            Reference::parse(&image)
+                                .ok()
+                                .map(|r| NormalisedImageNames::of(&r)),
+                        );
                     }
                 }
             }
@@ -77,13 +81,15 @@ fn oracle(glob: &[u8], text: &[u8]) -> bool {
 
 /// A text as the name of an image. The text after the last colon is a tag if it has no slash, and if
 /// the text before the colon has a slash.
-fn image_name(text: &str) -> ImageName {
+fn image_name(text: &str) -> NormalisedImageNames {
     match text.rsplit_once(':') {
-        Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => ImageName {
-            repository: repository.to_owned(),
-            with_tag: Some(text.to_owned()),
-        },
-        _ => ImageName {
+        Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => {
+            NormalisedImageNames {
+                repository: repository.to_owned(),
+                with_tag: Some(text.to_owned()),
+            }
+        }
+        _ => NormalisedImageNames {
             repository: text.to_owned(),
             with_tag: None,
         },

@@ -60,11 +60,8 @@ impl PodSpecList {
     /// `spec.containers[0].image`. `pod_spec` has the keys that lead from the object to its Pod spec.
     pub(crate) fn path(self, pod_spec: &[&str], index: usize, field: &str) -> String {
         let dot = if field.is_empty() { "" } else { "." };
-        format!(
-            "{}.{}[{index}]{dot}{field}",
-            pod_spec.join("."),
-            self.name()
-        )
+        let (pod_spec, list) = (pod_spec.join("."), self.name());
+        format!("{pod_spec}.{list}[{index}]{dot}{field}")
     }
 
     /// All lists, in the order in which [`Pod::places`](super::Pod::places) holds their elements.

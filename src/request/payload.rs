@@ -12,7 +12,7 @@ const NODES_GROUP: &str = "system:nodes";
 const NODE_KIND: &str = "Node";
 
 /// The object of a request that is not accepted untouched.
-pub(crate) enum RequestObject<'a> {
+pub(crate) enum ExaminedOrMalformedObject<'a> {
     /// The object could be read. *Re-apply* and the rules may work on it.
     Examined(Box<ExaminedObject<'a>>),
     /// The object is missing, or it has a wrong shape. The text is the reason.
@@ -24,7 +24,9 @@ pub(crate) enum RequestObject<'a> {
 ///
 /// # Errors
 /// The text is not a payload that Kubewarden sends. The error is a sentence for a person.
-pub(crate) fn read_payload(payload: &str) -> Result<Option<(RequestObject<'_>, &str)>, String> {
+pub(crate) fn read_payload(
+    payload: &str,
+) -> Result<Option<(ExaminedOrMalformedObject<'_>, &str)>, String> {
     let Ok(payload) = Node::read(payload) else {
         return Err("the request is not JSON".to_owned());
     };
@@ -81,17 +83,22 @@ impl<'a> AdmissionRequest<'a> {
     /// The object, or None if the request is accepted untouched. Decides as the table at the start of
     /// docs/requests.md says, as far as the request alone decides. `evaluate.rs` applies the setting
     /// `templates`, and finds the changed images of a Pod UPDATE.
-    fn object(&self) -> Option<RequestObject<'a>> {
+    fn object(&self) -> Option<ExaminedOrMalformedObject<'a>> {
         let reason = match &self.object {
             None => "object is missing".to_owned(),
             Some(object) => match self.examined_object(object) {
-                Ok(examined) => return Some(RequestObject::Examined(Box::new(examined?))),
+                Ok(examined) => {
+                    return Some(ExaminedOrMalformedObject::Examined(Box::new(examined?)));
+                }
                 Err(wrong) => wrong.sentence(object, "object"),
             },
         };
         // No rule examines a Job at UPDATE, so a malformed Job is accepted too.
         let is_examined = self.request_type != RequestType::JobUpdate;
-        is_examined.then_some(RequestObject::Malformed(self.request_type, reason))
+        is_examined.then_some(ExaminedOrMalformedObject::Malformed(
+            self.request_type,
+            reason,
+        ))
     }
 
     /// Reads the object. None if it is accepted without an examination, whatever its Pod spec contains:

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use super::configured_default::{configured_default, is_chosen};
 use crate::examination::Examination;
+use crate::examination::chosen_policy::{configured_default, is_chosen};
 use crate::examination::images::Spelling;
-use crate::examination::place::{ExaminedPlace, KnownDigest, Role};
-use crate::examination::possible_lookup_answers::may_have_got_digest_later;
+use crate::examination::place::{DigestOfTag, ExaminedPlace, Role};
+use crate::examination::unknown_lookup_answers::may_have_got_digest_later;
 use crate::findings::reason::Reason;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
@@ -102,7 +102,7 @@ fn part_of_pull_once(
 
 /// Whether `Pin` will write a digest into the image and set `IfNotPresent`.
 fn will_be_pinned(examined: &ExaminedPlace<'_>, request_type: RequestType) -> bool {
-    matches!(examined.digest, KnownDigest::Resolved(_))
+    matches!(examined.digest, DigestOfTag::Resolved(_))
         && !examined.has_digest()
         && examined.lookup.mode == LookupMode::Pin
         && examined.limits.require_always.is_none()

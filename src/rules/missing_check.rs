@@ -11,9 +11,9 @@ mod free_names;
 
 use self::check_form::{check_form, check_volume_carriers, predecessor};
 use self::free_names::free_names;
-use super::configured_default::stable_check_policy;
 use crate::examination::Examination;
 use crate::examination::added_checks::{AddedCheck, AddedChecks};
+use crate::examination::chosen_policy::stable_check_policy;
 use crate::examination::images::{checks_by_image, pulls_by_spelling};
 use crate::examination::place::PlaceId;
 use crate::findings::reason::{Reason, WhyNoCheck};

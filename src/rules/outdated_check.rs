@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::passed_checks::PassedChecks;
 use crate::examination::Examination;
+use crate::examination::passed_checks::PassedChecks;
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::image::{ImageIdentity, Reference};

@@ -15,9 +15,9 @@ use std::rc::Rc;
 
 pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
 use crate::examination::images::ImageId;
-use crate::examination::place::{ExaminedPlace, KnownDigest, PlaceId, with_ids};
+use crate::examination::place::{DigestOfTag, ExaminedPlace, PlaceId, with_ids};
 use crate::examination::{AnsweredLookup, Examination, PlannedLookup};
-use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup, UseCachedLowering};
+use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::findings::reason::{MissingPlatform, Reason};
 use crate::findings::{Finding, FindingField, Repairability};
 use crate::lookup::{ImageToLookUp, LookupError};
@@ -150,10 +150,10 @@ fn pin_tags(examination: &mut Examination<'_>, places: &[PlaceId]) {
         {
             continue;
         }
-        let KnownDigest::Resolved(digest) = &examined.digest else {
+        let DigestOfTag::Resolved(digest) = &examined.digest else {
             continue;
         };
-        examined.digest = KnownDigest::Pinned(Rc::clone(digest));
+        examined.digest = DigestOfTag::Pinned(Rc::clone(digest));
         if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
             let policy = match examined.limits.require_always {
                 Some(_) => PullPolicy::Always,
@@ -219,9 +219,7 @@ fn use_error(examination: &mut Examination<'_>, lookup: &PlannedLookup, error: L
             examination.findings.push(finding);
             AppliedLookupAction::Reject
         }
-        LookupFailureAction::UseCached => {
-            AppliedLookupAction::UseCached(use_cached(examination, &lookup.places))
-        }
+        LookupFailureAction::UseCached => use_cached(examination, &lookup.places),
         LookupFailureAction::KeepTag => AppliedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
@@ -231,21 +229,22 @@ fn use_error(examination: &mut Examination<'_>, lookup: &PlannedLookup, error: L
 
 /// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place
 /// whose image matches `images.requireAlways` keeps its pull policy.
-fn use_cached(examination: &mut Examination<'_>, places: &[PlaceId]) -> UseCachedLowering {
-    let mut effect = UseCachedLowering::NothingLowered;
+fn use_cached(examination: &mut Examination<'_>, places: &[PlaceId]) -> AppliedLookupAction {
+    let (mut is_lowered, mut is_always_kept) = (false, false);
     for id in places {
         let examined = &mut examination[*id];
         if examined.limits.require_always.is_some() {
-            effect = UseCachedLowering::AlwaysKept;
+            is_always_kept = true;
             continue;
         }
-        examined.digest = KnownDigest::UseCached;
+        examined.digest = DigestOfTag::UseCached;
         if examined.policy == PullPolicy::Always {
-            if effect == UseCachedLowering::NothingLowered {
-                effect = UseCachedLowering::Lowered;
-            }
+            is_lowered = true;
             examined.set_policy(PullPolicy::IfNotPresent, Reason::CachedImageAllowed);
         }
     }
-    effect
+    AppliedLookupAction::UseCached {
+        is_lowered,
+        is_always_kept,
+    }
 }

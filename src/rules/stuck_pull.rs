@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::passed_checks::PassedChecks;
 use crate::examination::Examination;
 use crate::examination::images::ImageId;
+use crate::examination::passed_checks::PassedChecks;
 use crate::examination::place::Role;
 use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
 use crate::findings::{Finding, FindingField};

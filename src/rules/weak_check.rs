@@ -5,10 +5,10 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
-use super::configured_default::stable_check_policy;
 use super::missing_check;
 use crate::examination::Examination;
-use crate::examination::images::{Pulls, Spelling, checks_by_image, pulls_by_spelling};
+use crate::examination::chosen_policy::stable_check_policy;
+use crate::examination::images::{PullsOfImage, Spelling, checks_by_image, pulls_by_spelling};
 use crate::findings::reason::Reason;
 use crate::findings::{Finding, FindingField};
 use crate::pull_policy::PullPolicy;
@@ -27,7 +27,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     let mut by_image = checks_by_image(&by_spelling);
     let (written_alike, mut written_differently): (Vec<_>, Vec<_>) =
         (by_spelling.iter()).partition(|(_, pulls)| pulls.checks.first.is_some());
-    let is_checked_in_another_spelling = |(spelling, pulls): &&(Spelling, Pulls)| {
+    let is_checked_in_another_spelling = |(spelling, pulls): &&(Spelling, PullsOfImage)| {
         let checks = by_image.get(spelling.image.0);
         !pulls.is_covered() && checks.is_some_and(|checks| checks.first.is_some())
     };

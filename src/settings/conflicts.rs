@@ -3,110 +3,129 @@
 use super::problem::SettingsProblem;
 use super::{AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings};
 
+/// Settings that contradict each other.
+struct Conflict {
+    /// The settings that the conflict depends on.
+    paths: &'static [&'static str],
+    /// A sentence with the conflict and the way out.
+    message: String,
+}
+
 /// The conflicts of the settings, apart from conflicts that one of the problems in `known` may have
 /// caused. A value that can't be read is missing in `Settings`, so the user's own settings may not have
 /// such a conflict.
 pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<SettingsProblem> {
     let mut conflicts = Vec::new();
-    // `paths` are the settings that a conflict depends on. `message` is a sentence with the conflict and
-    // the way out.
-    let mut add = |paths: &[&str], message| {
-        let may_come_from = |problem: &SettingsProblem| {
-            let mut paths = paths.iter();
-            paths.any(|path| is_in(&problem.path, path) || is_in(path, &problem.path))
-        };
-        if !known.iter().any(may_come_from) {
-            let path = String::new();
-            conflicts.push(SettingsProblem { path, message });
-        }
-    };
-    let checks = &settings.image_checks;
-    let registry = &settings.registry;
+    add_conflicts_of_image_checks(settings, &mut conflicts);
+    add_conflicts_of_lookups(settings, &mut conflicts);
+    add_hidden_overrides(settings, &mut conflicts);
 
-    if checks.coverage == MissingCheckAction::Fix
-        && checks.every_pod
-        && checks.template.is_none()
-        && checks.made_of != AddedCheckKind::ImageVolume
-    {
-        add(
-            &[
+    let may_cause = |problem: &SettingsProblem, conflict: &Conflict| {
+        let mut paths = conflict.paths.iter();
+        paths.any(|path| is_in(&problem.path, path) || is_in(path, &problem.path))
+    };
+    conflicts.retain(|conflict| !known.iter().any(|problem| may_cause(problem, conflict)));
+    let problem = |conflict: Conflict| SettingsProblem {
+        path: String::new(),
+        message: conflict.message,
+    };
+    conflicts.into_iter().map(problem).collect()
+}
+
+fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Vec<Conflict>) {
+    let checks = &settings.image_checks;
+    if checks.coverage != MissingCheckAction::Fix {
+        return;
+    }
+    let copies_a_check = checks.made_of != AddedCheckKind::ImageVolume;
+    if checks.every_pod && copies_a_check && checks.template.is_none() {
+        conflicts.push(Conflict {
+            paths: &[
                 "imageChecks.coverage",
                 "imageChecks.everyPod",
                 "imageChecks.as",
                 "imageChecks.template",
             ],
-            "imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without \
-             image checks has none to copy, unless imageChecks.as is ImageVolume"
+            message: "imageChecks.template is missing: with coverage Fix and everyPod true, a Pod \
+                without image checks has none to copy, unless imageChecks.as is ImageVolume"
                 .to_owned(),
-        );
+        });
     }
-    if let (MissingCheckAction::Fix, Some(prefix)) = (checks.coverage, checks.name_prefixes.first())
-    {
-        let prefix = prefix.as_str();
-        let patterns = settings.exempt.containers.iter();
-        for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
-            add(
-                &["imageChecks.coverage", "imageChecks.namePrefixes"],
-                format!(
-                    "exempt.containers \"{}\" matches the checks that \
-                     imageChecks.coverage Fix adds, {prefix} and a number: name containers that \
-                     it does not",
-                    pattern.as_str()
-                ),
-            );
-        }
+    let Some(prefix) = checks.name_prefixes.first().map(|prefix| prefix.as_str()) else {
+        return;
+    };
+    let patterns = settings.exempt.containers.iter();
+    for pattern in patterns.filter(|pattern| pattern.matches_numbered(prefix)) {
+        conflicts.push(Conflict {
+            paths: &["imageChecks.coverage", "imageChecks.namePrefixes"],
+            message: format!(
+                "exempt.containers \"{}\" matches the checks that imageChecks.coverage Fix adds, \
+                 {prefix} and a number: name containers that it does not",
+                pattern.as_str()
+            ),
+        });
     }
+}
+
+fn add_conflicts_of_lookups(settings: &Settings, conflicts: &mut Vec<Conflict>) {
+    let registry = &settings.registry;
+    let has_platform = registry.platform != MissingPlatformAction::Off;
     if registry.accepts_unknown_answers() && settings.mode == Mode::Fix {
-        add(
-            &["registry.maxLookups", "mode"],
-            "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups \
-             left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
+        conflicts.push(Conflict {
+            paths: &["registry.maxLookups", "mode"],
+            message: "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what \
+                lookups left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
                 .to_owned(),
-        );
+        });
     }
-    let has_lookups = registry.looks_up() || registry.platform != MissingPlatformAction::Off;
-    if registry.images.is_empty() && has_lookups {
-        add(
-            &[
+    if registry.images.is_empty() && (registry.looks_up() || has_platform) {
+        conflicts.push(Conflict {
+            paths: &[
                 "registry.images",
                 "registry.lookup",
                 "registry.overrides",
                 "registry.platform",
             ],
-            "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its \
-             images, and policy-server connects to them; name your registries, e.g. \
-             registry.example.com/*, or write * for all images"
+            message: "registry.images is required for lookups: whoever creates a Pod chooses the \
+                hosts of its images, and policy-server connects to them; name your registries, e.g. \
+                registry.example.com/*, or write * for all images"
                 .to_owned(),
-        );
+        });
     }
-    if registry.platform != MissingPlatformAction::Off && !registry.looks_up() {
-        add(
-            &["registry.platform", "registry.lookup", "registry.overrides"],
-            "registry.platform needs lookups, and none is made: set registry.lookup, or that of \
-             an entry of registry.overrides, to Verify or Pin"
-                .to_owned(),
-        );
+    if has_platform && !registry.looks_up() {
+        conflicts.push(Conflict {
+            paths: &["registry.platform", "registry.lookup", "registry.overrides"],
+            message:
+                "registry.platform needs lookups, and none is made: set registry.lookup, or that \
+                of an entry of registry.overrides, to Verify or Pin"
+                    .to_owned(),
+        });
     }
-    for (index, later) in registry.overrides.iter().enumerate() {
+}
+
+/// Adds each pattern of `registry.overrides` that never decides, because an earlier entry matches the
+/// same images.
+fn add_hidden_overrides(settings: &Settings, conflicts: &mut Vec<Conflict>) {
+    let overrides = &settings.registry.overrides;
+    for (index, later) in overrides.iter().enumerate() {
         for pattern in &later.images {
-            let earlier = registry.overrides.iter().take(index).enumerate();
+            let earlier = overrides.iter().take(index).enumerate();
             let hiding = earlier
                 .flat_map(|(index, entry)| entry.images.iter().map(move |image| (index, image)))
                 .find(|(_, earlier)| earlier.hides(pattern));
             if let Some((earlier, by)) = hiding {
                 let (pattern, by) = (pattern.as_str(), by.as_str());
-                add(
-                    &["registry.overrides"],
-                    format!(
-                        "registry.overrides[{index}].images \"{pattern}\" never decides: \
-                         \"{by}\" of registry.overrides[{earlier}] matches all that it does; put \
-                         it before that entry or take it out"
+                conflicts.push(Conflict {
+                    paths: &["registry.overrides"],
+                    message: format!(
+                        "registry.overrides[{index}].images \"{pattern}\" never decides: \"{by}\" of \
+                         registry.overrides[{earlier}] matches all that it does; put it before that \
+                         entry or take it out"
                     ),
-                );
+                });
             }
         }
     }
-    conflicts
 }
 
 /// Whether a setting is this section or a part of it.

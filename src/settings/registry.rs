@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::read;
 use crate::image::Reference;
 use crate::lookup::FailureClass;
-use crate::pattern::{ImageName, ImagePattern};
+use crate::pattern::{ImagePattern, NormalisedImageNames};
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -188,7 +188,7 @@ impl RegistrySettings {
         if !self.looks_up() {
             return settings;
         }
-        let name = ImageName::of(reference);
+        let name = NormalisedImageNames::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if !names(&self.images) || names(&self.skip_images) {
             settings.mode = LookupMode::Off;

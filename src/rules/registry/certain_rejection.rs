@@ -3,7 +3,7 @@
 
 use crate::examination::Examination;
 use crate::examination::place::ExaminedPlace;
-use crate::examination::possible_lookup_answers::PossibleLookupAnswers;
+use crate::examination::unknown_lookup_answers::PossiblySameImages;
 use crate::findings::reason::RuleId;
 use crate::findings::{Finding, Repairability};
 use crate::image::Reference;
@@ -23,9 +23,9 @@ pub(crate) fn is_rejected_whatever_registries_answer(
     if mode == Mode::Warn || is_audit {
         return false;
     }
-    let possible_lookup_answers = PossibleLookupAnswers::about(&examination.places);
+    let possibly_same_images = PossiblySameImages::about(&examination.places);
     let stays = |rule, reference: &Reference<'_>| {
-        stays(examination, &possible_lookup_answers, rule, reference)
+        stays(examination, &possibly_same_images, rule, reference)
     };
     let finding_stays = |finding: &Finding<'_>| {
         finding.repairability == Repairability::Unrepairable
@@ -63,7 +63,7 @@ fn rule_of_repair(examined: &ExaminedPlace<'_>) -> Option<RuleId> {
 /// Whether no registry's answer can remove a finding of this rule about this image.
 fn stays(
     examination: &Examination<'_>,
-    possible_lookup_answers: &PossibleLookupAnswers<'_>,
+    possibly_same_images: &PossiblySameImages<'_>,
     rule: RuleId,
     reference: &Reference<'_>,
 ) -> bool {
@@ -71,10 +71,10 @@ fn stays(
         RuleId::Default | RuleId::WeakCheck => {
             let lookup = examination.settings.registry.for_image(reference);
             let changes_policy = lookup.mode == LookupMode::Pin || lookup.may_use_cached();
-            !(possible_lookup_answers.may_join(reference)
-                || (changes_policy && possible_lookup_answers.concern(reference)))
+            !(possibly_same_images.may_join(reference)
+                || (changes_policy && possibly_same_images.concern(reference)))
         }
-        RuleId::MissingCheck => !possible_lookup_answers.may_join(reference),
+        RuleId::MissingCheck => !possibly_same_images.may_join(reference),
         _ => true,
     }
 }

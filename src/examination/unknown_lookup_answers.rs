@@ -12,7 +12,7 @@ use crate::settings::Settings;
 
 /// The references of a Pod that may be one image, although this run sees several images.
 #[derive(Debug, Default)]
-pub(crate) struct PossibleLookupAnswers<'e> {
+pub(crate) struct PossiblySameImages<'e> {
     /// All spellings of a repository are one entry. The lookup of a tag can show that several references
     /// of its repository have one digest. It can also pin the tag, or make `UseCached` apply.
     repositories: BTreeMap<ImageIdentity<'e>, JoinablePulls<'e>>,
@@ -50,7 +50,7 @@ impl<'e> JoinablePulls<'e> {
     }
 }
 
-impl<'e> PossibleLookupAnswers<'e> {
+impl<'e> PossiblySameImages<'e> {
     /// The answers that registries may give about the images of these places.
     pub(crate) fn about(places: &[ExaminedPlace<'e>]) -> Self {
         let mut repositories: BTreeMap<_, JoinablePulls<'e>> = BTreeMap::new();

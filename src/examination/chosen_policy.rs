@@ -1,4 +1,4 @@
-//! The configured default of a place, and whether its author chose a pull policy.
+//! Whether the author of a place chose its pull policy, and the configured default if not.
 //!
 //! This policy sees its own output again: for example in the copy, in an audit, and in a Pod that a
 //! controller makes from a repaired pod template. It then can't distinguish the author's choice,
