@@ -9,7 +9,7 @@ use crate::lookup::RegistryLookups;
 use crate::outcome::Outcome;
 use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
 use crate::rules;
-use crate::settings::{AddedCheckKind, Mode, PodTemplateAction, Settings};
+use crate::settings::{InitContainerOrImageVolume, Mode, PodTemplateAction, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -58,7 +58,7 @@ fn examine(
     let Some(mode) = mode.filter(|_| has_new_images) else {
         return answer(Outcome::unexamined(&object, settings), settings.mode);
     };
-    let makes_volumes = settings.image_checks.made_of == AddedCheckKind::ImageVolume;
+    let makes_volumes = settings.image_checks.made_of == InitContainerOrImageVolume::ImageVolume;
     if (object.pod.has_image_volumes() || makes_volumes)
         && let Err(wrong) = object.pod.check_mounts()
     {

@@ -15,7 +15,7 @@ macro_rules! sentence {
         const { assert!($crate::sentence::holes($template) == PIECES.len()) };
         $crate::sentence::Sentence {
             template: $template,
-            pieces: vec![$($crate::sentence::Piece::from($piece)),*],
+            pieces: vec![$($crate::sentence::SentencePiece::from($piece)),*],
         }
     }};
 }
@@ -74,7 +74,7 @@ impl<'t> UntrustedText<'t> {
 
 /// A value in a sentence.
 #[derive(Clone, Debug)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum SentencePiece<'t> {
     /// Words of this policy.
     Words(&'static str),
     /// A text that is cleaned and cut when the sentence is written.
@@ -91,7 +91,7 @@ pub(crate) enum Piece<'t> {
     Sentence(Sentence<'t>),
 }
 
-impl Piece<'_> {
+impl SentencePiece<'_> {
     fn write(&self, max: usize, written: &mut String) {
         match self {
             Self::Words(words) => written.push_str(words),
@@ -112,19 +112,19 @@ impl Piece<'_> {
     }
 }
 
-impl From<&'static str> for Piece<'_> {
+impl From<&'static str> for SentencePiece<'_> {
     fn from(words: &'static str) -> Self {
         Self::Words(words)
     }
 }
 
-impl<'t> From<UntrustedText<'t>> for Piece<'t> {
+impl<'t> From<UntrustedText<'t>> for SentencePiece<'t> {
     fn from(text: UntrustedText<'t>) -> Self {
         Self::Text(text)
     }
 }
 
-impl<'t> From<Sentence<'t>> for Piece<'t> {
+impl<'t> From<Sentence<'t>> for SentencePiece<'t> {
     fn from(sentence: Sentence<'t>) -> Self {
         Self::Sentence(sentence)
     }
@@ -137,7 +137,7 @@ pub(crate) struct Sentence<'t> {
     /// The template.
     pub(crate) template: &'static str,
     /// The pieces, one for each hole.
-    pub(crate) pieces: Vec<Piece<'t>>,
+    pub(crate) pieces: Vec<SentencePiece<'t>>,
 }
 
 impl Sentence<'_> {

@@ -111,7 +111,7 @@ pub struct ImageCheckSettings {
     pub every_pod: bool,
     /// The kind of the checks that are added.
     #[serde(rename = "as")]
-    pub made_of: AddedCheckKind,
+    pub made_of: InitContainerOrImageVolume,
     /// The container that an added check is made from if the Pod has no check to copy. It has no
     /// `name`, `image` or `imagePullPolicy`. Its command has to exist in every image. So the
     /// command is usually in a volume that an earlier init container has filled.
@@ -129,7 +129,7 @@ impl Default for ImageCheckSettings {
                 .into(),
             coverage: MissingCheckAction::default(),
             every_pod: false,
-            made_of: AddedCheckKind::default(),
+            made_of: InitContainerOrImageVolume::default(),
             template: None,
             after: Vec::new(),
         }
@@ -198,7 +198,7 @@ pub enum MissingCheckAction {
 /// The kind of the checks that are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum AddedCheckKind {
+pub enum InitContainerOrImageVolume {
     /// An added check is an init container: a copy of the Pod's last check, or made from the
     /// `template`. If neither exists, a Pod with a check volume gets an image volume.
     #[default]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::place::{ExaminedPlace, Role};
 use crate::image::ImageIdentity;
 use crate::pod::{Mounters, Place, Pod, PodSpecList};
-use crate::settings::{AddedCheckKind, LookupMode, Settings};
+use crate::settings::{InitContainerOrImageVolume, LookupMode, Settings};
 
 /// Sets the roles of the places of a Pod.
 pub(crate) fn set_roles<'p>(
@@ -31,7 +31,7 @@ pub(crate) fn set_roles<'p>(
                 Role::ImageCheck
             }
             (PodSpecList::Volumes, Some(mounted))
-                if checks.made_of == AddedCheckKind::ImageVolume
+                if checks.made_of == InitContainerOrImageVolume::ImageVolume
                     && mounted.has_only_app_containers(place) =>
             {
                 Role::Guarded

@@ -7,7 +7,7 @@ use crate::image::InvalidReference;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::sentence;
-use crate::sentence::{Piece, Sentence, SentenceLength, UntrustedText};
+use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
 
 impl Finding<'_> {
     /// The sentence that says what is wrong and how to correct it.
@@ -132,7 +132,7 @@ impl Finding<'_> {
         length: SentenceLength,
     ) -> Sentence<'s> {
         let name = self.name();
-        let images = Piece::OneOf(&waiting.images);
+        let images = SentencePiece::OneOf(&waiting.images);
         let waits = if let Some(container) = waiting.container {
             let container = UntrustedText(container);
             sentence!("{} waits for {}'s image {}", container, name, images)
@@ -196,14 +196,19 @@ impl Finding<'_> {
                 self.expected_text()
             ),
             SentenceLength::Line => {
-                sentence!("{}: pin {} to @{}", name, image, Piece::Digest(digest))
+                sentence!(
+                    "{}: pin {} to @{}",
+                    name,
+                    image,
+                    SentencePiece::Digest(digest)
+                )
             }
         }
     }
 
     fn lacks_platform<'s>(&'s self, platforms: &'s MissingPlatform) -> Sentence<'s> {
         let (name, image) = (self.name(), self.image());
-        let has = Piece::List(&platforms.has);
+        let has = SentencePiece::List(&platforms.has);
         let lacks = UntrustedText(&platforms.lacks);
         let mut path = sentence!("");
         for key in platforms.pod_spec {

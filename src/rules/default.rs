@@ -11,7 +11,7 @@ use crate::examination::Examination;
 use crate::examination::chosen_policy::{configured_default, is_chosen};
 use crate::examination::images::Spelling;
 use crate::examination::place::{DigestOfTag, ExaminedPlace, Role};
-use crate::examination::unknown_lookup_answers::may_have_got_digest_later;
+use crate::examination::possibly_same_images::may_have_got_digest_later;
 use crate::findings::reason::Reason;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;

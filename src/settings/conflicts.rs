@@ -1,7 +1,9 @@
 //! Settings that contradict each other, although each single value is valid.
 
 use super::problem::SettingsProblem;
-use super::{AddedCheckKind, MissingCheckAction, MissingPlatformAction, Mode, Settings};
+use super::{
+    InitContainerOrImageVolume, MissingCheckAction, MissingPlatformAction, Mode, Settings,
+};
 
 /// Settings that contradict each other.
 struct Conflict {
@@ -37,7 +39,7 @@ fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Vec<Confli
     if checks.coverage != MissingCheckAction::Fix {
         return;
     }
-    let copies_a_check = checks.made_of != AddedCheckKind::ImageVolume;
+    let copies_a_check = checks.made_of != InitContainerOrImageVolume::ImageVolume;
     if checks.every_pod && copies_a_check && checks.template.is_none() {
         conflicts.push(Conflict {
             paths: &[

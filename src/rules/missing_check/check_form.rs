@@ -9,7 +9,7 @@ use crate::findings::reason::WhyNoCheck;
 use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::request::ExaminedObject;
-use crate::settings::{AddedCheckKind, CheckTemplate, Settings};
+use crate::settings::{CheckTemplate, InitContainerOrImageVolume, Settings};
 
 /// The form of the checks for a Pod, or for the Pods of a pod template.
 ///
@@ -39,7 +39,7 @@ pub(super) fn check_form<'p>(
         };
         Err(WhyNoCheck::NoImageVolumes { beside })
     };
-    if checks.made_of == AddedCheckKind::ImageVolume {
+    if checks.made_of == InitContainerOrImageVolume::ImageVolume {
         return image_volume;
     }
     // Beside `spec.resources` an added check has no requests and no limits: its requests could exceed

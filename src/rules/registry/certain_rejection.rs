@@ -3,7 +3,7 @@
 
 use crate::examination::Examination;
 use crate::examination::place::ExaminedPlace;
-use crate::examination::unknown_lookup_answers::PossiblySameImages;
+use crate::examination::possibly_same_images::PossiblySameImages;
 use crate::findings::reason::RuleId;
 use crate::findings::{Finding, Repairability};
 use crate::image::Reference;
