@@ -2,7 +2,6 @@
 //!
 //! No other module writes the changed object as JSON.
 
-mod change_entries;
 mod changed_object;
 mod changes_record;
 
@@ -13,12 +12,10 @@ use kubewarden_policy_sdk::reject_request;
 use serde::{Serialize, Serializer};
 use wapc_guest::CallResult;
 
-use self::change_entries::change_entries;
 use self::changed_object::changed_object;
-use self::changes_record::ChangesRecord;
+use self::changes_record::{ChangesRecord, change_entries};
 use crate::findings::failed_lookup::AppliedLookupAction;
-use crate::findings::reason::{Reason, RuleId, WhyNoCheck};
-use crate::findings::{Finding, Repairability};
+use crate::findings::{Finding, Reason, Repairability, RuleId, WhyNoCheck};
 use crate::lookup::LookupAttempt;
 use crate::outcome::Outcome;
 use crate::request::RequestType;

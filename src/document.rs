@@ -4,16 +4,36 @@
 //! The tree judges no shapes. A getter that finds a wrong value reports it, and the path to the value
 //! is only worked out for the message.
 
-mod edit;
 mod node;
 pub(crate) mod text_edit;
 mod wrong_value;
 
-pub(crate) use self::edit::{append, set_member};
 pub(crate) use self::node::Node;
+use self::text_edit::TextEdit;
 pub(crate) use self::wrong_value::{WrongValue, type_of};
 
 /// Writes a text as a JSON string, with quotes and escapes.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// Replaces the value of a member. If the object lacks the member, it becomes the first member. `value`
+/// is JSON. None if `object` is not an object.
+pub(crate) fn set_member<'a>(object: &Node<'a>, key: &str, value: &str) -> Option<TextEdit<'a>> {
+    if let Some(present) = object.member(key).ok()? {
+        return Some(TextEdit::replace(present.text(), value.to_owned()));
+    }
+    let comma = if object.members().is_empty() { "" } else { "," };
+    let inner = object.text().strip_prefix('{')?;
+    let member = format!("{}:{value}{comma}", quoted(key));
+    Some(TextEdit::before(inner, member))
+}
+
+/// Adds elements at the end of a list. If the list is `null` or missing, it is written anew. `elements`
+/// is JSON, with commas between the elements. None if `parent` is not an object.
+pub(crate) fn append<'a>(parent: &Node<'a>, key: &str, elements: &str) -> Option<TextEdit<'a>> {
+    match parent.list(key).ok()?.last() {
+        Some(last) => Some(TextEdit::after(last.text(), format!(",{elements}"))),
+        None => set_member(parent, key, &format!("[{elements}]")),
+    }
 }

@@ -63,7 +63,7 @@ fn examine(
         && let Err(wrong) = object.pod.check_mounts()
     {
         return reject(
-            wrong.sentence(&object.node, "object"),
+            object.node.sentence_about(&wrong, "object"),
             code_of_object_fault(object.request_type),
         );
     }

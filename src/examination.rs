@@ -3,15 +3,12 @@
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
 pub(crate) mod added_checks;
-pub(crate) mod chosen_policy;
 pub(crate) mod images;
-pub(crate) mod limits;
 pub(crate) mod passed_checks;
 pub(crate) mod place;
 pub(crate) mod possibly_same_images;
-pub(crate) mod roles;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 
@@ -19,14 +16,13 @@ use self::added_checks::AddedChecks;
 use self::images::set_spellings;
 use self::place::{DigestOfTag, ExaminedPlace, PlaceId, Role};
 use self::possibly_same_images::{PossiblySameImages, may_be_left_by_use_cached};
-use self::roles::set_roles;
 use crate::findings::Finding;
 use crate::findings::failed_lookup::FailedLookup;
-use crate::image::{InvalidReference, Reference};
+use crate::image::{ImageIdentity, InvalidReference, Reference};
 use crate::lookup::{ImageToLookUp, LookupAnswer, LookupError};
-use crate::pod::{Place, PodSpecList};
+use crate::pod::{Mounters, Place, Pod, PodSpecList};
 use crate::request::{ExaminedObject, RequestType};
-use crate::settings::{LookupMode, Settings};
+use crate::settings::{InitContainerOrImageVolume, LookupMode, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
@@ -98,7 +94,7 @@ impl<'p> Examination<'p> {
         let mut invalid_images = Vec::new();
         for place in object.pod.places.iter().filter(|place| place.is_in_scope) {
             let reference = Reference::parse(place.image_text());
-            if settings.exempt.covers(&place.name, || reference.ok()) {
+            if settings.exempt.covers(&place.name, reference.ok()) {
                 continue;
             }
             match reference {
@@ -145,12 +141,6 @@ impl<'p> Examination<'p> {
         places.any(|examined| examined.role == Role::ImageCheck)
     }
 
-    /// Whether *weak-check* and *pull-once* compare the checks of the request with the containers
-    /// that the checks guard.
-    pub(crate) fn compares_checks(&self) -> bool {
-        self.object.request_type.is_before_start() && self.has_image_checks()
-    }
-
     /// The places that are not exempt, those with an invalid image included.
     pub(crate) fn places_not_exempt(&self) -> impl Iterator<Item = &'p Place<'p>> {
         let valid = self.places.iter().map(|examined| examined.place);
@@ -170,13 +160,10 @@ impl<'p> Examination<'p> {
     }
 
     /// What the copy can't know: the lookup answers that the first installation may have received, and
-    /// the digests that another webhook may have added later. Empty except in the copy.
-    pub(crate) fn answers_unknown_to_the_copy(&self) -> PossiblySameImages<'p> {
-        if self.settings.registry.accepts_unknown_answers() {
-            PossiblySameImages::in_copy(&self.places)
-        } else {
-            PossiblySameImages::default()
-        }
+    /// the digests that another webhook may have added later. None except in the copy.
+    pub(crate) fn answers_unknown_to_the_copy(&self) -> Option<PossiblySameImages<'p>> {
+        let is_copy = self.settings.registry.accepts_unknown_answers();
+        is_copy.then(|| PossiblySameImages::in_copy(&self.places))
     }
 }
 
@@ -189,12 +176,15 @@ fn known_digest(
     request_type: RequestType,
     settings: &Settings,
 ) -> DigestOfTag {
-    if may_be_left_by_use_cached(examined, request_type, settings) {
-        return DigestOfTag::UseCached;
+    if settings.registry.accepts_unknown_answers() {
+        // In the copy, a tag without a digest is no finding, so the copy doesn't need the stored digest.
+        return if may_be_left_by_use_cached(examined, request_type) {
+            DigestOfTag::UseCached
+        } else {
+            DigestOfTag::Unknown
+        };
     }
-    // In the copy, a tag without a digest is no finding, so the copy doesn't need the stored digest.
     if request_type == RequestType::PodUpdate
-        && !settings.registry.accepts_unknown_answers()
         && examined.lookup.mode == LookupMode::Pin
         && let Some(stored) = examined.place.stored_image.as_deref()
         && let Ok(stored) = Reference::parse(stored)
@@ -204,4 +194,113 @@ fn known_digest(
         return DigestOfTag::Pinned(Rc::from(digest));
     }
     DigestOfTag::Unknown
+}
+
+/// Sets the roles of the places of a Pod.
+fn set_roles<'p>(pod: &'p Pod<'p>, settings: &Settings, places: &mut [ExaminedPlace<'p>]) {
+    let checks = &settings.image_checks;
+    let has_image_volumes = pod.has_image_volumes();
+    let mounted = has_image_volumes.then(|| MountedVolumes::of(pod, places));
+    for examined in places {
+        let place = examined.place;
+        let has_check_name = checks.names(&place.name);
+        examined.role = match (place.list, &mounted) {
+            (PodSpecList::InitContainers, _) if place.is_native_sidecar => Role::Unguarded,
+            (PodSpecList::InitContainers, _) if has_check_name => Role::ImageCheck,
+            (PodSpecList::InitContainers, _) => Role::InitContainer,
+            (PodSpecList::Containers, _) => Role::Guarded,
+            (PodSpecList::Volumes, Some(mounted))
+                if has_check_name && mounted.holds_up_app_containers(place) =>
+            {
+                Role::ImageCheck
+            }
+            (PodSpecList::Volumes, Some(mounted))
+                if checks.made_of == InitContainerOrImageVolume::ImageVolume
+                    && mounted.has_only_app_containers(place) =>
+            {
+                Role::Guarded
+            }
+            (PodSpecList::EphemeralContainers | PodSpecList::Volumes, _) => Role::Unguarded,
+        };
+    }
+}
+
+/// The volumes of a Pod that containers mount, and the images of its places.
+///
+/// All images of a repository that is looked up count as one image here. Otherwise a registry's
+/// answer could decide whether a volume is a check, and the copy doesn't get that answer.
+struct MountedVolumes<'p> {
+    mounters: Mounters<'p>,
+    /// The images by list and index. A place that is exempt or has an invalid image is not among them.
+    images: BTreeMap<(PodSpecList, usize), ImageIdentity<'p>>,
+    /// How many app containers pull each image.
+    app_containers: BTreeMap<ImageIdentity<'p>, usize>,
+}
+
+impl<'p> MountedVolumes<'p> {
+    fn of(pod: &'p Pod<'p>, places: &[ExaminedPlace<'p>]) -> Self {
+        let looked_up: BTreeSet<ImageIdentity<'p>> = places
+            .iter()
+            .filter(|examined| examined.lookup.mode != LookupMode::Off)
+            .map(|examined| examined.reference.repository_identity())
+            .collect();
+        let mut images = BTreeMap::new();
+        let mut app_containers: BTreeMap<ImageIdentity<'p>, usize> = BTreeMap::new();
+        for examined in places {
+            let repository = examined.reference.repository_identity();
+            let image = if looked_up.contains(&repository) {
+                repository
+            } else {
+                examined.reference.identity()
+            };
+            images.insert((examined.place.list, examined.place.index), image);
+            if examined.place.list == PodSpecList::Containers {
+                let count = app_containers.entry(image).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        Self {
+            mounters: pod.mounters(),
+            images,
+            app_containers,
+        }
+    }
+
+    fn mounters(&self, volume: &Place<'_>) -> impl Iterator<Item = &'p Place<'p>> {
+        let mounters = self.mounters.get(&*volume.name);
+        mounters.into_iter().flatten().copied()
+    }
+
+    fn image(&self, place: &Place<'_>) -> Option<&ImageIdentity<'p>> {
+        self.images.get(&(place.list, place.index))
+    }
+
+    /// Whether every app container of the volume's image has to wait until the volume is pulled.
+    /// This is so if an init container that ends mounts the volume. It is also so if an app container
+    /// mounts the volume, and every app container with its image mounts it too. In the second case the
+    /// Pod may still have init containers, because a mesh may have added them after the volume.
+    fn holds_up_app_containers(&self, volume: &Place<'_>) -> bool {
+        let image = self.image(volume);
+        let all = image.and_then(|image| self.app_containers.get(image));
+        let mounters = self.mounters(volume);
+        let mut app_containers = mounters.filter(|place| is_app_container(place)).peekable();
+        let has_app_container = app_containers.peek().is_some();
+        let waiting = app_containers.filter(|place| self.image(place) == image);
+        self.mounters(volume).any(ends_before_app_containers)
+            || (has_app_container && waiting.count() == all.copied().unwrap_or_default())
+    }
+
+    /// Whether app containers mount the volume, and no init container does.
+    fn has_only_app_containers(&self, volume: &Place<'_>) -> bool {
+        let (mut mounters, mut all) = (self.mounters(volume), self.mounters(volume));
+        mounters.any(is_app_container) && all.all(|one| one.list != PodSpecList::InitContainers)
+    }
+}
+
+fn is_app_container(place: &Place<'_>) -> bool {
+    place.list == PodSpecList::Containers
+}
+
+fn ends_before_app_containers(place: &Place<'_>) -> bool {
+    place.list == PodSpecList::InitContainers && !place.is_native_sidecar
 }

@@ -264,17 +264,5 @@ impl NormalisedImageNames {
     }
 }
 
-/// The first pattern that matches the image.
-pub fn first_match<'p>(
-    patterns: &'p [ImagePattern],
-    reference: &Reference<'_>,
-) -> Option<&'p ImagePattern> {
-    if patterns.is_empty() {
-        return None;
-    }
-    let name = NormalisedImageNames::of(reference);
-    patterns.iter().find(|pattern| pattern.matches(&name))
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
-//! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
-//! changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
+//! Each rule has its own file, and this file says which objects it concerns. A rule works on the
+//! [`Examination`] that the rules before it have changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
 
 pub(crate) mod default;
 pub(crate) mod disallowed_policy;
@@ -16,32 +16,81 @@ pub(crate) mod weak_check;
 use crate::examination::Examination;
 use crate::lookup::{RegistryLookups, look_up};
 use crate::outcome::Outcome;
-use crate::request::ExaminedObject;
-use crate::settings::{Mode, Settings};
+use crate::request::{ExaminedObject, RequestType};
+use crate::settings::{
+    ImagePullPolicyRules, MissingCheckAction, Mode, PullPolicyDefaults, Settings,
+};
+
+/// Whether a rule concerns an object under the settings, and the rule.
+type ConditionAndRule = (fn(&Examination<'_>) -> bool, fn(&mut Examination<'_>));
 
 /// The rules in their order, with the reason for each position.
-const RULES: [fn(&mut Examination<'_>); 10] = [
+const RULES: [ConditionAndRule; 10] = [
     // Nothing else can be said about an image that can't be read.
-    invalid_image::report,
+    (has_invalid_images, invalid_image::report),
     // Before all rules that compare pull policies: the author would have written the default.
-    default::set_defaults,
+    (has_defaults, default::set_defaults),
     // After the default for all images, because the operator's setting for one image goes before it.
-    disallowed_policy::replace_disallowed_policies,
+    (has_limits, disallowed_policy::replace_disallowed_policies),
     // After `images.requireAlways`, because a pin depends on it. Before the checks are compared, because a
     // pinned image is another image.
-    registry::plan_lookups_or_use_answers,
+    (has_lookups, registry::plan_lookups_or_use_answers),
     // After all rules that change images.
-    weak_check::raise_weak_checks,
+    (compares_checks, weak_check::raise_weak_checks),
     // After the checks were raised, because only a check that is strong enough spares a pull.
-    pull_once::spare_second_pulls,
+    (compares_checks, pull_once::spare_second_pulls),
     // After all rules that change images or pull policies: an added check gets the final ones.
-    missing_check::add_missing_checks,
+    (needs_checks, missing_check::add_missing_checks),
     // Once more, for the added checks.
-    pull_once::spare_pulls_after_added_checks,
+    (has_added_checks, pull_once::spare_second_pulls),
     // The last two only report, so their positions don't matter.
-    outdated_check::report,
-    stuck_pull::report,
+    (is_pod_update, outdated_check::report),
+    (may_be_audit, stuck_pull::report),
 ];
+
+fn has_invalid_images(examination: &Examination<'_>) -> bool {
+    !examination.invalid_images.is_empty()
+}
+
+fn has_defaults(examination: &Examination<'_>) -> bool {
+    examination.settings.defaults != PullPolicyDefaults::default()
+        && examination.object.request_type.may_change_pull_policy()
+}
+
+fn has_limits(examination: &Examination<'_>) -> bool {
+    examination.settings.images != ImagePullPolicyRules::default()
+}
+
+fn has_lookups(examination: &Examination<'_>) -> bool {
+    let registry = &examination.settings.registry;
+    registry.looks_up() && !registry.accepts_unknown_answers()
+}
+
+fn compares_checks(examination: &Examination<'_>) -> bool {
+    examination.object.request_type.is_before_start() && examination.has_image_checks()
+}
+
+fn needs_checks(examination: &Examination<'_>) -> bool {
+    let checks = &examination.settings.image_checks;
+    checks.coverage != MissingCheckAction::Off
+        && examination.object.request_type.is_before_start()
+        && (checks.every_pod || examination.has_image_checks())
+}
+
+fn has_added_checks(examination: &Examination<'_>) -> bool {
+    !examination.added.checks.is_empty()
+}
+
+fn is_pod_update(examination: &Examination<'_>) -> bool {
+    examination.object.request_type == RequestType::PodUpdate
+}
+
+/// An audit sends an existing Pod as a CREATE request. Mode `Fix` is silent, because it doesn't change a
+/// container that waits.
+fn may_be_audit(examination: &Examination<'_>) -> bool {
+    examination.object.request_type == RequestType::PodCreate
+        && examination.settings.mode != Mode::Fix
+}
 
 /// Runs the rules, and returns the outcome for the object.
 ///
@@ -69,7 +118,9 @@ pub(crate) fn examine<'p>(
 }
 
 fn run(examination: &mut Examination<'_>) {
-    for rule in RULES {
-        rule(examination);
+    for (concerns, rule) in RULES {
+        if concerns(examination) {
+            rule(examination);
+        }
     }
 }

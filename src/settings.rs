@@ -24,7 +24,7 @@ pub use self::registry::{
     MissingPlatformAction, RegistrySettings,
 };
 use crate::image::Reference;
-use crate::pattern::{self, ContainerPattern, ImagePattern, first_match};
+use crate::pattern::{self, ContainerPattern, ImagePattern, NormalisedImageNames};
 use crate::pull_policy::PullPolicy;
 
 /// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
@@ -332,12 +332,14 @@ pub struct Exemptions {
 }
 
 impl Exemptions {
-    /// Whether a container or image volume is exempt. `image` is called only if `exempt.images` has
-    /// patterns. `image` returns `None` if the image can't be read.
-    pub fn covers<'r>(&self, name: &str, image: impl FnOnce() -> Option<Reference<'r>>) -> bool {
+    /// Whether a container or image volume is exempt. `image` is `None` if it can't be read.
+    pub fn covers(&self, name: &str, image: Option<Reference<'_>>) -> bool {
+        let covers_image = |image| {
+            let names = NormalisedImageNames::of(&image);
+            self.images.iter().any(|pattern| pattern.matches(&names))
+        };
         self.containers.iter().any(|pattern| pattern.matches(name))
-            || (!self.images.is_empty()
-                && image().is_some_and(|image| first_match(&self.images, &image).is_some()))
+            || (!self.images.is_empty() && image.is_some_and(covers_image))
     }
 }
 
@@ -350,7 +352,10 @@ impl Settings {
     /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
     pub fn read(text: &[u8]) -> Result<Self, String> {
         let (settings, problems) = read::settings(&read::tree(text)?);
-        problem::unless_empty(&problems).map(|()| settings)
+        if problems.is_empty() {
+            return Ok(settings);
+        }
+        Err(problem::all_messages(&problems))
     }
 
     /// Checks the settings: everything that [`Settings::read`] checks, the image patterns, the fields
@@ -369,7 +374,10 @@ impl Settings {
             problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts);
-        problem::unless_empty(&problems)
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(problem::all_messages(&problems))
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc

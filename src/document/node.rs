@@ -134,7 +134,7 @@ impl<'a> Node<'a> {
     /// This value is not an object.
     pub(crate) fn member(&self, key: &str) -> Result<Option<Self>, WrongValue<'a>> {
         if !self.is_object() {
-            return Err(WrongValue::of_type(self, "an object"));
+            return Err(WrongValue::of_type(self.text, "an object"));
         }
         let object = self.with_contents();
         let members = object.contents().filter(|(_, entry)| entry.key == key);
@@ -155,7 +155,7 @@ impl<'a> Node<'a> {
     /// This value is not an object, or it lacks the member.
     pub(crate) fn required(&self, key: &'static str) -> Result<Self, WrongValue<'a>> {
         self.member(key)?
-            .ok_or_else(|| WrongValue::missing(self, key))
+            .ok_or_else(|| WrongValue::missing(self.text, key))
     }
 
     /// The text of a member that is a string. None if the member is not set.
@@ -186,7 +186,7 @@ impl<'a> Node<'a> {
             .map(|value| match value.text {
                 "true" => Ok(true),
                 "false" => Ok(false),
-                _ => Err(WrongValue::of_type(&value, "a boolean")),
+                _ => Err(WrongValue::of_type(value.text, "a boolean")),
             })
             .transpose()
     }
@@ -206,7 +206,7 @@ impl<'a> Node<'a> {
     /// The value is not a list.
     pub(crate) fn as_list(&self) -> Result<Vec<Self>, WrongValue<'a>> {
         if !self.text.starts_with('[') {
-            return Err(WrongValue::of_type(self, "a list"));
+            return Err(WrongValue::of_type(self.text, "a list"));
         }
         let list = self.with_contents();
         Ok(list.contents().map(|element| list.at(element)).collect())
@@ -219,13 +219,13 @@ impl<'a> Node<'a> {
     pub(crate) fn as_string(&self) -> Result<Cow<'a, str>, WrongValue<'a>> {
         let inner = self.text.strip_prefix('"');
         let Some(inner) = inner.and_then(|text| text.strip_suffix('"')) else {
-            return Err(WrongValue::of_type(self, "a string"));
+            return Err(WrongValue::of_type(self.text, "a string"));
         };
         if !inner.as_bytes().contains(&b'\\') {
             return Ok(Cow::Borrowed(inner));
         }
         let unescaped = serde_json::from_str(self.text).map(Cow::Owned);
-        unescaped.map_err(|_| WrongValue::new(self, "has an escape of no character"))
+        unescaped.map_err(|_| WrongValue::new(self.text, "has an escape of no character"))
     }
 
     /// The value of a member. None if it is not set, or if this value is not an object.
@@ -249,9 +249,24 @@ impl<'a> Node<'a> {
         object.contents().map(member).collect()
     }
 
+    /// The sentence for a person about a wrong value in this one: the path to the wrong value, and the
+    /// problem. `name` is the name of this value, which is shown if this value itself is wrong.
+    #[cold]
+    pub(crate) fn sentence_about(&self, wrong: &WrongValue<'_>, name: &str) -> String {
+        let mut path = self.path_to(wrong.text);
+        if let Some(key) = wrong.missing {
+            path = format!("{path}.{key}");
+        }
+        let path = match path.trim_start_matches('.') {
+            "" => name,
+            path => path,
+        };
+        format!("{path} {}", wrong.problem)
+    }
+
     /// The path to the value with this text, e.g. `.spec.containers[0].image`.
     #[cold]
-    pub(super) fn path_to(&self, text: &str) -> String {
+    fn path_to(&self, text: &str) -> String {
         let mut path = String::new();
         let mut node = self.clone();
         while !std::ptr::eq(node.text, text) {

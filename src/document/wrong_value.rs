@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::node::Node;
-
 /// A value that is not as it has to be, or that is missing.
 ///
 /// The sentence about it never contains a value of the request, because the environment variables of
@@ -11,17 +9,18 @@ use super::node::Node;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue<'a> {
     /// The text of the value. If the value is missing, the text of the object that lacks it.
-    text: &'a str,
+    pub(super) text: &'a str,
     /// The key of the missing value.
-    missing: Option<&'static str>,
-    problem: Cow<'static, str>,
+    pub(super) missing: Option<&'static str>,
+    /// The end of the sentence.
+    pub(super) problem: Cow<'static, str>,
 }
 
 impl<'a> WrongValue<'a> {
-    /// A value with this problem, e.g. `must be Always, IfNotPresent or Never`.
-    pub(crate) const fn new(value: &Node<'a>, problem: &'static str) -> Self {
+    /// The value with this text has this problem, e.g. `must be Always, IfNotPresent or Never`.
+    pub(crate) const fn new(text: &'a str, problem: &'static str) -> Self {
         Self {
-            text: value.text(),
+            text,
             missing: None,
             problem: Cow::Borrowed(problem),
         }
@@ -29,35 +28,20 @@ impl<'a> WrongValue<'a> {
 
     /// A value of the wrong type. `expected` is a noun with its article, e.g. `a list`.
     #[cold]
-    pub(super) fn of_type(value: &Node<'a>, expected: &str) -> Self {
-        let problem = format!("must be {expected}, not {}", type_of(value.text()));
+    pub(super) fn of_type(text: &'a str, expected: &str) -> Self {
+        let problem = format!("must be {expected}, not {}", type_of(text));
         Self {
             problem: problem.into(),
-            ..Self::new(value, "")
+            ..Self::new(text, "")
         }
     }
 
     /// A member that an object lacks.
-    pub(crate) fn missing(object: &Node<'a>, key: &'static str) -> Self {
+    pub(crate) fn missing(object: &'a str, key: &'static str) -> Self {
         Self {
             missing: Some(key),
             ..Self::new(object, "is missing")
         }
-    }
-
-    /// The sentence for a person: the path from `root` to the value, and the problem. `name` is the
-    /// name of `root`, which is shown if `root` itself is wrong.
-    #[cold]
-    pub(crate) fn sentence(&self, root: &Node<'_>, name: &str) -> String {
-        let mut path = root.path_to(self.text);
-        if let Some(key) = self.missing {
-            path = format!("{path}.{key}");
-        }
-        let path = match path.trim_start_matches('.') {
-            "" => name,
-            path => path,
-        };
-        format!("{path} {}", self.problem)
     }
 }
 

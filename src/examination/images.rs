@@ -6,22 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::place::{ExaminedPlace, PlaceId, Role, with_ids};
+use super::place::{ExaminedPlace, ImageId, PlaceId, Role, Spelling, with_ids};
 use crate::image::ImageIdentity;
 use crate::pull_policy::PullPolicy;
-
-/// The number of an image. Images are numbered in the order in which they first appear in the Pod.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ImageId(pub(crate) usize);
-
-/// An image in one spelling. Spellings are ordered by their first appearance in the Pod. `nginx:1` and
-/// `nginx:2` are two images, so their repository counts as two spellings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Spelling {
-    number: usize,
-    /// The image.
-    pub(crate) image: ImageId,
-}
 
 /// Finds the image and the spelling of each place. No rule changes them.
 pub(crate) fn set_spellings(places: &mut [ExaminedPlace<'_>]) {

@@ -1,14 +1,14 @@
-//! A place as the rules see it, with the image and the pull policy that it should have.
+//! A place as the rules see it: its role, the image and the pull policy that it should have, and the limits
+//! of its pull policy.
 
 use std::rc::Rc;
 
-use super::images::Spelling;
-use super::limits::PullPolicyLimits;
-use crate::findings::reason::Reason;
+use crate::findings::{DisallowingSetting, Reason};
 use crate::image::{ImageIdentity, Reference};
+use crate::pattern::{ImagePattern, NormalisedImageNames};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{EffectiveLookupSettings, LookupMode, Settings};
+use crate::settings::{EffectiveLookupSettings, ImagePullPolicyRules, LookupMode, Settings};
 
 /// The role of a container or image volume in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,20 @@ pub(crate) fn with_ids<'c, 'p>(
 ) -> impl Iterator<Item = (PlaceId, &'c ExaminedPlace<'p>)> {
     let places = places.iter().enumerate();
     places.map(|(index, place)| (PlaceId(index), place))
+}
+
+/// The number of an image. Images are numbered in the order in which they first appear in the Pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ImageId(pub(crate) usize);
+
+/// An image in one spelling. Spellings are ordered by their first appearance in the Pod. `nginx:1` and
+/// `nginx:2` are two images, so their repository counts as two spellings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Spelling {
+    /// The number of the spelling.
+    pub(super) number: usize,
+    /// The image.
+    pub(crate) image: ImageId,
 }
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
@@ -191,4 +205,74 @@ impl DigestOfTag {
 /// The pull policy that the API server fills in for an image.
 pub(crate) fn server_default(reference: &Reference<'_>) -> PullPolicy {
     PullPolicy::server_default(reference.tag(), reference.digest())
+}
+
+/// The settings of `images` that match one image, each with its first matching pattern.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PullPolicyLimits<'p> {
+    /// The pattern of `images.requireAlways`.
+    pub(crate) require_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidAlways`.
+    pub(crate) forbid_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidNever`.
+    pub(crate) forbid_never: Option<&'p ImagePattern>,
+}
+
+impl<'p> PullPolicyLimits<'p> {
+    /// The limits of an image.
+    pub(crate) fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
+        if *images == ImagePullPolicyRules::default() {
+            return Self::default();
+        }
+        let names = NormalisedImageNames::of(reference);
+        let first = |patterns: &'p [ImagePattern]| patterns.iter().find(|one| one.matches(&names));
+        Self {
+            require_always: first(&images.require_always),
+            forbid_always: first(&images.forbid_always),
+            forbid_never: first(&images.forbid_never),
+        }
+    }
+
+    /// The setting that forbids a pull policy: `images.forbidAlways` or `images.forbidNever`.
+    pub(crate) fn forbidding(&self, policy: PullPolicy) -> Option<DisallowingSetting<'p>> {
+        let (name, pattern) = match policy {
+            PullPolicy::Always => ("images.forbidAlways", self.forbid_always),
+            PullPolicy::Never => ("images.forbidNever", self.forbid_never),
+            PullPolicy::IfNotPresent => return None,
+        };
+        pattern.map(|pattern| DisallowingSetting { name, pattern })
+    }
+
+    /// The pull policy to set instead of a disallowed one, and the setting that disallows it.
+    /// `requireAlways` has priority. None if the pull policy is allowed.
+    pub(crate) fn violated_by(
+        &self,
+        policy: PullPolicy,
+    ) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
+        match self.require_always {
+            Some(_) if policy == PullPolicy::Always => None,
+            Some(pattern) => {
+                let name = "images.requireAlways";
+                Some((PullPolicy::Always, DisallowingSetting { name, pattern }))
+            }
+            None => {
+                let forbidding = self.forbidding(policy)?;
+                Some((PullPolicy::IfNotPresent, forbidding))
+            }
+        }
+    }
+
+    /// The allowed pull policy that is nearest to `policy` in strength. If `requireAlways` and
+    /// `forbidAlways` contradict each other, neither of them counts.
+    pub(crate) fn clamp(&self, policy: PullPolicy) -> PullPolicy {
+        let mut policy = match (self.require_always, self.forbid_always) {
+            (Some(_), None) => PullPolicy::Always,
+            (None, Some(_)) => policy.min(PullPolicy::IfNotPresent),
+            (None, None) | (Some(_), Some(_)) => policy,
+        };
+        if self.forbid_never.is_some() {
+            policy = policy.max(PullPolicy::IfNotPresent);
+        }
+        policy
+    }
 }

@@ -11,7 +11,7 @@ use crate::request::RequestType;
 use crate::settings::Settings;
 
 /// The references of a Pod that may be one image, although this run sees several images.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PossiblySameImages<'e> {
     /// All spellings of a repository are one entry. The lookup of a tag can show that several references
     /// of its repository have one digest. It can also pin the tag, or make `UseCached` apply.
@@ -125,19 +125,16 @@ pub(crate) fn may_have_got_digest_later(examined: &ExaminedPlace<'_>, settings: 
         && examined.policy_before() != PullPolicy::Never
 }
 
-/// Whether this is the copy, and `UseCached` of the first installation may have written the
-/// `IfNotPresent` of the place.
+/// In the copy, whether `UseCached` of the first installation may have written the `IfNotPresent` of the
+/// place.
 pub(crate) fn may_be_left_by_use_cached(
     examined: &ExaminedPlace<'_>,
     request_type: RequestType,
-    settings: &Settings,
 ) -> bool {
-    settings.registry.accepts_unknown_answers()
-        && matches!(
-            request_type,
-            RequestType::PodCreate | RequestType::EphemeralContainersUpdate
-        )
-        && examined.is_selected_for_lookup()
+    matches!(
+        request_type,
+        RequestType::PodCreate | RequestType::EphemeralContainersUpdate
+    ) && examined.is_selected_for_lookup()
         && examined.lookup.may_use_cached()
         && examined.limits.require_always.is_none()
         && examined.policy_before() == PullPolicy::IfNotPresent

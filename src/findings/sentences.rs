@@ -1,8 +1,10 @@
 //! All sentences about findings and their repairs.
 
 use super::failed_lookup::why_no_answer;
-use super::reason::{DisallowingSetting, MissingPlatform, Reason, WaitingContainer, WhyNoCheck};
-use super::{Finding, Repairability};
+use super::{
+    DisallowingSetting, Finding, MissingPlatform, Reason, Repairability, WaitingContainer,
+    WhyNoCheck,
+};
 use crate::image::InvalidReference;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;

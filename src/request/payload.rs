@@ -1,7 +1,7 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
+use super::examined_object::Metadata;
 use super::examined_object::{ExaminedObject, StoredObject};
-use super::metadata::Metadata;
 use super::request_type::{ObjectKind, RequestType};
 use crate::document::{Node, WrongValue};
 use crate::pod::Pod;
@@ -32,7 +32,7 @@ pub(crate) fn read_payload(
     };
     let request = payload.required("request");
     let request = request.and_then(|request| AdmissionRequest::read(&request));
-    let request = request.map_err(|wrong| wrong.sentence(&payload, "the request"))?;
+    let request = request.map_err(|wrong| payload.sentence_about(&wrong, "the request"))?;
     let settings = payload.member("settings").ok().flatten();
     let settings = settings.map_or("null", |settings| settings.text());
     let object = request.and_then(|request| request.object());
@@ -57,7 +57,8 @@ impl<'a> AdmissionRequest<'a> {
     fn read(request: &Node<'a>) -> Result<Option<Self>, WrongValue<'a>> {
         let kind = request.required("kind")?;
         let group = kind.string("group")?.unwrap_or_default();
-        let name = (kind.string("kind")?).ok_or_else(|| WrongValue::missing(&kind, "kind"))?;
+        let name =
+            (kind.string("kind")?).ok_or_else(|| WrongValue::missing(kind.text(), "kind"))?;
         let operation = request.string_or_empty("operation")?;
         let sub_resource = request.string("subResource")?.unwrap_or_default();
         let (mut is_from_node, mut names_no_user) = (false, true);
@@ -90,7 +91,7 @@ impl<'a> AdmissionRequest<'a> {
                 Ok(examined) => {
                     return Some(ExaminedOrMalformedObject::Examined(Box::new(examined?)));
                 }
-                Err(wrong) => wrong.sentence(object, "object"),
+                Err(wrong) => object.sentence_about(&wrong, "object"),
             },
         };
         // No rule examines a Job at UPDATE, so a malformed Job is accepted too.

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 
-use super::metadata::Metadata;
 use crate::document::Node;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -21,17 +20,16 @@ pub(crate) enum RestoredField<'a> {
     Image(Place<'a>, String),
 }
 
-/// Puts stored values back into the Pod that the rules will see. Returns the fields to write into
-/// the object.
+/// Puts stored values back into the Pod that the rules will see. `record` is the record of the stored
+/// object. Returns the fields to write into the object.
 pub(super) fn restore<'a>(
     pod: &mut Pod<'a>,
-    metadata: &Metadata<'_>,
+    record: &str,
     stored: &Pod<'_>,
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
-    let record = metadata.record().unwrap_or_default();
-    let record = Node::read(&record).map(|record| record.elements());
+    let record = Node::read(record).map(|record| record.elements());
     let record = record.unwrap_or_default();
     if record.is_empty() {
         return Vec::new();

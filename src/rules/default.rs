@@ -4,28 +4,27 @@
 //! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull
 //! policy that equals the server default counts as not chosen. A forbidden pull policy never counts as
 //! chosen.
+//!
+//! This policy sees its own output again: for example in the copy, in an audit, and in a Pod that a
+//! controller makes from a repaired pod template. It then can't distinguish the author's choice,
+//! the server default and its own repair. The record has this information, but anybody can write
+//! a record. So all rules follow one principle for the values of a request: **a rule keeps a
+//! value that another rule may have written.**
 
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::chosen_policy::{configured_default, is_chosen};
-use crate::examination::images::Spelling;
-use crate::examination::place::{DigestOfTag, ExaminedPlace, Role};
+use crate::examination::place::{DigestOfTag, ExaminedPlace, Role, Spelling, server_default};
 use crate::examination::possibly_same_images::may_have_got_digest_later;
-use crate::findings::reason::Reason;
+use crate::findings::Reason;
+use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
-use crate::settings::{LookupMode, Settings};
+use crate::settings::{DefaultPullPolicy, LookupMode, Settings};
 
 /// Sets the defaults.
 pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
     let settings = examination.settings;
-    let defaults = &settings.defaults;
-    if !examination.object.request_type.may_change_pull_policy()
-        || (defaults.image_pull_policy.is_none() && defaults.image_check_pull_policy.is_none())
-    {
-        return;
-    }
     let request_type = examination.object.request_type;
     let has_image_checks = examination.has_image_checks();
     let part = |examined: &ExaminedPlace<'_>| {
@@ -41,7 +40,7 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
         let has = |part| parts.contains(&(examined.spelling, part));
         has(PullOncePart::Puller) && has(PullOncePart::Spared) && part(examined).is_some()
     };
-    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let unknown = examination.answers_unknown_to_the_copy();
     for examined in &mut examination.places {
         if examined.uses_cached()
             || is_chosen(examined)
@@ -54,7 +53,8 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
             continue;
         };
         let would_undo_pull_once = policy < examined.policy && is_left_by_pull_once(examined);
-        if would_undo_pull_once || unknown_answers.may_join(&examined.reference) {
+        let unknown = unknown.as_ref();
+        if would_undo_pull_once || unknown.is_some_and(|one| one.may_join(&examined.reference)) {
             continue;
         }
         let disallowed = examined.limits.forbidding(examined.policy);
@@ -117,4 +117,63 @@ fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
         && examined.limits.forbid_always.is_none()
         && configured_default(examined, false, settings)
             .is_some_and(|(policy, _)| policy == PullPolicy::Always)
+}
+
+/// Whether the author chose the pull policy. A pull policy that equals the server default counts
+/// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
+/// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
+/// that *disallowed-policy* has set.
+pub(crate) fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
+    examined.place.policy.is_some_and(|policy| {
+        policy != server_default(&examined.reference)
+            && examined.limits.forbidding(policy).is_none()
+    })
+}
+
+/// The configured default of a place, and the setting that it comes from. None if no default is set for the
+/// place, or if the default is `Never` and the settings select the image for lookups.
+pub(crate) fn configured_default(
+    examined: &ExaminedPlace<'_>,
+    is_check: bool,
+    settings: &Settings,
+) -> Option<(PullPolicy, &'static str)> {
+    let defaults = &settings.defaults;
+    let for_checks = defaults.image_check_pull_policy.filter(|_| is_check);
+    let (default, setting) = match for_checks {
+        Some(default) => (default, "defaults.imageCheckPullPolicy"),
+        None => (defaults.image_pull_policy?, "defaults.imagePullPolicy"),
+    };
+    let has_digest = examined.has_digest();
+    let lookup = examined.lookup.mode;
+    let policy = match default {
+        // Where `Pin` writes a digest, it usually writes `IfNotPresent` too. If the default were
+        // `Always` here, the next run could replace this `IfNotPresent`.
+        DefaultPullPolicy::Always if has_digest && lookup == LookupMode::Pin => {
+            PullPolicy::IfNotPresent
+        }
+        // An image that is looked up is meant to be pulled. Besides, if the default were `Never`
+        // here, the next run could replace the `IfNotPresent` that `Pin` and `UseCached` write.
+        DefaultPullPolicy::Never if lookup != LookupMode::Off => return None,
+        default => default.resolve(has_digest),
+    };
+    Some((policy, setting))
+}
+
+/// The pull policy of a check that is raised or added: at least `needed`, the strongest pull policy
+/// of the places that the check guards. `examined` is the raised check, or the place that the added
+/// check guards. A second run would not change the result.
+pub(crate) fn stable_check_policy(
+    examined: &ExaminedPlace<'_>,
+    needed: PullPolicy,
+    settings: &Settings,
+) -> PullPolicy {
+    let image = examined.image_after();
+    let counts_as_not_chosen =
+        Reference::parse(&image).is_ok_and(|image| server_default(&image) == needed);
+    let default = configured_default(examined, true, settings).filter(|_| counts_as_not_chosen);
+    let mut policy = default.map_or(needed, |(policy, _)| policy.max(needed));
+    if examined.uses_cached() {
+        policy = policy.min(PullPolicy::IfNotPresent);
+    }
+    examined.limits.clamp(policy).max(needed)
 }

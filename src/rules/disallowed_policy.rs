@@ -2,8 +2,7 @@
 //! `images.forbidNever` disallow are replaced.
 
 use crate::examination::Examination;
-use crate::findings::reason::Reason;
-use crate::findings::{Finding, FindingField};
+use crate::findings::{Finding, FindingField, Reason};
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require

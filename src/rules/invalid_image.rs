@@ -6,8 +6,7 @@
 //! registry is asked. No image pattern of the settings can match an image ID.
 
 use crate::examination::Examination;
-use crate::findings::reason::Reason;
-use crate::findings::{Finding, FindingField};
+use crate::findings::{Finding, FindingField, Reason};
 use crate::image::InvalidReference;
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,

@@ -11,13 +11,12 @@ mod free_names;
 
 use self::check_form::{check_form, check_volume_carriers, predecessor};
 use self::free_names::free_names;
+use super::default::stable_check_policy;
 use crate::examination::Examination;
 use crate::examination::added_checks::{AddedCheck, AddedChecks};
-use crate::examination::chosen_policy::stable_check_policy;
 use crate::examination::images::{checks_by_image, pulls_by_spelling};
 use crate::examination::place::PlaceId;
-use crate::findings::reason::{Reason, WhyNoCheck};
-use crate::findings::{Finding, FindingField, Repairability};
+use crate::findings::{Finding, FindingField, Reason, Repairability, WhyNoCheck};
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
@@ -27,13 +26,6 @@ use crate::settings::MissingCheckAction;
 /// `imageChecks.coverage` says.
 pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
     let coverage = examination.settings.image_checks.coverage;
-    let has_checks = examination.has_image_checks() || examination.settings.image_checks.every_pod;
-    if !examination.object.request_type.is_before_start()
-        || !has_checks
-        || coverage == MissingCheckAction::Off
-    {
-        return;
-    }
     let uncovered = uncovered_images(examination);
     if uncovered.is_empty() {
         return;
@@ -87,12 +79,17 @@ pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncover
         return Vec::new();
     }
     let by_image = checks_by_image(&by_spelling);
-    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let unknown = examination.answers_unknown_to_the_copy();
+    let may_be_covered = |guarded, policy| {
+        let reference = &examination[guarded].reference;
+        let unknown = unknown.as_ref();
+        unknown.is_some_and(|one| one.may_cover(reference, policy))
+    };
     let mut uncovered = Vec::new();
     for (spelling, pulls) in by_spelling {
         if let Some((guarded, policy)) = pulls.guarded
             && !pulls.is_covered()
-            && !unknown_answers.may_cover(&examination[guarded].reference, policy)
+            && !may_be_covered(guarded, policy)
         {
             let checks = by_image.get(spelling.image.0);
             let other_check = checks.and_then(|checks| checks.first);

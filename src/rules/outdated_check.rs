@@ -7,20 +7,15 @@ use std::collections::BTreeSet;
 
 use crate::examination::Examination;
 use crate::examination::passed_checks::PassedChecks;
-use crate::findings::reason::Reason;
-use crate::findings::{Finding, FindingField, Repairability};
+use crate::findings::{Finding, FindingField, Reason, Repairability};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::{Mounters, Place, PodSpecList};
-use crate::request::RequestType;
 use crate::settings::Settings;
 
 /// Reports each check whose image a container had before, written alike, if no container has this image
 /// now and the check has not passed.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let object = examination.object;
-    if object.request_type != RequestType::PodUpdate {
-        return;
-    }
     let pod = &object.pod;
     let before = pod
         .list(PodSpecList::Containers)
@@ -66,6 +61,6 @@ fn is_check(place: &Place<'_>, mounters: &Mounters<'_>, settings: &Settings) -> 
         }
         PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
     };
-    let reference = || Reference::parse(place.image_text()).ok();
+    let reference = Reference::parse(place.image_text()).ok();
     can_be_check && settings.image_checks.names(name) && !settings.exempt.covers(name, reference)
 }

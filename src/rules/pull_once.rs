@@ -12,27 +12,14 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::images::Spelling;
-use crate::findings::reason::Reason;
+use crate::examination::place::Spelling;
+use crate::findings::Reason;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 
 /// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
 /// pulled with `Always`, in the same spelling.
 pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>) {
-    if examination.compares_checks() {
-        lower(examination);
-    }
-}
-
-/// Lowers app containers once more, after *missing-check* has added checks.
-pub(crate) fn spare_pulls_after_added_checks(examination: &mut Examination<'_>) {
-    if !examination.added.checks.is_empty() {
-        lower(examination);
-    }
-}
-
-fn lower(examination: &mut Examination<'_>) {
     if !examination.settings.pull_once {
         return;
     }

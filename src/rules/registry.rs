@@ -14,12 +14,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
-use crate::examination::images::ImageId;
-use crate::examination::place::{DigestOfTag, ExaminedPlace, PlaceId, with_ids};
+use crate::examination::place::{DigestOfTag, ExaminedPlace, ImageId, PlaceId, with_ids};
 use crate::examination::{AnsweredLookup, Examination, PlannedLookup};
 use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
-use crate::findings::reason::{MissingPlatform, Reason};
-use crate::findings::{Finding, FindingField, Repairability};
+use crate::findings::{Finding, FindingField, MissingPlatform, Reason, Repairability};
 use crate::lookup::{ImageToLookUp, LookupError};
 use crate::pod::{PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
@@ -49,10 +47,6 @@ fn requested_platforms(examination: &Examination<'_>) -> RequestedPlatforms {
 
 /// The images that are looked up, each once, in the order of [`places_by_image`].
 fn images_to_look_up(examination: &Examination<'_>) -> Vec<PlannedLookup> {
-    let settings = &examination.settings.registry;
-    if settings.accepts_unknown_answers() || !settings.looks_up() {
-        return Vec::new();
-    }
     let with_platforms = !requested_platforms(examination).platforms.is_empty();
     let mut images = Vec::new();
     for places in places_by_image(&examination.places) {

@@ -7,15 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::images::ImageId;
 use crate::examination::passed_checks::PassedChecks;
-use crate::examination::place::Role;
-use crate::findings::reason::{PassedCheck, Reason, WaitingContainer};
-use crate::findings::{Finding, FindingField};
+use crate::examination::place::{ImageId, Role};
+use crate::findings::{Finding, FindingField, PassedCheck, Reason, WaitingContainer};
 use crate::image::Reference;
 use crate::pod::{Place, PodSpecList};
-use crate::request::{PodStatus, RequestType};
-use crate::settings::Mode;
+use crate::request::PodStatus;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -35,13 +32,9 @@ const REASONS: [(&str, &str); 7] = [
     ("SignatureValidationFailed", "sign its image"),
 ];
 
-/// Reports the containers that wait for an image, in audits. Mode `Fix` is silent, because it doesn't
-/// change a container that waits.
+/// Reports the containers that wait for an image, in audits.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let object = examination.object;
-    if object.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
-        return;
-    }
     let status = object.status();
     if !status.is_waiting() {
         return;

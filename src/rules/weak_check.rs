@@ -5,12 +5,12 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
+use super::default::stable_check_policy;
 use super::missing_check;
 use crate::examination::Examination;
-use crate::examination::chosen_policy::stable_check_policy;
-use crate::examination::images::{PullsOfImage, Spelling, checks_by_image, pulls_by_spelling};
-use crate::findings::reason::Reason;
-use crate::findings::{Finding, FindingField};
+use crate::examination::images::{PullsOfImage, checks_by_image, pulls_by_spelling};
+use crate::examination::place::Spelling;
+use crate::findings::{Finding, FindingField, Reason};
 use crate::pull_policy::PullPolicy;
 
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
@@ -20,9 +20,6 @@ use crate::pull_policy::PullPolicy;
 /// is not covered and no check will be added, all checks of the same image count, in any spelling: a
 /// check in another spelling still shows a missing image before the container starts.
 pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
-    if !examination.compares_checks() {
-        return;
-    }
     let by_spelling = pulls_by_spelling(&examination.places);
     let mut by_image = checks_by_image(&by_spelling);
     let (written_alike, mut written_differently): (Vec<_>, Vec<_>) =
@@ -37,7 +34,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !written_differently.is_empty() && missing_check::can_be_added(examination) {
         written_differently.clear();
     }
-    let unknown_answers = examination.answers_unknown_to_the_copy();
+    let unknown = examination.answers_unknown_to_the_copy();
     let settings = examination.settings;
     for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
         let Some(checks_of_image) = by_image.get_mut(spelling.image.0) else {
@@ -57,10 +54,9 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
         // that only a default made too weak are not accepted.
         let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
-        if checks.strongest >= Some(needed)
-            || is_excused
-            || unknown_answers.may_check(&guarded.reference, needed)
-        {
+        let unknown = unknown.as_ref();
+        let may_be_checked = unknown.is_some_and(|one| one.may_check(&guarded.reference, needed));
+        if checks.strongest >= Some(needed) || is_excused || may_be_checked {
             continue;
         }
         let name = &*guarded.place.name;

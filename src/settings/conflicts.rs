@@ -53,7 +53,7 @@ fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Vec<Confli
                 .to_owned(),
         });
     }
-    let Some(prefix) = checks.name_prefixes.first().map(|prefix| prefix.as_str()) else {
+    let Some(prefix) = checks.name_prefixes.first().map(CheckNamePrefix::as_str) else {
         return;
     };
     let patterns = settings.exempt.containers.iter();

@@ -33,13 +33,10 @@ impl SettingsProblem {
     }
 }
 
-/// `Ok` if there are no problems. The error has all messages, joined with `; `.
-pub(super) fn unless_empty(problems: &[SettingsProblem]) -> Result<(), String> {
-    if problems.is_empty() {
-        return Ok(());
-    }
+/// All messages, joined with `; `.
+pub(super) fn all_messages(problems: &[SettingsProblem]) -> String {
     let messages: Vec<_> = problems.iter().map(|problem| &*problem.message).collect();
-    Err(messages.join("; "))
+    messages.join("; ")
 }
 
 /// The sentence about a problem. It shows no value of a Kubernetes object, because the value may be a

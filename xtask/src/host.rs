@@ -17,7 +17,7 @@ pub(crate) mod session;
 pub(crate) mod settings;
 #[cfg(feature = "registry")]
 pub(crate) mod transcript;
-pub(crate) mod wapc_imports;
+pub(crate) mod wapc_engine;
 mod wasmi_engine;
 #[cfg(feature = "wasmtime")]
 pub(crate) mod wasmtime_engine;

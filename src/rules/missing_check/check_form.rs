@@ -5,7 +5,7 @@ use crate::document::quoted;
 use crate::examination::Examination;
 use crate::examination::added_checks::AddedCheckForm;
 use crate::examination::place::{ExaminedPlace, Role};
-use crate::findings::reason::WhyNoCheck;
+use crate::findings::WhyNoCheck;
 use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::request::ExaminedObject;
@@ -123,7 +123,7 @@ pub(super) fn check_volume_carriers<'p>(
     settings: &Settings,
 ) -> Vec<&'p Place<'p>> {
     let can_carry = |place: &&Place<'_>| {
-        let reference = || Reference::parse(place.image_text()).ok();
+        let reference = Reference::parse(place.image_text()).ok();
         !place.is_native_sidecar && !settings.exempt.covers(&place.name, reference)
     };
     match pod.list(PodSpecList::InitContainers).find(can_carry) {

@@ -4,8 +4,7 @@
 use crate::examination::Examination;
 use crate::examination::place::ExaminedPlace;
 use crate::examination::possibly_same_images::PossiblySameImages;
-use crate::findings::reason::RuleId;
-use crate::findings::{Finding, Repairability};
+use crate::findings::{Finding, Repairability, RuleId};
 use crate::image::Reference;
 use crate::pull_policy::PullPolicy;
 use crate::settings::{LookupMode, Mode};

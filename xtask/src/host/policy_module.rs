@@ -8,23 +8,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wapc::{WapcHost, WebAssemblyEngineProvider};
+use wapc::WapcHost;
 
 use super::capabilities::{Capabilities, WapcHostCall, nothing_granted};
 use super::request::AdmissionRequest;
 use super::settings::Settings;
+use super::wapc_engine::InstanceSource;
 use super::wasmi_engine::InterpretedModule;
 #[cfg(feature = "wasmtime")]
 use super::wasmtime_engine::CompiledModule;
-
-/// The error type of waPC's engines.
-pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
-
-/// A module that is ready to run. Each call gets a new instance, as in policy-server.
-pub(crate) trait InstanceSource: Send + Sync {
-    /// A new instance that is not started yet.
-    fn fresh(&self) -> Box<dyn WebAssemblyEngineProvider>;
-}
 
 /// The WebAssembly engine that runs a module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use anyhow::Context;
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmi::{Engine, Error, Instance, Linker, Module, Store};
 
-use super::policy_module::{AnyError, InstanceSource};
-use super::wapc_imports::define_imports;
+use super::wapc_engine::{AnyError, InstanceSource, define_imports};
 
 /// A module for the interpreter.
 #[derive(Clone)]

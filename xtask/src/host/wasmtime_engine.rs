@@ -11,8 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use wapc::{ModuleState, WebAssemblyEngineProvider, wapc_functions};
 use wasmtime::{Instance, InstancePre, Linker, Store};
 
-use super::policy_module::{AnyError, InstanceSource};
-use super::wapc_imports::define_imports;
+use super::wapc_engine::{AnyError, InstanceSource, define_imports};
 
 /// More fuel than any guest uses. Fuel is wasmtime's measure for instructions. The number has to fit
 /// into `i64`, because wasmtime counts fuel with signed numbers.

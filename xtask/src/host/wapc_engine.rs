@@ -1,5 +1,17 @@
-//! The functions that a waPC host offers to its guest, for `wasmi_engine.rs` and
-//! `wasmtime_engine.rs`. The crate `wasmtime-provider` has its own implementation of them.
+//! What the engines in `wasmi_engine.rs` and `wasmtime_engine.rs` have in common: the trait of their modules,
+//! and the functions that a waPC host offers to its guest. The crate `wasmtime-provider` has its own
+//! implementation of these functions.
+
+use wapc::WebAssemblyEngineProvider;
+
+/// The error type of waPC's engines.
+pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A module that is ready to run. Each call gets a new instance, as in policy-server.
+pub(crate) trait InstanceSource: Send + Sync {
+    /// A new instance that is not started yet.
+    fn fresh(&self) -> Box<dyn WebAssemblyEngineProvider>;
+}
 
 /// Defines waPC's functions in a linker of `wasmi` or `wasmtime` whose store holds an
 /// `Arc<wapc::ModuleState>`. This is a macro, because `wasmi` and `wasmtime` have the same functions
