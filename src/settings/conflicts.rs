@@ -2,7 +2,8 @@
 
 use super::problem::SettingsProblem;
 use super::{
-    InitContainerOrImageVolume, MissingCheckAction, MissingPlatformAction, Mode, Settings,
+    CheckNamePrefix, InitContainerOrImageVolume, MissingCheckAction, MissingPlatformAction, Mode,
+    Settings,
 };
 
 /// Settings that contradict each other.
