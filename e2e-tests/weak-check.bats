@@ -55,6 +55,17 @@ ROWS
 ROWS
 }
 
+@test "a check in another spelling is not raised if an init container pulls the image in the same spelling" {
+  while fields init after; do
+    pod "init imagecheck-0 nginx IfNotPresent, init setup docker.io/library/nginx $init, app a docker.io/library/nginx Always"
+    evaluate "$alone"
+    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
+  done <<ROWS
+    Always       | same
+    IfNotPresent | init imagecheck-0 nginx Always, init setup docker.io/library/nginx IfNotPresent, app a docker.io/library/nginx Always
+ROWS
+}
+
 @test "references to different images are not the same image" {
   while fields check app; do
     pod "init imagecheck-0 $check IfNotPresent, app a $app Always"
