@@ -83,7 +83,7 @@ ROWS
   done
   earlier '[]'
   records "$weak_record"
-  # The counts of two entries are added, at most to the largest number of the module.
+  # The counts of two entries are added, at most to the largest number of 32 bits.
   earlier '[{"more":4294967295},{"more":4294967295}]'
   records "${weak_record%]},{\"more\":4294967295}]"
 }

@@ -4,6 +4,8 @@
 
 use std::{env, fs};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use consistent_pull_policy::evaluate;
 use consistent_pull_policy::lookup::RegistryLookups;
 use oci_spec::image::{ImageIndex, Platform};
@@ -39,13 +41,19 @@ impl RegistryLookups for Recorded<'_> {
     }
 }
 
+/// The patch from one object to another in base64, as a host makes it.
+fn patch(object: &Value, changed: &Value) -> String {
+    let patch = json_patch::diff(object, changed);
+    STANDARD.encode(serde_json::to_vec(&patch).expect("JSON"))
+}
+
 /// The parts of an answer that both forms of it have. `null` and a missing key are the same.
-fn parts(answer: &Value, [accepted, audit, object]: [&str; 3], status: &Value) -> Value {
+fn parts(answer: &Value, [accepted, audit]: [&str; 2], status: &Value) -> Value {
     json!([
         answer[accepted],
         answer["warnings"],
         answer[audit],
-        !answer[object].is_null(),
+        answer["patch"],
         status["message"],
         status["code"],
     ])
@@ -80,17 +88,16 @@ fn the_crate_gives_the_answers_of_the_module() {
             let payload = json!({"request": request, "settings": row["settings"]});
             let payload = payload.to_string();
             let registries = &mut Recorded(calls.iter());
-            let answer = json_of(evaluate::validate(payload.as_bytes(), registries));
+            let mut answer = json_of(evaluate::validate(payload.as_bytes(), registries));
+            if let Some(changed) = answer.get("mutated_object").filter(|one| !one.is_null()) {
+                answer["patch"] = patch(&request["object"], changed).into();
+            }
             let response = &row["response"];
             assert_eq!(
-                parts(
-                    &answer,
-                    ["accepted", "audit_annotations", "mutated_object"],
-                    &answer
-                ),
+                parts(&answer, ["accepted", "audit_annotations"], &answer),
                 parts(
                     response,
-                    ["allowed", "auditAnnotations", "patch"],
+                    ["allowed", "auditAnnotations"],
                     &response["status"]
                 ),
                 "{}: {payload}",

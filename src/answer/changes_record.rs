@@ -65,7 +65,7 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
 
 /// The first items that fit into `room` bytes, as a JSON list. The other items are only counted. None
 /// if there is no room for brackets and a count.
-fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: usize, room: usize) -> Option<String> {
+fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: u32, room: usize) -> Option<String> {
     // Brackets and the count of the other items need some room.
     let mut left = room.checked_sub(40)?;
     let mut kept = Vec::new();
@@ -90,10 +90,10 @@ fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: usize, room: usize) 
 
 /// The entries of the incoming record, and the count of the changes that did not fit into it. None if
 /// the record doesn't have the form that this policy writes. Then none of its entries are kept.
-fn read_record(record: &str) -> Option<(Vec<&str>, usize)> {
+fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
     const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
     let mut items = Vec::new();
-    let mut more: usize = 0;
+    let mut more: u32 = 0;
     for item in Node::read(record).ok()?.as_list().ok()? {
         let (path, rule) = (item.string("path").ok()?, item.string("rule").ok()?);
         item.string("container").ok()?;
