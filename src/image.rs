@@ -9,7 +9,6 @@
 //! parser. The tests compare it with the parser of `oci-spec`, and list where the two differ.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
@@ -144,14 +143,6 @@ impl InvalidReference {
         }
     }
 }
-
-impl fmt::Display for InvalidReference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
-impl std::error::Error for InvalidReference {}
 
 impl<'a> Reference<'a> {
     /// Parses a reference.

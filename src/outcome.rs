@@ -88,11 +88,6 @@ impl<'p> Outcome<'p> {
             .map_or(0, |place| place.index.saturating_add(1))
     }
 
-    /// Whether there is nothing to tell and nothing to change.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.findings.is_empty() && self.changes.is_empty() && self.failed_lookups.is_empty()
-    }
-
     /// Whether a finding has a repair. The changes of *pull-once* don't count, because this rule has no
     /// findings.
     pub(crate) fn has_repairs(&self) -> bool {
