@@ -33,6 +33,12 @@ required() {
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
 }
 
+# both_of VALUES VALUES: prints a filter that sets a required node affinity whose only term has an expression for
+# each list of values of kubernetes.io/arch.
+both_of() {
+  required "$1" "$2" | sed 's/\]},{"matchExpressions":\[/,/'
+}
+
 @test "the sentence names the platforms of the image and of the Pod, and the field to change" {
   pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   consult "$reject"
@@ -87,6 +93,9 @@ AMD^-^.object.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringE
 AMD^arm64^$(required '["arm64"]')
 AMD^arm64^$(required '["amd64","arm64"]')
 AMD^arm64^$(required '["amd64"]' '["arm64"]')
+AMD^-^$(both_of '["amd64","arm64"]' '["amd64"]')
+AMD^arm64^$(both_of '["amd64","arm64"]' '["arm64"]')
+AMD^-^$(both_of '["amd64"]' '["arm64"]')
 AMD^windows^.object.spec.os.name = "windows"
 AMD^-^.object.spec.os.name = "linux"
 AMD^windows/amd64^.object.spec.nodeSelector = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
