@@ -1,7 +1,7 @@
 //! The rules, in their order.
 //!
-//! Each rule has its own file, and this file says which objects it concerns. A rule works on the
-//! [`Examination`] that the rules before it have changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
+//! Each rule has its own file. A rule works on the [`Examination`] that the rules before it have
+//! changed. No rule runs another rule. Only *missing-check* knows JSON: it copies fields of a check.
 
 pub(crate) mod default;
 pub(crate) mod disallowed_policy;
@@ -21,7 +21,7 @@ use crate::settings::{
     ImagePullPolicyRules, MissingCheckAction, Mode, PullPolicyDefaults, Settings,
 };
 
-/// Whether a rule concerns an object under the settings, and the rule.
+/// The condition for a rule, and the rule. Most objects need few rules.
 type ConditionAndRule = (fn(&Examination<'_>) -> bool, fn(&mut Examination<'_>));
 
 /// The rules in their order, with the reason for each position.
@@ -36,41 +36,46 @@ const RULES: [ConditionAndRule; 10] = [
     // pinned image is another image.
     (has_lookups, registry::plan_lookups_or_use_answers),
     // After all rules that change images.
-    (compares_checks, weak_check::raise_weak_checks),
+    (has_checks_to_compare, weak_check::raise_weak_checks),
     // After the checks were raised, because only a check that is strong enough spares a pull.
-    (compares_checks, pull_once::spare_second_pulls),
+    (has_checks_to_compare, pull_once::spare_second_pulls),
     // After all rules that change images or pull policies: an added check gets the final ones.
-    (needs_checks, missing_check::add_missing_checks),
+    (has_images_to_cover, missing_check::add_missing_checks),
     // Once more, for the added checks.
     (has_added_checks, pull_once::spare_second_pulls),
     // The last two only report, so their positions don't matter.
     (is_pod_update, outdated_check::report),
-    (may_be_audit, stuck_pull::report),
+    (may_have_waiting_containers, stuck_pull::report),
 ];
 
 fn has_invalid_images(examination: &Examination<'_>) -> bool {
     !examination.invalid_images.is_empty()
 }
 
+/// Whether defaults are set, and the pull policies can still change.
 fn has_defaults(examination: &Examination<'_>) -> bool {
     examination.settings.defaults != PullPolicyDefaults::default()
         && examination.object.request_type.may_change_pull_policy()
 }
 
+/// Whether pull policies are required or forbidden for some images.
 fn has_limits(examination: &Examination<'_>) -> bool {
     examination.settings.images != ImagePullPolicyRules::default()
 }
 
+/// Whether this installation asks registries. The copy asks none.
 fn has_lookups(examination: &Examination<'_>) -> bool {
     let registry = &examination.settings.registry;
     registry.looks_up() && !registry.accepts_unknown_answers()
 }
 
-fn compares_checks(examination: &Examination<'_>) -> bool {
+/// Whether the Pod hasn't started yet and has image checks.
+fn has_checks_to_compare(examination: &Examination<'_>) -> bool {
     examination.object.request_type.is_before_start() && examination.has_image_checks()
 }
 
-fn needs_checks(examination: &Examination<'_>) -> bool {
+/// Whether the images of a Pod that hasn't started yet have to be covered.
+fn has_images_to_cover(examination: &Examination<'_>) -> bool {
     let checks = &examination.settings.image_checks;
     checks.coverage != MissingCheckAction::Off
         && examination.object.request_type.is_before_start()
@@ -85,9 +90,9 @@ fn is_pod_update(examination: &Examination<'_>) -> bool {
     examination.object.request_type == RequestType::PodUpdate
 }
 
-/// An audit sends an existing Pod as a CREATE request. Mode `Fix` is silent, because it doesn't change a
-/// container that waits.
-fn may_be_audit(examination: &Examination<'_>) -> bool {
+/// Whether this may be an audit, which sends an existing Pod as a CREATE request. Mode `Fix` is silent,
+/// because it doesn't change a container that waits.
+fn may_have_waiting_containers(examination: &Examination<'_>) -> bool {
     examination.object.request_type == RequestType::PodCreate
         && examination.settings.mode != Mode::Fix
 }
@@ -118,8 +123,8 @@ pub(crate) fn examine<'p>(
 }
 
 fn run(examination: &mut Examination<'_>) {
-    for (concerns, rule) in RULES {
-        if concerns(examination) {
+    for (is_needed, rule) in RULES {
+        if is_needed(examination) {
             rule(examination);
         }
     }
