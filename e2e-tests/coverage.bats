@@ -481,3 +481,9 @@ ROWS
     {"defaults":{"imageCheckPullPolicy":"Never"}}      | init imagecheck-0 a:1 Always, app b b:1 Always | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 Always, app b b:1 Always
 ROWS
 }
+
+@test "an added check obeys forbidNever, also if requireAlways and forbidAlways contradict each other" {
+  pod 'init imagecheck-0 a:1 Always, app a a:1 Always, app b b:1 Never'
+  evaluate '{"mode":"Warn","imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["b"],"forbidAlways":["b"],"forbidNever":["b"]}}'
+  [[ $warnings == *'b pulls b:1 but no image check pulls it first: add imagecheck-1 with IfNotPresent' ]] || fail "$warnings"
+}
