@@ -148,7 +148,7 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
 # entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. The answers of the end-to-end tests are
-# compared too (tests/rows.rs). Without --baseline, cargo-mutants would first run the tests on the unchanged code,
+# compared too (tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
 # but only those of one package.
 .PHONY: mutants
 mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)

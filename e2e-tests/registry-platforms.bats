@@ -25,18 +25,22 @@ teardown_file() {
 lookup=Verify
 reject=$(with '"platform":"Reject"')
 
-# required ALTERNATIVE...: prints a filter that sets a required node affinity. Each alternative is a list
-# of values of kubernetes.io/arch.
-required() {
+# affinity FILTER VALUES...: prints a filter that sets a required node affinity. FILTER makes its terms of the
+# expressions, one for each list of values of kubernetes.io/arch.
+affinity() {
   local terms
-  terms=$(printf '%s\n' "$@" | in_jq -c '{matchExpressions: [{key: "kubernetes.io/arch", operator: "In", values: .}]}' | in_jq -sc .)
+  terms=$(printf '%s\n' "${@:2}" | in_jq -c '{key: "kubernetes.io/arch", operator: "In", values: .}' | in_jq -sc "$1")
   echo ".object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = $terms"
 }
 
-# both_of VALUES VALUES: prints a filter that sets a required node affinity whose only term has an expression for
-# each list of values of kubernetes.io/arch.
+# required ALTERNATIVE...: the terms of the affinity are alternatives.
+required() {
+  affinity 'map({matchExpressions: [.]})' "$@"
+}
+
+# both_of VALUES VALUES: one term has all expressions.
 both_of() {
-  required "$1" "$2" | sed 's/\]},{"matchExpressions":\[/,/'
+  affinity '[{matchExpressions: .}]' "$@"
 }
 
 @test "the sentence names the platforms of the image and of the Pod, and the field to change" {

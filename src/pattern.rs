@@ -108,7 +108,7 @@ impl ImagePattern {
     ///
     /// ```
     /// use consistent_pull_policy::image::Reference;
-    /// use consistent_pull_policy::pattern::{NormalisedImageNames, ImagePattern};
+    /// use consistent_pull_policy::pattern::{ImagePattern, NormalisedImageNames};
     ///
     /// let matches = |pattern: &str, image: &str| {
     ///     let pattern = ImagePattern::from(pattern.to_owned());

@@ -343,6 +343,15 @@ impl Exemptions {
     }
 }
 
+/// `Ok` if there are no problems. The error has all messages, joined with `; `.
+fn unless_empty(problems: &[problem::SettingsProblem]) -> Result<(), String> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let messages: Vec<_> = problems.iter().map(|problem| &*problem.message).collect();
+    Err(messages.join("; "))
+}
+
 impl Settings {
     /// Reads the settings of a request. The settings were checked when this policy was loaded. So
     /// this function doesn't check the image patterns and the fields of the check template, and
@@ -352,10 +361,7 @@ impl Settings {
     /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
     pub fn read(text: &[u8]) -> Result<Self, String> {
         let (settings, problems) = read::settings(&read::tree(text)?);
-        if problems.is_empty() {
-            return Ok(settings);
-        }
-        Err(problem::all_messages(&problems))
+        unless_empty(&problems).map(|()| settings)
     }
 
     /// Checks the settings: everything that [`Settings::read`] checks, the image patterns, the fields
@@ -374,10 +380,7 @@ impl Settings {
             problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts);
-        if problems.is_empty() {
-            return Ok(());
-        }
-        Err(problem::all_messages(&problems))
+        unless_empty(&problems)
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc

@@ -51,7 +51,7 @@ impl<'e> JoinablePulls<'e> {
 }
 
 impl<'e> PossiblySameImages<'e> {
-    /// The answers that registries may give about the images of these places.
+    /// The images of these places that the answers of registries may show to be one image.
     pub(crate) fn about(places: &[ExaminedPlace<'e>]) -> Self {
         let mut repositories: BTreeMap<_, JoinablePulls<'e>> = BTreeMap::new();
         for examined in places {
@@ -62,8 +62,7 @@ impl<'e> PossiblySameImages<'e> {
         Self { repositories, tags }
     }
 
-    /// The answers that the first installation may have received about these places, and the digests
-    /// that another webhook may have added to them.
+    /// The same in the copy, where another webhook may also have added digests.
     pub(crate) fn in_copy(places: &[ExaminedPlace<'e>]) -> Self {
         let mut possible = Self::about(places);
         for examined in places {

@@ -1,12 +1,13 @@
 //! An object that the rules examine, and its metadata.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::document::{Node, WrongValue};
 use crate::pod::{Pod, PodSpecList};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";

@@ -1,7 +1,6 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
-use super::examined_object::Metadata;
-use super::examined_object::{ExaminedObject, StoredObject};
+use super::examined_object::{ExaminedObject, Metadata, StoredObject};
 use super::request_type::{ObjectKind, RequestType};
 use crate::document::{Node, WrongValue};
 use crate::pod::Pod;

@@ -40,7 +40,7 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
         let has = |part| parts.contains(&(examined.spelling, part));
         has(PullOncePart::Puller) && has(PullOncePart::Spared) && part(examined).is_some()
     };
-    let unknown = examination.answers_unknown_to_the_copy();
+    let unknown_answers = examination.answers_unknown_to_the_copy();
     for examined in &mut examination.places {
         if examined.uses_cached()
             || is_chosen(examined)
@@ -53,8 +53,10 @@ pub(crate) fn set_defaults(examination: &mut Examination<'_>) {
             continue;
         };
         let would_undo_pull_once = policy < examined.policy && is_left_by_pull_once(examined);
-        let unknown = unknown.as_ref();
-        if would_undo_pull_once || unknown.is_some_and(|one| one.may_join(&examined.reference)) {
+        let unknown_answers = unknown_answers.as_ref();
+        if would_undo_pull_once
+            || unknown_answers.is_some_and(|answers| answers.may_join(&examined.reference))
+        {
             continue;
         }
         let disallowed = examined.limits.forbidding(examined.policy);
@@ -123,7 +125,7 @@ fn will_be_raised(examined: &ExaminedPlace<'_>, settings: &Settings) -> bool {
 /// as not chosen. A forbidden pull policy also counts as not chosen, so that *default* can replace it
 /// before *disallowed-policy* does. Otherwise the next run could write the default over the pull policy
 /// that *disallowed-policy* has set.
-pub(crate) fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
+fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
     examined.place.policy.is_some_and(|policy| {
         policy != server_default(&examined.reference)
             && examined.limits.forbidding(policy).is_none()
@@ -132,7 +134,7 @@ pub(crate) fn is_chosen(examined: &ExaminedPlace<'_>) -> bool {
 
 /// The configured default of a place, and the setting that it comes from. None if no default is set for the
 /// place, or if the default is `Never` and the settings select the image for lookups.
-pub(crate) fn configured_default(
+fn configured_default(
     examined: &ExaminedPlace<'_>,
     is_check: bool,
     settings: &Settings,

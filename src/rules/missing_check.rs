@@ -79,11 +79,11 @@ pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<Uncover
         return Vec::new();
     }
     let by_image = checks_by_image(&by_spelling);
-    let unknown = examination.answers_unknown_to_the_copy();
+    let unknown_answers = examination.answers_unknown_to_the_copy();
     let may_be_covered = |guarded, policy| {
         let reference = &examination[guarded].reference;
-        let unknown = unknown.as_ref();
-        unknown.is_some_and(|one| one.may_cover(reference, policy))
+        let unknown_answers = unknown_answers.as_ref();
+        unknown_answers.is_some_and(|answers| answers.may_cover(reference, policy))
     };
     let mut uncovered = Vec::new();
     for (spelling, pulls) in by_spelling {

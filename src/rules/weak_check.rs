@@ -34,7 +34,7 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
     if !written_differently.is_empty() && missing_check::can_be_added(examination) {
         written_differently.clear();
     }
-    let unknown = examination.answers_unknown_to_the_copy();
+    let unknown_answers = examination.answers_unknown_to_the_copy();
     let settings = examination.settings;
     for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
         let Some(checks_of_image) = by_image.get_mut(spelling.image.0) else {
@@ -54,8 +54,9 @@ pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
         // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
         // that only a default made too weak are not accepted.
         let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
-        let unknown = unknown.as_ref();
-        let may_be_checked = unknown.is_some_and(|one| one.may_check(&guarded.reference, needed));
+        let unknown_answers = unknown_answers.as_ref();
+        let may_be_checked =
+            unknown_answers.is_some_and(|answers| answers.may_check(&guarded.reference, needed));
         if checks.strongest >= Some(needed) || is_excused || may_be_checked {
             continue;
         }

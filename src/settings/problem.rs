@@ -33,12 +33,6 @@ impl SettingsProblem {
     }
 }
 
-/// All messages, joined with `; `.
-pub(super) fn all_messages(problems: &[SettingsProblem]) -> String {
-    let messages: Vec<_> = problems.iter().map(|problem| &*problem.message).collect();
-    messages.join("; ")
-}
-
 /// The sentence about a problem. It shows no value of a Kubernetes object, because the value may be a
 /// secret.
 fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> String {
