@@ -14,11 +14,11 @@ use wapc_guest::CallResult;
 
 use self::changed_object::changed_object;
 use self::changes_record::{ChangesRecord, change_entries};
-use crate::findings::failed_lookup::AppliedLookupAction;
-use crate::findings::{Finding, Reason, Repairability, RuleId, WhyNoCheck};
-use crate::lookup::LookupAttempt;
-use crate::outcome::Outcome;
+use crate::finding::{Finding, FindingEffect};
+use crate::findings_and_changes::FindingsAndChanges;
+use crate::lookup::failed_lookup::AppliedLookupAction;
 use crate::request::RequestType;
+use crate::rule_id::RuleId;
 use crate::sentence::{Sentence, SentenceLength, line, shorten};
 use crate::settings::Mode;
 
@@ -99,29 +99,29 @@ pub(crate) fn reject(message: String, code: u16) -> CallResult {
     reject_request(Some(message), Some(code), None, None)
 }
 
-/// The answer to the outcome of the rules.
+/// The answer to what the rules found and changed.
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub(crate) fn answer(mut outcome: Outcome<'_>, mode: Mode) -> CallResult {
-    let object = outcome.object;
-    let is_rejected = outcome.findings.iter().any(|finding| finding.rejects(mode));
+pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResult {
+    let object = result.object;
+    let is_rejected = result.findings.iter().any(|finding| finding.rejects(mode));
     // A change that only saves a pull is no reason to change a pod template, because a changed
     // template may restart its Pods.
     let is_repaired = mode == Mode::Fix
         && !is_rejected
-        && (!object.request_type.is_template() || outcome.has_repairs());
+        && (!object.request_type.is_template() || result.has_repairs());
     if !is_repaired {
-        outcome.changes.clear();
+        result.changes.clear();
     }
-    let changes = change_entries(&outcome);
-    let records = outcome.settings.record_changes && object.request_type.is_create();
+    let changes = change_entries(&result)?;
+    let records = result.settings.record_changes && object.request_type.is_create();
     let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, object));
     let text = if is_rejected || (changes.is_empty() && object.restored.is_empty()) {
         None
     } else {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
-        let Some(text) = changed_object(&outcome, record) else {
+        let Some(text) = changed_object(&result, record) else {
             let code = code_of_object_fault(object.request_type);
             return reject(NOT_EDITABLE.to_owned(), code);
         };
@@ -132,18 +132,18 @@ pub(crate) fn answer(mut outcome: Outcome<'_>, mode: Mode) -> CallResult {
         audit_annotations.insert("changes", format!("[{}]", changes.join(",")));
     }
     drop(changes);
-    let findings = in_order_of_pod(&outcome.findings);
+    let findings = in_order_of_pod(&result.findings);
     if !findings.is_empty() {
         let spec_path = object.spec_path();
         let list = json_list(findings.iter().map(|one| FindingEntry::of(one, spec_path)))?;
         audit_annotations.insert("findings", list);
     }
-    if !outcome.failed_lookups.is_empty() {
-        let lookups = outcome.failed_lookups.iter();
+    if !result.failed_lookups.is_empty() {
+        let lookups = result.failed_lookups.iter();
         let lookups = lookups.map(|(image, lookup)| FailedLookupEntry {
             image,
             failure: lookup.error.class.id(),
-            asked: lookup.error.attempt == LookupAttempt::Made,
+            asked: lookup.error.was_asked,
             action: lookup.action.as_str(),
         });
         audit_annotations.insert("lookups", json_list(lookups)?);
@@ -154,9 +154,9 @@ pub(crate) fn answer(mut outcome: Outcome<'_>, mode: Mode) -> CallResult {
     let important = by_importance(&findings);
     let answer = ValidateAnswer {
         accepted: !is_rejected,
-        code: is_rejected.then(|| code(&outcome, mode)),
+        code: is_rejected.then(|| code(&result, mode)),
         message: is_rejected.then(|| message(&important, mode)),
-        warnings: warnings(&outcome, &important, mode, is_rejected),
+        warnings: warnings(&result, &important, mode, is_rejected),
         audit_annotations,
     };
     answer.write(text.as_deref())
@@ -183,19 +183,19 @@ fn json_list(entries: impl ExactSizeIterator<Item = impl Serialize>) -> serde_js
 }
 
 /// The status code of a rejection because of findings.
-fn code(outcome: &Outcome<'_>, mode: Mode) -> u16 {
-    let mut rejecting = outcome.findings.iter().filter(|one| one.rejects(mode));
+fn code(result: &FindingsAndChanges<'_>, mode: Mode) -> u16 {
+    let mut rejecting = result.findings.iter().filter(|one| one.rejects(mode));
     if rejecting.all(|finding| finding.reason.is_momentary()) {
         BAD_REQUEST
     } else {
-        code_of_object_fault(outcome.object.request_type)
+        code_of_object_fault(result.object.request_type)
     }
 }
 
 /// An element of the audit annotation `findings`.
 #[derive(Serialize)]
 struct FindingEntry<'f> {
-    rule: &'static str,
+    rule: RuleId,
     path: String,
     container: Cow<'f, str>,
     image: Cow<'f, str>,
@@ -207,7 +207,7 @@ impl<'f> FindingEntry<'f> {
     fn of(finding: &'f Finding<'_>, spec_path: &[&str]) -> Self {
         let cut = |text: &'f str| shorten(text, TEXT_MAX);
         Self {
-            rule: finding.reason.rule().as_str(),
+            rule: finding.rule(),
             path: finding.path(spec_path),
             container: cut(&finding.place.name),
             image: cut(finding.place.image_text()),
@@ -228,8 +228,11 @@ struct FailedLookupEntry<'l> {
 
 /// The findings in the order of their importance, the most important first.
 fn by_importance<'f, 'p>(findings: &[&'f Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    let of_rule = |rule| findings.iter().filter(move |one| one.reason.rule() == rule);
-    RuleId::ALL.into_iter().flat_map(of_rule).copied().collect()
+    let mut sorted = BTreeMap::new();
+    for (number, finding) in findings.iter().enumerate() {
+        sorted.insert((finding.rule(), number), *finding);
+    }
+    sorted.into_values().collect()
 }
 
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
@@ -237,7 +240,12 @@ fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
     let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| finding.sentence(SentenceLength::Full).in_full())
+        .map(|finding| {
+            finding
+                .reason
+                .sentence(finding, SentenceLength::Full)
+                .in_full()
+        })
         .collect();
     match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
@@ -247,41 +255,36 @@ fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
     sentences.join("; ")
 }
 
-/// Whether a finding in a pod template needs no warning, because the operator asked for its repair
-/// in every Pod.
-fn is_wanted_in_pods(outcome: &Outcome<'_>, reason: &Reason<'_>) -> bool {
-    let settings = outcome.settings;
-    outcome.object.request_type.is_template()
-        && settings.mode == Mode::Fix
-        && match reason {
-            Reason::NoCheckAdded { why, .. } => {
-                *why == WhyNoCheck::OnlyInPods && settings.image_checks.every_pod
-            }
-            reason => reason.rule() == RuleId::Default,
-        }
-}
-
 /// The warnings: a line for each finding, repair or failed lookup that is worth knowing.
 fn warnings(
-    outcome: &Outcome<'_>,
+    result: &FindingsAndChanges<'_>,
     findings: &[&Finding<'_>],
     mode: Mode,
     is_rejected: bool,
 ) -> Vec<String> {
-    type Line<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
+    type WarningOfLength<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
+    let settings = result.settings;
+    let is_template = result.object.request_type.is_template();
+    let is_expected = |finding: &Finding<'_>| {
+        is_template
+            && settings.mode == Mode::Fix
+            && finding.reason.is_expected_in_template(settings)
+    };
     let is_repaired = mode == Mode::Fix && !is_rejected;
-    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut lines: Vec<WarningOfLength<'_>> = Vec::new();
     for finding in findings {
-        if is_wanted_in_pods(outcome, &finding.reason) {
+        if is_expected(finding) {
             continue;
         }
-        if finding.repairability == Repairability::Advice || mode == Mode::Warn {
-            lines.push(Box::new(|length| Some(finding.sentence(length))));
+        if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
+            lines.push(Box::new(|length| {
+                Some(finding.reason.sentence(finding, length))
+            }));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.repair_warning()));
+            lines.push(Box::new(|_| finding.reason.repair_warning(finding)));
         }
     }
-    for (image, lookup) in &outcome.failed_lookups {
+    for (image, lookup) in &result.failed_lookups {
         if lookup.action != AppliedLookupAction::Reject {
             lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
         }

@@ -7,8 +7,8 @@
 //!    ([`pod`]).
 //! 2. The [`rules`] work on one [`examination`]. They set the image and the pull policy that each
 //!    place should have.
-//! 3. The result is one [`outcome`].
-//! 4. [`answer`] writes the outcome: a message, warnings, annotations or the changed object.
+//! 3. The result is a list of [findings and changes](findings_and_changes).
+//! 4. [`answer`] writes this result: a message, warnings, annotations or the changed object.
 //!
 //! This file registers the three functions that a waPC host calls.
 //!
@@ -39,7 +39,7 @@
 //! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
 //! | re-apply | a manifest is applied again, and this policy puts the stored values back |
 //! | stored object | `oldObject` of an UPDATE |
-//! | the copy | a second, validating installation: same settings, but `maxLookups: 0`, `Reject` or `Warn` |
+//! | the copy | a second, validating installation: same settings, but `validatingCopy: true`, `Reject` or `Warn` |
 
 // A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and an
 // audit reports a failure of this policy. So no input may lead to a panic.
@@ -71,20 +71,21 @@
 
 mod answer;
 mod document;
-pub mod evaluate;
 mod examination;
-mod findings;
-mod host;
+mod finding;
+mod findings_and_changes;
+mod host_registry_client;
 pub mod image;
 pub mod lookup;
-mod outcome;
 pub mod pattern;
 mod pod;
 pub mod pull_policy;
 mod request;
+mod rule_id;
 mod rules;
 mod sentence;
 pub mod settings;
+pub mod validate;
 
 use kubewarden_policy_sdk::protocol_version_guest;
 use wapc_guest::{CallResult, register_function};
@@ -94,10 +95,10 @@ use wapc_guest::{CallResult, register_function};
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
     register_function("validate", validate);
-    register_function("validate_settings", evaluate::validate_settings);
+    register_function("validate_settings", validate::validate_settings);
     register_function("protocol_version", protocol_version_guest);
 }
 
 fn validate(payload: &[u8]) -> CallResult {
-    evaluate::validate(payload, &mut host::Host)
+    validate::validate(payload, &mut host_registry_client::HostRegistryClient)
 }

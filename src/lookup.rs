@@ -1,15 +1,18 @@
 //! Lookups: questions to registries, through the host, within the limits of one request.
 
+pub(crate) mod failed_lookup;
 pub mod failure_class;
+
+use std::collections::BTreeSet;
 
 use oci_spec::image::Platform;
 
 pub use self::failure_class::FailureClass;
 use crate::image::is_digest;
 
-/// The lookups in registries that the host capabilities `oci/v1/manifest_digest` and
-/// `oci/v1/oci_manifest` offer.
-pub trait RegistryLookups {
+/// A client of registries. In the module it is the host, with its capabilities `oci/v1/manifest_digest` and
+/// `oci/v1/oci_manifest`.
+pub trait RegistryClient {
     /// The digest of the manifest, or of the index, behind an image reference.
     ///
     /// # Errors
@@ -23,20 +26,6 @@ pub trait RegistryLookups {
     fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String>;
 }
 
-/// Whether a lookup was made, and if not, why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookupAttempt {
-    /// The host was called. Unless the host refuses the capability, it answers from its cache or asks the
-    /// registry.
-    Made,
-    /// An earlier lookup of this request found the same registry unreachable, so the host was not called.
-    RegistryIsDown,
-    /// `registry.maxLookups` lookups were already made in this request, so no further lookup is made.
-    LimitReached,
-    /// The host refused an earlier lookup of this request, so no further lookup is made.
-    HostRefuses,
-}
-
 /// The host capability for digests, as `hostCapabilities` of a `PolicyServer` names it.
 const MANIFEST_DIGEST: &str = "oci/v1/manifest_digest";
 /// The host capability for platforms.
@@ -47,8 +36,9 @@ const OCI_MANIFEST: &str = "oci/v1/oci_manifest";
 pub struct LookupError {
     /// The class of the failure.
     pub class: FailureClass,
-    /// Whether the lookup was made, and if not, why.
-    pub attempt: LookupAttempt,
+    /// Whether the host was called. It is not called again after it refused a capability, and for a registry that
+    /// gave no answer to an earlier lookup of this request.
+    pub was_asked: bool,
     /// The host capability of the call that failed or was not made. After a refusal, this is the
     /// capability that the host refuses.
     pub capability: &'static str,
@@ -67,7 +57,7 @@ pub struct LookupAnswer {
 pub(crate) struct ImageToLookUp {
     /// The normalised image, so that all spellings share the host's cache.
     pub(crate) image: String,
-    /// The registry.
+    /// The registry's host, in the form in which hosts are compared.
     pub(crate) registry: String,
     /// The normalised repository.
     pub(crate) repository: String,
@@ -75,61 +65,60 @@ pub(crate) struct ImageToLookUp {
     pub(crate) with_platforms: bool,
 }
 
-/// Looks up images in their order, at most `max` of them. Each has an answer, or the reason why there is
-/// none.
-pub(crate) fn look_up<'i>(
-    images: impl Iterator<Item = &'i ImageToLookUp>,
-    max: usize,
-    registries: &mut dyn RegistryLookups,
-) -> Vec<Result<LookupAnswer, LookupError>> {
-    let mut session = LookupSession {
-        registries,
-        left: max,
-        down: Vec::new(),
-        refused: None,
-    };
-    images.map(|image| session.look_up(image)).collect()
-}
-
 /// The lookups of one request.
-struct LookupSession<'r> {
-    registries: &'r mut dyn RegistryLookups,
+pub(crate) struct LookupSession<'r> {
+    registries: &'r mut dyn RegistryClient,
     /// How many lookups may still be made.
     left: usize,
-    /// The registries that were unreachable. Each lookup adds at most one.
-    down: Vec<String>,
+    /// The registries that gave no answer.
+    away: BTreeSet<String>,
     /// The capability that the host refuses.
     refused: Option<&'static str>,
 }
 
-impl LookupSession<'_> {
+impl<'r> LookupSession<'r> {
+    /// A session of at most `max` lookups.
+    pub(crate) fn new(registries: &'r mut dyn RegistryClient, max: usize) -> Self {
+        Self {
+            registries,
+            left: max,
+            away: BTreeSet::new(),
+            refused: None,
+        }
+    }
+
     /// Makes one lookup: first the digest, then the platforms of that digest if they are wanted. So
     /// both answers are about the same manifest.
-    fn look_up(&mut self, question: &ImageToLookUp) -> Result<LookupAnswer, LookupError> {
-        let not_made = |class, attempt, capability| LookupError {
+    ///
+    /// # Errors
+    /// The lookup failed, or it was not made.
+    pub(crate) fn look_up(
+        &mut self,
+        question: &ImageToLookUp,
+    ) -> Result<LookupAnswer, LookupError> {
+        let not_asked = |class, capability| LookupError {
             class,
-            attempt,
+            was_asked: false,
             capability,
         };
         if let Some(capability) = self.refused {
-            let attempt = LookupAttempt::HostRefuses;
-            return Err(not_made(FailureClass::NotGranted, attempt, capability));
+            return Err(not_asked(FailureClass::NotGranted, capability));
         }
-        let failed = |class, attempt| not_made(class, attempt, MANIFEST_DIGEST);
-        if self.down.contains(&question.registry) {
-            let attempt = LookupAttempt::RegistryIsDown;
-            return Err(failed(FailureClass::Unreachable, attempt));
+        if self.away.contains(&question.registry) {
+            return Err(not_asked(FailureClass::Unreachable, MANIFEST_DIGEST));
         }
-        let Some(left) = self.left.checked_sub(1) else {
-            let attempt = LookupAttempt::LimitReached;
-            return Err(failed(FailureClass::Unreachable, attempt));
-        };
-        self.left = left;
-        let digest = match self.registries.manifest_digest(&question.image) {
-            Ok(digest) if is_digest(&digest) => digest,
-            Ok(_) => return Err(failed(FailureClass::Unknown, LookupAttempt::Made)),
-            Err(text) => return Err(self.failed(question, &text, MANIFEST_DIGEST)),
-        };
+        self.left = (self.left.checked_sub(1))
+            .ok_or_else(|| not_asked(FailureClass::LimitReached, MANIFEST_DIGEST))?;
+        let digest = (self.registries)
+            .manifest_digest(&question.image)
+            .map_err(|text| self.failed(question, &text, MANIFEST_DIGEST))?;
+        if !is_digest(&digest) {
+            return Err(LookupError {
+                class: FailureClass::Unknown,
+                was_asked: true,
+                capability: MANIFEST_DIGEST,
+            });
+        }
         let platforms = if question.with_platforms {
             let image = format!("{}@{digest}", question.repository);
             let platforms = self.registries.platforms(&image);
@@ -140,7 +129,7 @@ impl LookupSession<'_> {
         Ok(LookupAnswer { digest, platforms })
     }
 
-    /// Classifies an error. Remembers an unreachable registry, or a refused host capability.
+    /// Classifies an error. Remembers a registry that gives no answer, or a refused host capability.
     fn failed(
         &mut self,
         question: &ImageToLookUp,
@@ -149,13 +138,15 @@ impl LookupSession<'_> {
     ) -> LookupError {
         let class = FailureClass::classify(text);
         match class {
-            FailureClass::Unreachable => self.down.push(question.registry.clone()),
+            FailureClass::Unreachable => {
+                self.away.insert(question.registry.clone());
+            }
             FailureClass::NotGranted => self.refused = Some(capability),
             _ => {}
         }
         LookupError {
             class,
-            attempt: LookupAttempt::Made,
+            was_asked: true,
             capability,
         }
     }

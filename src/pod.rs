@@ -101,10 +101,6 @@ pub(crate) struct Place<'a> {
     pub(crate) image: Option<Cow<'a, str>>,
     /// The pull policy. `null` and `""` are "not set", as in the API server.
     pub(crate) policy: Option<PullPolicy>,
-    /// At UPDATE of a Pod, the image of the stored container with the same list and name.
-    pub(crate) stored_image: Option<String>,
-    /// Whether the rules examine the place. At UPDATE, they examine only new places and new images.
-    pub(crate) is_in_scope: bool,
 }
 
 impl<'a> Place<'a> {
@@ -125,8 +121,6 @@ impl<'a> Place<'a> {
             is_native_sidecar: restart_policy.as_deref() == Some("Always"),
             image: source.string(list.image_key())?,
             policy: pull_policy(source.optional(list.pull_policy_key())?.as_ref())?,
-            stored_image: None,
-            is_in_scope: true,
             node: node.clone(),
         })
     }
@@ -223,7 +217,7 @@ pub(crate) struct Pod<'a> {
     /// The names of all volumes.
     pub(crate) volume_names: Vec<Cow<'a, str>>,
     /// Whether `spec.hostUsers` is `false`: the Pod has a user namespace of its own.
-    pub(crate) has_user_namespace: bool,
+    has_user_namespace: bool,
     /// `spec.runtimeClassName`
     runtime_class: Option<Cow<'a, str>>,
     /// `spec.os.name`
@@ -281,7 +275,8 @@ impl<'a> Pod<'a> {
     pub(crate) fn mounters(&self) -> Mounters<'_> {
         let mut mounters: Mounters<'_> = BTreeMap::new();
         for place in &self.places {
-            let names: BTreeSet<_> = place.mounts().into_iter().map(|mount| mount.name).collect();
+            let mut names = BTreeSet::new();
+            names.extend(place.mounts().into_iter().map(|mount| mount.name));
             for name in names {
                 mounters.entry(name).or_default().push(place);
             }
@@ -306,12 +301,16 @@ impl<'a> Pod<'a> {
         self.places.get(found.ok()?)
     }
 
-    /// Whether the Pod's nodes can mount image volumes. Many nodes can't if the Pod has a user
-    /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
+    /// The field because of which the Pod's nodes may be unable to mount image volumes. Many nodes can't if the
+    /// Pod has a user namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
     /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
-    pub(crate) fn can_mount_image_volumes(&self) -> bool {
+    pub(crate) fn refuses_image_volumes(&self) -> Option<&'static str> {
         let runtime_class = self.runtime_class.as_deref().unwrap_or_default();
-        !self.has_user_namespace && runtime_class.is_empty()
+        if self.has_user_namespace {
+            Some("hostUsers: false")
+        } else {
+            (!runtime_class.is_empty()).then_some("runtimeClassName")
+        }
     }
 
     /// Whether the Pod has image volumes.

@@ -14,18 +14,17 @@ mod read;
 mod registry;
 mod template_problems;
 
+use k8s_openapi::api::core::v1::Container;
 #[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 pub use self::registry::{
     EffectiveLookupSettings, ImageLookupOverride, LookupFailureAction, LookupMode,
-    MissingPlatformAction, RegistrySettings,
+    MissingPlatformAction, RegistryLookupSettings,
 };
 use crate::image::Reference;
 use crate::pattern::{self, ContainerPattern, ImagePattern, NormalisedImageNames};
-use crate::pull_policy::PullPolicy;
 
 /// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
 /// most 63 bytes: the prefix and a number.
@@ -51,13 +50,16 @@ pub struct Settings {
     /// The pull policies that are required or forbidden for some images.
     pub images: ImagePullPolicyRules,
     /// Which images this policy looks up in their registries, and what follows from the answers.
-    pub registry: RegistrySettings,
+    pub registry: RegistryLookupSettings,
     /// The reaction to a finding in the pod template of a Deployment, a Job or any other workload,
     /// in every mode. The Pods of a workload are always examined when they are created.
     pub templates: PodTemplateAction,
     /// Containers and images that are never examined and never changed. (An exempt container may
     /// still get the mount of an added check volume.)
     pub exempt: Exemptions,
+    /// Whether this is a second, validating installation of this policy, with mode `Reject` or `Warn` and all other
+    /// settings of the first one. It makes no lookups, and accepts the results of the first installation.
+    pub validating_copy: bool,
     /// Whether a repaired object gets the annotation `consistent-pull-policy/changes`, which lists
     /// the changes. The manifest of a repaired Pod or Job can be applied again only if the stored
     /// object has this annotation.
@@ -72,9 +74,10 @@ impl Default for Settings {
             pull_once: true,
             defaults: PullPolicyDefaults::default(),
             images: ImagePullPolicyRules::default(),
-            registry: RegistrySettings::default(),
+            registry: RegistryLookupSettings::default(),
             templates: PodTemplateAction::default(),
             exempt: Exemptions::default(),
+            validating_copy: false,
             record_changes: true,
         }
     }
@@ -138,7 +141,7 @@ impl Default for ImageCheckSettings {
 
 impl ImageCheckSettings {
     /// Whether this is the name of an image check: it starts with one of the prefixes.
-    pub fn names(&self, name: &str) -> bool {
+    pub fn is_check_name(&self, name: &str) -> bool {
         self.name_prefixes
             .iter()
             .any(|prefix| name.starts_with(prefix.as_str()))
@@ -215,34 +218,32 @@ pub enum InitContainerOrImageVolume {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(transparent)]
-pub struct CheckTemplate(Map<String, Value>);
+pub struct CheckTemplate(
+    #[serde(deserialize_with = "read::check_template")]
+    #[cfg_attr(
+        not(target_arch = "wasm32"),
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
+    Container,
+);
 
 impl CheckTemplate {
-    /// The fields of the container.
-    pub const fn fields(&self) -> &Map<String, Value> {
-        &self.0
-    }
-
-    /// The fields of an added check. It has no requests and no limits if `with_resources` is false.
-    pub fn fields_beside(&self, with_resources: bool) -> Map<String, Value> {
-        let mut fields = self.0.clone();
-        if !with_resources && let Some(Value::Object(resources)) = fields.get_mut("resources") {
-            resources.remove("requests");
-            resources.remove("limits");
-            if resources.is_empty() {
-                fields.remove("resources");
-            }
+    /// The container. It has no requests and no limits if `with_resources` is false.
+    pub fn container(&self, with_resources: bool) -> Container {
+        let container = self.0.clone();
+        let resources = container.resources.filter(|_| with_resources);
+        Container {
+            resources,
+            ..container
         }
-        fields
     }
 
     /// The names of the volumes that the container mounts or uses as devices.
     pub fn volumes(&self) -> impl Iterator<Item = &str> {
-        let lists = ["volumeMounts", "volumeDevices"].into_iter();
-        let entries = lists.filter_map(|list| self.0.get(list)?.as_array());
-        entries
-            .flatten()
-            .filter_map(|entry| entry.get("name")?.as_str())
+        let mounts = self.0.volume_mounts.iter().flatten();
+        let devices = self.0.volume_devices.iter().flatten();
+        let mounts = mounts.map(|mount| &*mount.name);
+        mounts.chain(devices.map(|device| &*device.name))
     }
 }
 
@@ -255,11 +256,10 @@ impl CheckTemplate {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PullPolicyDefaults {
     /// The pull policy of a container whose author chose none. If this is not set, the container
-    /// keeps its pull policy.
+    /// keeps its pull policy. It doesn't replace a written `Always` of a tag other than `latest`:
+    /// `images.forbidAlways` does.
+    #[serde(deserialize_with = "read::default_pull_policy")]
     pub image_pull_policy: Option<DefaultPullPolicy>,
-    /// The pull policy of an image check whose author chose none. If this is not set,
-    /// `imagePullPolicy` applies to image checks too.
-    pub image_check_pull_policy: Option<DefaultPullPolicy>,
 }
 
 /// A pull policy for containers whose author chose none. It can depend on the image.
@@ -270,23 +270,8 @@ pub enum DefaultPullPolicy {
     Always,
     /// The kubelet pulls if the node has no image of that name.
     IfNotPresent,
-    /// The kubelet never pulls. The image has to be on the node.
-    Never,
-    /// `Always` for a tag, and `IfNotPresent` for a digest, because the image of a digest never
-    /// changes.
+    /// `Always` for a tag. An image with a digest keeps its pull policy, because it never changes.
     AlwaysUnlessDigest,
-}
-
-impl DefaultPullPolicy {
-    /// The pull policy for an image with or without a digest.
-    pub const fn resolve(self, has_digest: bool) -> PullPolicy {
-        match self {
-            Self::AlwaysUnlessDigest if has_digest => PullPolicy::IfNotPresent,
-            Self::Always | Self::AlwaysUnlessDigest => PullPolicy::Always,
-            Self::IfNotPresent => PullPolicy::IfNotPresent,
-            Self::Never => PullPolicy::Never,
-        }
-    }
 }
 
 /// The pull policies that are required or forbidden for some images.
@@ -376,7 +361,7 @@ impl Settings {
         let (settings, mut problems) = read::settings(&tree);
         problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
-        if let Some(template) = &settings.image_checks.template {
+        if let Some(template) = tree.pointer("/imageChecks/template") {
             problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts);

@@ -1,8 +1,8 @@
 //! Payloads that no program for JSON writes: the exact bytes around a change, escapes, equal keys, and texts
 //! that are cut or no JSON. The rows of the end-to-end tests can't state these.
 
-use consistent_pull_policy::evaluate;
 use consistent_pull_policy::settings::{Mode, Settings};
+use consistent_pull_policy::validate;
 use serde_json::value::RawValue;
 
 use crate::common::{NoRegistry, answer_to_payload, settings_problems};
@@ -27,7 +27,7 @@ fn changed_object_text(payload: &str) -> String {
         #[serde(borrow)]
         mutated_object: &'a RawValue,
     }
-    let answer = evaluate::validate(payload.as_bytes(), &mut NoRegistry);
+    let answer = validate::validate(payload.as_bytes(), &mut NoRegistry);
     let answer = String::from_utf8(answer.expect("an answer")).expect("UTF-8");
     let out: ChangedObject<'_> = serde_json::from_str(&answer).expect("a changed object");
     out.mutated_object.get().to_owned()

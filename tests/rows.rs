@@ -6,8 +6,8 @@ use std::{env, fs};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::RegistryLookups;
+use consistent_pull_policy::lookup::RegistryClient;
+use consistent_pull_policy::validate;
 use oci_spec::image::{ImageIndex, Platform};
 use serde_json::{Value, json};
 use wapc_guest::CallResult;
@@ -26,7 +26,7 @@ impl Recorded<'_> {
     }
 }
 
-impl RegistryLookups for Recorded<'_> {
+impl RegistryClient for Recorded<'_> {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         let answer: Value = serde_json::from_str(self.next(image)?).expect("JSON");
         Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
@@ -72,7 +72,7 @@ fn the_crate_gives_the_answers_of_the_module() {
         for line in fs::read_to_string(&path).expect("a transcript").lines() {
             let row: Value = serde_json::from_str(line).expect("JSON");
             let settings = row["settings"].to_string();
-            let checked = json_of(evaluate::validate_settings(settings.as_bytes()));
+            let checked = json_of(validate::validate_settings(settings.as_bytes()));
             assert_eq!(checked["message"], row["refused"], "{settings}");
             count += 1;
             if checked["valid"] == false {
@@ -88,7 +88,7 @@ fn the_crate_gives_the_answers_of_the_module() {
             let payload = json!({"request": request, "settings": row["settings"]});
             let payload = payload.to_string();
             let registries = &mut Recorded(calls.iter());
-            let mut answer = json_of(evaluate::validate(payload.as_bytes(), registries));
+            let mut answer = json_of(validate::validate(payload.as_bytes(), registries));
             if let Some(changed) = answer.get("mutated_object").filter(|one| !one.is_null()) {
                 answer["patch"] = patch(&request["object"], changed).into();
             }

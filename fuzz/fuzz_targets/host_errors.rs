@@ -2,8 +2,8 @@
 //! doesn't repeat a secret from the error.
 #![no_main]
 
-use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::RegistryLookups;
+use consistent_pull_policy::validate;
+use consistent_pull_policy::lookup::RegistryClient;
 use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 
@@ -12,7 +12,7 @@ const SECRET: &str = "s3cr3t-value";
 /// Registries for which every lookup fails with an error that contains this text.
 struct FailsWith<'t>(&'t str);
 
-impl RegistryLookups for FailsWith<'_> {
+impl RegistryClient for FailsWith<'_> {
     fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
         Err(format!("{SECRET}{}{SECRET}", self.0))
     }
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
             "operation": "CREATE", "userInfo": {},
             "object": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
         "settings": {"registry": {"images": ["*"], "lookup": "Pin", "onUnknown": "Reject"}}}"#;
-    let answer = evaluate::validate(payload, &mut FailsWith(text)).expect("an answer");
+    let answer = validate::validate(payload, &mut FailsWith(text)).expect("an answer");
     let answer = String::from_utf8(answer).expect("the answer is text");
     assert!(!answer.contains(SECRET), "{answer}");
 });

@@ -1,8 +1,8 @@
 //! The operation `validate`: any payload gets an answer in JSON.
 #![no_main]
 
-use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::RegistryLookups;
+use consistent_pull_policy::validate;
+use consistent_pull_policy::lookup::RegistryClient;
 use libfuzzer_sys::fuzz_target;
 use oci_spec::image::Platform;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Registries that have an image if its reference has an even length. Other lookups fail.
 struct HasEvenNames;
 
-impl RegistryLookups for HasEvenNames {
+impl RegistryClient for HasEvenNames {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         if image.len().is_multiple_of(2) {
             Ok(format!("sha256:{}", "1".repeat(64)))
@@ -25,7 +25,7 @@ impl RegistryLookups for HasEvenNames {
 }
 
 fuzz_target!(|payload: &[u8]| {
-    let answer = evaluate::validate(payload, &mut HasEvenNames).expect("an answer");
+    let answer = validate::validate(payload, &mut HasEvenNames).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     assert!(answer["accepted"].is_boolean());
     // At CREATE without lookups, a second run accepts the changed object without a change.
@@ -41,7 +41,7 @@ fuzz_target!(|payload: &[u8]| {
     }
     payload["request"]["object"] = object.clone();
     let again =
-        evaluate::validate(payload.to_string().as_bytes(), &mut HasEvenNames).expect("an answer");
+        validate::validate(payload.to_string().as_bytes(), &mut HasEvenNames).expect("an answer");
     let again: Value = serde_json::from_slice(&again).expect("the answer is JSON");
     assert!(again["accepted"] == true && again["mutated_object"].is_null());
 });

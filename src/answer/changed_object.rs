@@ -2,15 +2,18 @@
 
 use crate::document::text_edit::{TextEdit, apply_edits};
 use crate::document::{Node, append, quoted, set_member};
-use crate::outcome::{Change, Outcome};
+use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, RestoredField};
 
 /// Writes the object with the restored fields and all changes, and with the record if there is one. None if
 /// the object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
-pub(super) fn changed_object(outcome: &Outcome<'_>, record: Option<&str>) -> Option<String> {
-    let object = outcome.object;
+pub(super) fn changed_object(
+    result: &FindingsAndChanges<'_>,
+    record: Option<&str>,
+) -> Option<String> {
+    let object = result.object;
     let mut edits = Vec::new();
     for field in &object.restored {
         edits.push(match field {
@@ -19,25 +22,29 @@ pub(super) fn changed_object(outcome: &Outcome<'_>, record: Option<&str>) -> Opt
         });
     }
     let (mut init_containers, mut volumes, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
-    for change in &outcome.changes {
+    for change in &result.changes {
         match change {
             Change::Image { place, to } => edits.push(set_image(place, to)?),
             Change::PullPolicy { place, to, .. } => edits.push(set_pull_policy(place, *to)?),
-            Change::NewCheck(check) if check.is_image_volume() => {
-                volumes.push(check.element());
-                mounts.push(check.mount());
+            Change::NewCheck(check) => {
+                let element = check.form.element(&check.image);
+                if check.form.is_image_volume() {
+                    mounts.push(serde_json::to_string(&check.image.mount()).ok()?);
+                    volumes.push(element);
+                } else {
+                    init_containers.push(element);
+                }
             }
-            Change::NewCheck(check) => init_containers.push(check.element()),
         }
     }
     if !init_containers.is_empty() {
-        edits.push(add_init_containers(outcome, &init_containers.join(","))?);
+        edits.push(add_init_containers(result, &init_containers.join(","))?);
     }
     if !volumes.is_empty() {
         let list = PodSpecList::Volumes.name();
         edits.push(append(&object.pod.spec, list, &volumes.join(","))?);
         let mounts = mounts.join(",");
-        for carrier in &outcome.carriers {
+        for carrier in &result.carriers {
             edits.push(add_mounts(carrier, &mounts)?);
         }
     }
@@ -66,9 +73,12 @@ fn set_image<'p>(place: &Place<'p>, image: &str) -> Option<TextEdit<'p>> {
     Some(TextEdit::replace(present.text(), quoted(image)))
 }
 
-fn add_init_containers<'p>(outcome: &Outcome<'p>, elements: &str) -> Option<TextEdit<'p>> {
-    let pod = &outcome.object.pod;
-    if let Some(place) = outcome.predecessor {
+fn add_init_containers<'p>(
+    result: &FindingsAndChanges<'p>,
+    elements: &str,
+) -> Option<TextEdit<'p>> {
+    let pod = &result.object.pod;
+    if let Some(place) = result.predecessor {
         return Some(TextEdit::after(place.node.text(), format!(",{elements}")));
     }
     match pod.list(PodSpecList::InitContainers).next() {

@@ -3,12 +3,15 @@
 
 use std::borrow::Cow;
 
-use crate::document::{Node, quoted};
-use crate::findings::RuleId;
-use crate::outcome::{Change, Outcome};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::document::Node;
+use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
+use crate::rule_id::RuleId;
 
 /// The longest record, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
@@ -109,15 +112,36 @@ fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
     Some((items, more))
 }
 
-/// An entry for each change, with the paths of the fields in the returned object.
-pub(super) fn change_entries(outcome: &Outcome<'_>) -> Vec<String> {
-    let index_of_added = outcome.index_of_added();
+/// An entry of the record.
+#[derive(Serialize)]
+struct ChangeEntry<'c> {
+    path: String,
+    container: &'c str,
+    from: Option<&'c str>,
+    to: ChangedValue<'c>,
+    rule: RuleId,
+}
+
+/// The new value of a field, or a new element.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ChangedValue<'c> {
+    Text(&'c str),
+    NewCheck(Box<RawValue>),
+}
+
+/// An entry for each change as JSON, with the paths of the fields in the returned object.
+///
+/// # Errors
+/// Never, because serde can write every entry.
+pub(super) fn change_entries(result: &FindingsAndChanges<'_>) -> serde_json::Result<Vec<String>> {
+    let index_of_added = result.index_of_added();
     let is_new = |change: &&Change<'_>| match change {
-        Change::NewCheck(check) => !check.is_image_volume(),
+        Change::NewCheck(check) => !check.form.is_image_volume(),
         Change::Image { .. } | Change::PullPolicy { .. } => false,
     };
-    let added = outcome.changes.iter().filter(is_new).count();
-    let spec_path = outcome.object.spec_path();
+    let added = result.changes.iter().filter(is_new).count();
+    let spec_path = result.object.spec_path();
     // Init containers that are added before a place change its index.
     let path_of = |place: &Place<'_>, field| {
         let is_moved = place.list == PodSpecList::InitContainers && place.index >= index_of_added;
@@ -125,43 +149,42 @@ pub(super) fn change_entries(outcome: &Outcome<'_>) -> Vec<String> {
         place.list.path(spec_path, index, field)
     };
     let mut new_init_containers = index_of_added..;
-    let mut new_volumes = outcome.object.pod.volume_names.len()..;
-    let mut entries = Vec::with_capacity(outcome.changes.len());
-    for change in &outcome.changes {
-        let (path, name, from, to, rule) = match change {
-            Change::Image { place, to } => {
-                let path = path_of(place, place.list.image_field());
-                let from = Some(place.image_text());
-                (path, &*place.name, from, quoted(to), RuleId::Registry)
-            }
-            Change::PullPolicy { place, to, rule } => {
-                let path = path_of(place, place.list.pull_policy_field());
-                let from = place.policy.map(PullPolicy::as_str);
-                (path, &*place.name, from, quoted(to.as_str()), *rule)
-            }
+    let mut new_volumes = result.object.pod.volume_names.len()..;
+    let mut entries = Vec::with_capacity(result.changes.len());
+    for change in &result.changes {
+        let entry = match change {
+            Change::Image { place, to } => ChangeEntry {
+                path: path_of(place, place.list.image_field()),
+                container: &place.name,
+                from: Some(place.image_text()),
+                to: ChangedValue::Text(to),
+                rule: RuleId::Registry,
+            },
+            Change::PullPolicy { place, to, rule } => ChangeEntry {
+                path: path_of(place, place.list.pull_policy_field()),
+                container: &place.name,
+                from: place.policy.map(PullPolicy::as_str),
+                to: ChangedValue::Text(to.as_str()),
+                rule: *rule,
+            },
             Change::NewCheck(check) => {
-                let (list, indexes) = if check.is_image_volume() {
+                let (list, indexes) = if check.form.is_image_volume() {
                     (PodSpecList::Volumes, &mut new_volumes)
                 } else {
                     (PodSpecList::InitContainers, &mut new_init_containers)
                 };
-                let path = list.path(spec_path, indexes.next().unwrap_or_default(), "");
-                (
-                    path,
-                    &*check.name,
-                    None,
-                    check.summary(),
-                    RuleId::MissingCheck,
-                )
+                ChangeEntry {
+                    path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
+                    container: &check.image.name,
+                    from: None,
+                    to: ChangedValue::NewCheck(RawValue::from_string(
+                        check.form.summary(&check.image),
+                    )?),
+                    rule: RuleId::MissingCheck,
+                }
             }
         };
-        entries.push(format!(
-            r#"{{"path":{},"container":{},"from":{},"to":{to},"rule":"{}"}}"#,
-            quoted(&path),
-            quoted(name),
-            from.map_or_else(|| "null".to_owned(), quoted),
-            rule.as_str()
-        ));
+        entries.push(serde_json::to_string(&entry)?);
     }
-    entries
+    Ok(entries)
 }

@@ -9,9 +9,11 @@ pub enum FailureClass {
     Denied,
     /// The registry limits the number of requests: 429.
     RateLimited,
-    /// The registry is not available: no connection, DNS, TLS, time-out, 5xx. A skipped lookup has
-    /// this class too, unless it is skipped because the host refused an earlier lookup.
+    /// The registry is not available: no connection, DNS, TLS, time-out, 5xx.
     Unreachable,
+    /// `registry.maxLookups` lookups were already made in this request. The registry did not fail, but
+    /// `registry.onUnreachable` decides about the image.
+    LimitReached,
     /// Any other failure.
     Unknown,
     /// The host doesn't grant this policy a host capability that the lookup needs. The registry did
@@ -26,7 +28,7 @@ impl FailureClass {
             Self::NotFound => "notFound",
             Self::Denied => "denied",
             Self::RateLimited => "rateLimited",
-            Self::Unreachable => "unreachable",
+            Self::Unreachable | Self::LimitReached => "unreachable",
             Self::Unknown => "unknown",
             Self::NotGranted => "notGranted",
         }

@@ -1,13 +1,13 @@
 //! An object that the rules examine, and its metadata.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::document::{Node, WrongValue};
-use crate::pod::{Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -67,11 +67,15 @@ impl<'a> Metadata<'a> {
         self.controller_kind.is_some()
     }
 
-    /// Whether an annotation gives a container an `AppArmor` profile.
-    pub(crate) fn has_app_armor_annotation(&self, container: &str) -> bool {
-        let key = format!("{APP_ARMOR_ANNOTATION}{container}");
-        let annotations = self.annotations.as_ref();
-        annotations.is_some_and(|annotations| annotations.get(&key).is_some())
+    /// The names of the containers to which an annotation gives an `AppArmor` profile.
+    pub(crate) fn containers_with_app_armor_annotation(&self) -> BTreeSet<String> {
+        let annotations = self.annotations.iter().flat_map(Node::members);
+        let profiles = annotations.filter(|(_, profile)| profile.text() != "null");
+        let container =
+            |(key, _): (Cow<'a, str>, _)| Some(key.strip_prefix(APP_ARMOR_ANNOTATION)?.to_owned());
+        let mut names = BTreeSet::new();
+        names.extend(profiles.filter_map(container));
+        names
     }
 
     /// The record of changes. None if the object has no record, or if the record is no JSON string.
@@ -169,34 +173,49 @@ impl<'a> ExaminedObject<'a> {
             .unwrap_or_default()
     }
 
-    /// Finds the places that the rules examine. At UPDATE of a Pod, these are init and app containers
+    /// The places of the stored object, by list and name. Empty if the request has no stored object.
+    pub(crate) fn stored_places(&self) -> BTreeMap<(PodSpecList, &str), &Place<'a>> {
+        let stored = self.stored.iter().flat_map(|stored| &stored.pod.places);
+        // `collect` would sort, which takes ten times as much code in the module.
+        let mut by_name = BTreeMap::new();
+        by_name.extend(stored.map(|place| ((place.list, &*place.name), place)));
+        by_name
+    }
+
+    /// The places that the rules examine. At UPDATE of a Pod, these are init and app containers
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
-    /// request, the rules examine all places. Returns whether there are any.
-    pub(crate) fn find_new_images(&mut self) -> bool {
-        let request_type = self.request_type;
-        let lists: &[PodSpecList] = match request_type {
-            RequestType::PodUpdate => &[PodSpecList::InitContainers, PodSpecList::Containers],
-            RequestType::EphemeralContainersUpdate => &[PodSpecList::EphemeralContainers],
-            RequestType::JobUpdate => &[],
-            RequestType::PodCreate | RequestType::TemplateCreate | RequestType::TemplateUpdate => {
-                return !self.pod.places.is_empty();
-            }
+    /// request, the rules examine all places.
+    pub(crate) fn places_to_examine(&self) -> Vec<&Place<'a>> {
+        let places = self.pod.places.iter();
+        let stored = self.stored_places();
+        let stored_image = |place: &Place<'_>| {
+            let stored = stored.get(&(place.list, &*place.name));
+            stored.map(|stored| stored.image_text())
         };
-        let mut stored = BTreeMap::new();
-        for place in self.stored.iter().flat_map(|stored| &stored.pod.places) {
-            stored.insert((place.list, &*place.name), place);
+        match self.request_type {
+            RequestType::PodCreate | RequestType::TemplateCreate | RequestType::TemplateUpdate => {
+                places.collect()
+            }
+            RequestType::PodUpdate => {
+                let is_container = |place: &Place<'_>| {
+                    matches!(
+                        place.list,
+                        PodSpecList::InitContainers | PodSpecList::Containers
+                    )
+                };
+                let is_new = |place: &Place<'_>| stored_image(place) != Some(place.image_text());
+                places
+                    .filter(|place| is_container(place) && is_new(place))
+                    .collect()
+            }
+            RequestType::EphemeralContainersUpdate => {
+                let ephemeral = places.filter(|one| one.list == PodSpecList::EphemeralContainers);
+                ephemeral
+                    .filter(|place| stored_image(place).is_none())
+                    .collect()
+            }
+            RequestType::JobUpdate => Vec::new(),
         }
-        for place in &mut self.pod.places {
-            let before = stored.get(&(place.list, &*place.name));
-            place.stored_image = before.map(|before| before.image_text().to_owned());
-            let is_new = match before {
-                None => true,
-                Some(_) if request_type == RequestType::EphemeralContainersUpdate => false,
-                Some(before) => before.image_text() != place.image_text(),
-            };
-            place.is_in_scope = is_new && lists.contains(&place.list);
-        }
-        self.pod.places.iter().any(|place| place.is_in_scope)
     }
 }

@@ -81,7 +81,7 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// The object, or None if the request is accepted untouched. Decides as the table at the start of
-    /// docs/requests.md says, as far as the request alone decides. `evaluate.rs` applies the setting
+    /// docs/requests.md says, as far as the request alone decides. `validate.rs` applies the setting
     /// `templates`, and finds the changed images of a Pod UPDATE.
     fn object(&self) -> Option<ExaminedOrMalformedObject<'a>> {
         let reason = match &self.object {

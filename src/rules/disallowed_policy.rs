@@ -2,7 +2,13 @@
 //! `images.forbidNever` disallow are replaced.
 
 use crate::examination::Examination;
-use crate::findings::{Finding, FindingField, Reason};
+use crate::examination::examined_place::MatchingImagePatterns;
+use crate::finding::{Finding, Reason, WrongField};
+use crate::pattern::ImagePattern;
+use crate::pull_policy::PullPolicy;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
@@ -11,20 +17,148 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     let is_repairable = examination.object.request_type.may_change_pull_policy();
     for examined in &mut examination.places {
         let place = examined.place;
-        let limits = examined.limits;
-        if let (Some(require), Some(forbid)) = (limits.require_always, limits.forbid_always) {
-            let conflict = Reason::AlwaysRequiredAndForbidden { require, forbid };
-            let finding = Finding::unrepairable(place, FindingField::PullPolicy, conflict);
-            examination.findings.push(finding);
-        } else if let Some((expected, disallowed)) = limits.violated_by(examined.policy) {
+        let not_repairable =
+            |reason| Finding::not_repairable(place, WrongField::PullPolicy, reason);
+        let patterns = &examined.patterns;
+        if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
+            let conflict = DisallowedPolicy::AlwaysRequiredAndForbidden { require, forbid };
+            examination.findings.push(not_repairable(conflict));
+        } else if let Some((allowed, setting)) = disallowed_by(patterns, examined.policy) {
             if is_repairable {
-                examined.set_policy(expected, Reason::DisallowedPolicy(disallowed));
+                examined.correct_policy(allowed, DisallowedPolicy::Replaced(setting));
             } else {
-                let reason = Reason::ImmutablePolicy(disallowed);
-                let mut finding = Finding::unrepairable(place, FindingField::PullPolicy, reason);
-                finding.expected_policy = Some(expected);
-                examination.findings.push(finding);
+                examination.findings.push(Finding {
+                    expected_policy: Some(allowed),
+                    ..not_repairable(DisallowedPolicy::Immutable(setting))
+                });
             }
         }
+    }
+}
+
+/// The pull policy to set instead of a disallowed one, and the setting that disallows it. None if the pull policy is
+/// allowed.
+fn disallowed_by<'p>(
+    patterns: &MatchingImagePatterns<'p>,
+    policy: PullPolicy,
+) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
+    let (allowed, name, pattern) = match (policy, patterns.require_always) {
+        (PullPolicy::Always, None) => {
+            let pattern = patterns.forbid_always;
+            (PullPolicy::IfNotPresent, "images.forbidAlways", pattern)
+        }
+        (PullPolicy::Never, None) => {
+            let pattern = patterns.forbid_never;
+            (PullPolicy::IfNotPresent, "images.forbidNever", pattern)
+        }
+        (PullPolicy::Always, Some(_)) | (PullPolicy::IfNotPresent, None) => return None,
+        (_, pattern) => (PullPolicy::Always, "images.requireAlways", pattern),
+    };
+    pattern.map(|pattern| (allowed, DisallowingSetting { name, pattern }))
+}
+
+/// The setting that disallows a pull policy.
+#[derive(Clone, Copy, Debug)]
+struct DisallowingSetting<'p> {
+    /// The name of the setting.
+    name: &'static str,
+    /// Its first pattern that matches the image.
+    pattern: &'p ImagePattern,
+}
+
+/// A setting disallows the pull policy.
+#[derive(Debug)]
+enum DisallowedPolicy<'p> {
+    /// Another pull policy replaces it.
+    Replaced(DisallowingSetting<'p>),
+    /// It is that of an existing Pod, where pull policies are immutable.
+    Immutable(DisallowingSetting<'p>),
+    /// Both settings have a pattern that matches the image.
+    AlwaysRequiredAndForbidden {
+        /// The pattern of `images.requireAlways`.
+        require: &'p ImagePattern,
+        /// The pattern of `images.forbidAlways`.
+        forbid: &'p ImagePattern,
+    },
+}
+
+impl Reason for DisallowedPolicy<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::DisallowedPolicy
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        let disallowed = |setting: &DisallowingSetting<'s>, way_out: Sentence<'s>| {
+            let pattern = UntrustedText(setting.pattern.as_str());
+            let (pulls, setting) = (finding.pulls(), setting.name);
+            sentence!("{} but {} has {}: {}", pulls, setting, pattern, way_out)
+        };
+        match self {
+            Self::Replaced(setting) => disallowed(setting, finding.set_policy()),
+            Self::Immutable(setting) => {
+                let way_out = sentence!(
+                    "a running Pod's policy can't change, recreate it with {}",
+                    finding.expected_policy_text()
+                );
+                disallowed(setting, way_out)
+            }
+            Self::AlwaysRequiredAndForbidden { require, forbid } => sentence!(
+                "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one \
+                 out of the policy's settings",
+                finding.name(),
+                finding.image(),
+                UntrustedText(require.as_str()),
+                UntrustedText(forbid.as_str())
+            ),
+        }
+    }
+
+    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+        match self {
+            Self::Replaced(setting) => {
+                Some(sentence!("{} ({})", finding.now_pulls(), setting.name))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::sentences_of_answers::{answer, message, pod, warnings};
+
+    #[test]
+    fn sentences() {
+        let settings = json!({"mode": "Reject", "images": {"requireAlways": ["app"]}});
+        assert_eq!(
+            message("app a app:1 Never", settings),
+            "a pulls app:1 with Never but images.requireAlways has app: set a to Always"
+        );
+        let settings = json!({"images": {"requireAlways": ["app"], "forbidAlways": ["*/app"]}});
+        assert_eq!(
+            message("app a app:1 Never", settings),
+            "a pulls app:1, but images.requireAlways has app and images.forbidAlways has */app: take one out \
+             of the policy's settings"
+        );
+        let settings = json!({"images": {"forbidNever": ["app"]}});
+        assert_eq!(
+            warnings("app a app:1 Never", settings),
+            "a now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)"
+        );
+    }
+
+    #[test]
+    fn the_pull_policy_of_an_existing_pod_is_immutable() {
+        let mut request = pod("app a app:2 Never");
+        request["operation"] = json!("UPDATE");
+        request["oldObject"] = pod("app a app:1 Never")["object"].take();
+        let settings = json!({"images": {"forbidNever": ["app"]}});
+        assert_eq!(
+            answer(&request, settings)["message"],
+            "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, \
+             recreate it with IfNotPresent"
+        );
     }
 }

@@ -6,8 +6,11 @@
 //! registry is asked. No image pattern of the settings can match an image ID.
 
 use crate::examination::Examination;
-use crate::findings::{Finding, FindingField, Reason};
+use crate::finding::{Finding, Reason, WrongField};
 use crate::image::InvalidReference;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
 /// because a controller may fill it in.
@@ -17,10 +20,61 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     for (place, invalid) in &examination.invalid_images {
         if !(is_template && *invalid == InvalidReference::Empty) {
             let field = place.list.image_field();
-            let path = place.list.path(spec_path, place.index, field);
-            let reason = Reason::InvalidImage(*invalid, path);
-            let finding = Finding::unrepairable(place, FindingField::Image, reason);
+            let reason = InvalidImage {
+                mistake: *invalid,
+                path: place.list.path(spec_path, place.index, field),
+            };
+            let finding = Finding::not_repairable(place, WrongField::Image, reason);
             examination.findings.push(finding);
+        }
+    }
+}
+
+/// The image can't be pulled.
+#[derive(Debug)]
+struct InvalidImage {
+    mistake: InvalidReference,
+    /// The path of the image.
+    path: String,
+}
+
+impl Reason for InvalidImage {
+    fn rule(&self) -> RuleId {
+        RuleId::InvalidImage
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        let path = UntrustedText(&self.path);
+        if self.mistake == InvalidReference::Empty {
+            return sentence!("{} has no image in {}", finding.name(), path);
+        }
+        sentence!(
+            "{} has no valid image in {}: \"{}\" can't be pulled, {}",
+            finding.name(),
+            path,
+            finding.image(),
+            self.mistake.reason()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::sentences_of_answers::message;
+
+    #[test]
+    fn sentences() {
+        for (image, sentence) in [
+            (
+                "NGINX",
+                "a has no valid image in spec.containers[0].image: \"NGINX\" can't be pulled, \
+                 its repository has upper-case letters",
+            ),
+            ("", "a has no image in spec.containers[0].image"),
+        ] {
+            assert_eq!(message(&format!("app a {image}"), json!({})), sentence);
         }
     }
 }

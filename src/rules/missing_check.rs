@@ -11,23 +11,28 @@ mod free_names;
 
 use self::check_form::{check_form, check_volume_carriers, predecessor};
 use self::free_names::free_names;
-use super::default::stable_check_policy;
 use crate::examination::Examination;
-use crate::examination::added_checks::{AddedCheck, AddedChecks};
-use crate::examination::images::{checks_by_image, pulls_by_spelling};
-use crate::examination::place::PlaceId;
-use crate::findings::{Finding, FindingField, Reason, Repairability, WhyNoCheck};
-use crate::pod::PodSpecList;
+use crate::examination::added_check::{AddedCheck, AddedCheckForm, AddedChecks, NamedImage};
+use crate::examination::coverage::{Coverage, PulledImage};
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::validating_copy::may_have_had_one_place;
+use crate::finding::{Finding, FindingEffect, Reason, WrongField};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
-use crate::settings::MissingCheckAction;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::settings::{MissingCheckAction, Settings};
 
-/// Finds the images that are not covered. Adds their checks or reports the images, as
-/// `imageChecks.coverage` says.
-pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
-    let coverage = examination.settings.image_checks.coverage;
-    let uncovered = uncovered_images(examination);
-    if uncovered.is_empty() {
+/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
+/// limit, a user could make the Pod huge: an added check may be a copy of a check that the user wrote.
+const ADDITIONS_MAX: usize = 1024 * 1024;
+
+/// Adds the checks of the images that are not covered or reports the images, as `imageChecks.coverage` says.
+pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &Coverage) {
+    let action = examination.settings.image_checks.coverage;
+    let uncovered = uncovered_images(examination, coverage);
+    if action == MissingCheckAction::Off || uncovered.is_empty() {
         return;
     }
     let why = match checks_to_add(examination, &uncovered) {
@@ -37,89 +42,58 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>) {
         }
         Err(why) => why,
     };
-    let is_advice = examination.may_have_had_one_place()
-        || (coverage != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
-    for image in uncovered {
-        let place = examination[image.guarded].place;
-        let field = FindingField::MissingCheck {
+    let is_warning = may_have_had_one_place(examination)
+        || (action != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
+    let findings = uncovered.into_iter().filter_map(|image| {
+        let place = examination.places.get(image.guarded)?.place;
+        let field = WrongField::MissingCheck {
             expected: "an image check".into(),
         };
-        let reason = Reason::NoCheckAdded {
+        let reason = MissingCheck::NotAdded {
             why,
+            is_warning,
             written_differently: image.written_differently,
         };
-        let mut finding = Finding::unrepairable(place, field, reason);
-        finding.expected_policy = Some(image.policy);
-        if is_advice {
-            finding.repairability = Repairability::Advice;
-        }
-        examination.findings.push(finding);
-    }
+        let finding = Finding {
+            expected_policy: Some(image.policy),
+            ..Finding::not_repairable(place, field, reason)
+        };
+        Some(if is_warning {
+            finding.into_warning()
+        } else {
+            finding
+        })
+    });
+    let findings: Vec<_> = findings.collect();
+    examination.findings.extend(findings);
 }
-
-/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
-/// limit, a user could make the Pod huge: an added check may be a copy of a check that the user wrote.
-const ADDITIONS_MAX: usize = 1024 * 1024;
 
 /// An image that is not covered.
-pub(crate) struct UncoveredImage<'p> {
-    /// The first guarded place that pulls the image with the strongest pull policy.
-    pub(crate) guarded: PlaceId,
+struct UncoveredImage<'p> {
+    /// The index of the first guarded place that pulls the image with the strongest pull policy.
+    guarded: usize,
     /// The pull policy of this place.
-    pub(crate) policy: PullPolicy,
+    policy: PullPolicy,
     /// The image reference of a check of the same image in another spelling, if there is one.
-    pub(crate) written_differently: Option<&'p str>,
+    written_differently: Option<&'p str>,
 }
 
-/// The images that are not covered, each spelling once, in the order of their first appearance. The
-/// copy leaves out an image if a lookup of the first installation may have shown that it is covered.
-pub(crate) fn uncovered_images<'p>(examination: &Examination<'p>) -> Vec<UncoveredImage<'p>> {
-    let by_spelling = pulls_by_spelling(&examination.places);
-    if by_spelling.iter().all(|(_, pulls)| pulls.is_covered()) || has_only_one_place(examination) {
-        return Vec::new();
-    }
-    let by_image = checks_by_image(&by_spelling);
-    let unknown_answers = examination.answers_unknown_to_the_copy();
-    let may_be_covered = |guarded, policy| {
-        let reference = &examination[guarded].reference;
-        let unknown_answers = unknown_answers.as_ref();
-        unknown_answers.is_some_and(|answers| answers.may_cover(reference, policy))
+/// The images that are not covered, each spelling once, in the order of their first appearance.
+fn uncovered_images<'p>(
+    examination: &Examination<'p>,
+    coverage: &Coverage,
+) -> Vec<UncoveredImage<'p>> {
+    let uncovered = |pulled: &PulledImage| {
+        let (guarded, policy) = pulled.guarded.filter(|_| !pulled.is_covered)?;
+        let other_check = coverage.in_any_spelling(pulled).first();
+        let other_check = other_check.and_then(|check| examination.places.get(*check));
+        Some(UncoveredImage {
+            guarded,
+            policy,
+            written_differently: other_check.map(ExaminedPlace::image),
+        })
     };
-    let mut uncovered = Vec::new();
-    for (spelling, pulls) in by_spelling {
-        if let Some((guarded, policy)) = pulls.guarded
-            && !pulls.is_covered()
-            && !may_be_covered(guarded, policy)
-        {
-            let checks = by_image.get(spelling.image.0);
-            let other_check = checks.and_then(|checks| checks.first);
-            uncovered.push(UncoveredImage {
-                guarded,
-                policy,
-                written_differently: other_check.map(|check| examination[check].image()),
-            });
-        }
-    }
-    uncovered
-}
-
-/// Whether one app container is the only place that is not exempt, not a native sidecar and not an
-/// ephemeral container. No other container runs while this container waits for its image, so it needs
-/// no check. An ephemeral container starts after the app containers.
-fn has_only_one_place(examination: &Examination<'_>) -> bool {
-    let mut others = examination
-        .places_not_exempt()
-        .filter(|place| match place.list {
-            PodSpecList::InitContainers => !place.is_native_sidecar,
-            PodSpecList::Volumes => true,
-            PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
-        });
-    others.next().is_none() && examination.has_one_app_container()
-}
-
-/// Whether a check can be added for each image that is not covered.
-pub(crate) fn can_be_added(examination: &Examination<'_>) -> bool {
-    checks_to_add(examination, &uncovered_images(examination)).is_ok()
+    coverage.images.iter().filter_map(uncovered).collect()
 }
 
 /// The checks to add for these images.
@@ -137,35 +111,306 @@ fn checks_to_add<'p>(
     if settings.image_checks.coverage != MissingCheckAction::Fix {
         return Err(WhyNoCheck::NoneWanted);
     }
-    let form = check_form(examination)?;
+    let (form, fields_size) = check_form(examination)?;
     if object.request_type != RequestType::PodCreate {
         return Err(WhyNoCheck::OnlyInPods);
     }
-    if examination.may_have_had_one_place() {
+    if may_have_had_one_place(examination) {
         return Err(WhyNoCheck::NoneWanted);
     }
+    let carriers = check_volume_carriers(&object.pod, settings);
     let mut added = AddedChecks {
-        checks: Vec::new(),
+        checks: Vec::with_capacity(uncovered.len()),
         predecessor: predecessor(examination),
-        carriers: check_volume_carriers(&object.pod, settings),
+        carriers,
     };
-    let names = free_names(examination, &form);
     let mut size: usize = 0;
-    for (image, name) in uncovered.iter().zip(names) {
-        let examined = &examination[image.guarded];
-        let check = AddedCheck {
-            name,
-            image: examined.image_after(),
-            policy: stable_check_policy(examined, image.policy, settings),
-            form: form.clone(),
-            guarded: image.guarded,
-            written_differently: image.written_differently,
+    for (image, name) in uncovered.iter().zip(free_names(examination, &form)) {
+        let Some(examined) = examination.places.get(image.guarded) else {
+            continue;
         };
-        size = size.saturating_add(check.size(added.carriers.len()));
+        let policy = image.policy;
+        let check = NamedImage {
+            image: examined.image_after().to_owned(),
+            name,
+            policy,
+        };
+        let own_size = size_in_pod(&form, &check, added.carriers.len());
+        size = size.saturating_add(fields_size).saturating_add(own_size);
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
-        added.checks.push(check);
+        let field = WrongField::MissingCheck {
+            expected: format!("{} with {}", check.name, policy.as_str()).into(),
+        };
+        let reason = MissingCheck::Added {
+            name: check.name.clone(),
+            image: check.image.clone(),
+            written_differently: image.written_differently,
+        };
+        added.checks.push(AddedCheck {
+            image: check,
+            form: form.clone(),
+            guarded: image.guarded,
+            finding: Finding {
+                found_policy: None,
+                expected_policy: Some(policy),
+                effect: FindingEffect::Repairable,
+                ..Finding::not_repairable(examined.place, field, reason)
+            },
+        });
     }
     Ok(added)
+}
+
+/// The size of a check and of its mounts in the Pod, in bytes of JSON, without the fields that all checks have in
+/// common.
+fn size_in_pod(form: &AddedCheckForm, check: &NamedImage, carriers: usize) -> usize {
+    let with_comma = |json: String| json.len().saturating_add(1);
+    let size = with_comma(form.summary(check));
+    if !form.is_image_volume() {
+        return size;
+    }
+    let mount = serde_json::to_string(&check.mount()).unwrap_or_default();
+    size.saturating_add(with_comma(mount).saturating_mul(carriers))
+}
+
+/// Why an image that is not covered gets no check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhyNoCheck<'p> {
+    /// The settings ask for no added checks, or this object gets none.
+    NoneWanted,
+    /// The object is a pod template. Its Pods get the check.
+    OnlyInPods,
+    /// The API server refuses some fields of Linux containers in a Windows Pod.
+    Windows,
+    /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.
+    NoImageVolumes {
+        /// The field of the Pod spec because of which they may be unable to do so.
+        beside: &'static str,
+    },
+    /// The Pod has no check that can be copied and no check volume, and there is no template.
+    NothingToCopy,
+    /// The template mounts this volume, and the Pod doesn't have it. The API server would refuse the
+    /// Pod. The Pod has no check that can be copied and no check volume.
+    TemplateNeedsVolume(&'p str),
+    /// The added checks together would be too large.
+    TooLarge,
+}
+
+/// An image is not covered.
+#[derive(Debug)]
+enum MissingCheck<'p> {
+    /// It gets a check.
+    Added {
+        /// The name of the check.
+        name: String,
+        /// The image of the check.
+        image: String,
+        /// The reference of an existing check that has the same image in another spelling.
+        written_differently: Option<&'p str>,
+    },
+    /// It gets no check.
+    NotAdded {
+        /// Why it gets none.
+        why: WhyNoCheck<'p>,
+        /// Whether the finding is only a warning.
+        is_warning: bool,
+        /// The reference of an existing check that has the same image in another spelling.
+        written_differently: Option<&'p str>,
+    },
+}
+
+impl Reason for MissingCheck<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::MissingCheck
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        let policy = finding.expected_policy_text();
+        match self {
+            Self::Added {
+                name,
+                written_differently,
+                ..
+            } => {
+                let way_out = sentence!("add {} with {}", UntrustedText(name), policy);
+                no_check_pulls_first(finding, *written_differently, way_out)
+            }
+            Self::NotAdded {
+                why: WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows,
+                is_warning,
+                written_differently: Some(other),
+            } => {
+                if *is_warning {
+                    return is_checked_in_another_spelling(finding, other);
+                }
+                let way_out = sentence!("write both alike or add a check with {}", policy);
+                no_check_pulls_first(finding, Some(other), way_out)
+            }
+            Self::NotAdded { why, .. } => {
+                no_check_pulls_first(finding, None, way_out_without_check(*why, policy))
+            }
+        }
+    }
+
+    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+        match self {
+            Self::Added {
+                written_differently: Some(other),
+                ..
+            } => Some(is_checked_in_another_spelling(finding, other)),
+            Self::Added { name, image, .. } => Some(sentence!(
+                "{} was added: it pulls {} with {} before {} does",
+                UntrustedText(name),
+                UntrustedText(image),
+                finding.expected_policy_text(),
+                finding.name()
+            )),
+            Self::NotAdded { .. } => None,
+        }
+    }
+
+    fn is_expected_in_template(&self, settings: &Settings) -> bool {
+        let is_added_to_pods = matches!(
+            self,
+            Self::NotAdded {
+                why: WhyNoCheck::OnlyInPods,
+                ..
+            }
+        );
+        is_added_to_pods && settings.image_checks.every_pod
+    }
+}
+
+/// The advice about an image that gets no check.
+fn way_out_without_check<'s>(why: WhyNoCheck<'s>, policy: &'static str) -> Sentence<'s> {
+    match why {
+        WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods => sentence!("add one with {}", policy),
+        WhyNoCheck::Windows => sentence!("none is added on Windows"),
+        WhyNoCheck::NoImageVolumes { beside } => {
+            sentence!("no image volume is added beside {}", beside)
+        }
+        WhyNoCheck::NothingToCopy => {
+            sentence!("no check can be copied, set imageChecks.template")
+        }
+        WhyNoCheck::TemplateNeedsVolume(volume) => {
+            let volume = UntrustedText(volume);
+            sentence!(
+                "the Pod lacks the volume {} of imageChecks.template",
+                volume
+            )
+        }
+        WhyNoCheck::TooLarge => {
+            sentence!("all missing checks together would be larger than 1 MiB")
+        }
+    }
+}
+
+/// `other` is the image of a check of the same image in another spelling.
+fn no_check_pulls_first<'s>(
+    finding: &'s Finding<'_>,
+    other: Option<&'s str>,
+    way_out: Sentence<'s>,
+) -> Sentence<'s> {
+    let (name, image) = (finding.name(), finding.image());
+    if let Some(other) = other {
+        let other = is_checked_in_another_spelling(finding, other);
+        return sentence!("{} has no check of its own, {}, {}", name, other, way_out);
+    }
+    sentence!(
+        "{} pulls {} but no image check pulls it first: {}",
+        name,
+        image,
+        way_out
+    )
+}
+
+fn is_checked_in_another_spelling<'s>(finding: &'s Finding<'_>, other: &'s str) -> Sentence<'s> {
+    sentence!(
+        "{} is checked as {}: a node asks the registry again for another spelling",
+        finding.image(),
+        UntrustedText(other)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::sentences_of_answers::{answer, lines, message, pod, warnings};
+
+    const PLACES: &str = "init imagecheck-0 app:1 Always, app a app:1 Always, app b db:2 Always";
+    const OTHER_SPELLING: &str = "init imagecheck-0 docker.io/library/db:2 Always, init x app:1 Always, app a app:1 Always, app b db:2 Always";
+
+    fn coverage(mode: &str, coverage: &str) -> Value {
+        json!({"mode": mode, "imageChecks": {"coverage": coverage}})
+    }
+
+    #[test]
+    fn sentences() {
+        assert_eq!(
+            message(PLACES, coverage("Reject", "Fix")),
+            "b pulls db:2 but no image check pulls it first: add imagecheck-1 with Always"
+        );
+        assert_eq!(
+            warnings(PLACES, coverage("Fix", "Fix")),
+            "imagecheck-1 was added: it pulls db:2 with Always before b does"
+        );
+        assert_eq!(
+            message(OTHER_SPELLING, coverage("Fix", "Reject")),
+            "b has no check of its own, db:2 is checked as docker.io/library/db:2: a node asks the registry \
+             again for another spelling, write both alike or add a check with Always"
+        );
+        assert_eq!(
+            warnings(OTHER_SPELLING, coverage("Fix", "Warn")),
+            "db:2 is checked as docker.io/library/db:2: a node asks the registry again for another spelling"
+        );
+    }
+
+    /// The warnings about a Pod that gets no check.
+    fn not_added(edit: impl Fn(&mut Value)) -> String {
+        let mut request = pod(PLACES);
+        edit(&mut request["object"]["spec"]);
+        lines(&answer(&request, coverage("Fix", "Fix")))
+    }
+
+    #[test]
+    fn the_sentence_says_why_no_check_is_added() {
+        let sentence = |why: &str| format!("b pulls db:2 but no image check pulls it first: {why}");
+        assert_eq!(
+            warnings(PLACES, coverage("Fix", "Warn")),
+            sentence("add one with Always")
+        );
+        let windows = not_added(|spec| spec["os"] = json!({"name": "windows"}));
+        assert_eq!(windows, sentence("none is added on Windows"));
+        let nothing_to_copy =
+            not_added(|spec| spec["initContainers"][0]["command"] = json!(["true"]));
+        assert_eq!(
+            nothing_to_copy,
+            sentence("no check can be copied, set imageChecks.template")
+        );
+        let volume = json!({"imageChecks": {"coverage": "Fix", "as": "ImageVolume"}});
+        let mut request = pod(PLACES);
+        request["object"]["spec"]["hostUsers"] = json!(false);
+        assert_eq!(
+            lines(&answer(&request, volume)),
+            sentence("no image volume is added beside hostUsers: false")
+        );
+        let template =
+            json!({"command": ["/x/y"], "volumeMounts": [{"name": "x", "mountPath": "/x"}]});
+        let template =
+            json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}});
+        assert_eq!(
+            warnings("init i app:1 Always, app b db:2 Always", template),
+            sentence("the Pod lacks the volume x of imageChecks.template")
+        );
+        let large = json!(["/tools/true", "x".repeat(1024 * 1024)]);
+        let mut request = pod(PLACES);
+        request["object"]["spec"]["initContainers"][0]["command"] = large;
+        assert_eq!(
+            answer(&request, coverage("Fix", "Fix"))["message"],
+            sentence("all missing checks together would be larger than 1 MiB")
+        );
+    }
 }

@@ -6,61 +6,103 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::passed_checks::PassedChecks;
-use crate::findings::{Finding, FindingField, Reason, Repairability};
+use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::role::{PodRoles, Role};
+use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Mounters, Place, PodSpecList};
-use crate::settings::Settings;
+use crate::pod::PodSpecList;
+use crate::request::RequestType;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength};
 
 /// Reports each check whose image a container had before, written alike, if no container has this image
 /// now and the check has not passed.
 pub(crate) fn report(examination: &mut Examination<'_>) {
-    let object = examination.object;
+    let (object, settings) = (examination.object, examination.settings);
+    if object.request_type != RequestType::PodUpdate {
+        return;
+    }
     let pod = &object.pod;
-    let before = pod
-        .list(PodSpecList::Containers)
-        .filter(|place| place.is_in_scope)
-        .filter_map(|place| Reference::parse(place.stored_image.as_deref()?).ok());
-    let before: BTreeSet<(ImageIdentity<'_>, &str)> = before
-        .map(|image| (image.identity(), image.written()))
-        .collect();
+    let stored = object.stored_places();
+    // The images before the change, of the containers whose image has changed.
+    let images_before = pod.list(PodSpecList::Containers).filter_map(|place| {
+        let before = stored.get(&(place.list, &*place.name))?.image_text();
+        let reference = Reference::parse(before).ok()?;
+        (before != place.image_text()).then_some((reference.identity(), reference.written()))
+    });
+    let mut before: BTreeSet<(ImageIdentity<'_>, &str)> = BTreeSet::new();
+    before.extend(images_before);
     if before.is_empty() {
         return;
     }
-    let now = pod
+    let images_now = pod
         .list(PodSpecList::Containers)
         .filter_map(|place| Reference::parse(place.image_text()).ok());
-    let now: BTreeSet<ImageIdentity<'_>> = now.map(Reference::identity).collect();
+    let mut now: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
+    now.extend(images_now.map(Reference::identity));
+    let roles = PodRoles::of(pod, settings);
     let mounters = pod.mounters();
     let status = object.status();
-    let passed = PassedChecks::of(&mounters, &status);
-    let checks = pod.places.iter().filter(|place| {
-        is_check(place, &mounters, examination.settings)
-            && Reference::parse(place.image_text()).is_ok_and(|image| {
-                before.contains(&(image.identity(), image.written()))
-                    && !now.contains(&image.identity())
-            })
+    let passed = PassedImageChecks::of(&mounters, &status);
+    let outdated = pod.places.iter().filter(|place| {
+        let Ok(image) = Reference::parse(place.image_text()) else {
+            return false;
+        };
+        before.contains(&(image.identity(), image.written()))
+            && !now.contains(&image.identity())
+            && roles.role(place) == Role::ImageCheck
+            && !settings.exempt.covers(&place.name, Some(image))
             && !passed.has_passed(place)
     });
-    for check in checks {
-        let mut finding = Finding::unrepairable(check, FindingField::Image, Reason::ReplacedImage);
-        finding.repairability = Repairability::Advice;
-        examination.findings.push(finding);
+    for check in outdated {
+        let finding = Finding::not_repairable(check, WrongField::Image, OutdatedCheck);
+        examination.findings.push(finding.into_warning());
     }
 }
 
-/// Whether a place is an image check: an init container or image volume with the name of a check. An app
-/// container, or an init container that ends, mounts the volume.
-fn is_check(place: &Place<'_>, mounters: &Mounters<'_>, settings: &Settings) -> bool {
-    let name = &*place.name;
-    let can_be_check = match place.list {
-        PodSpecList::InitContainers => !place.is_native_sidecar,
-        PodSpecList::Volumes => {
-            let mut mounters = mounters.get(name).into_iter().flatten();
-            mounters.any(|container| !container.is_native_sidecar)
-        }
-        PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
-    };
-    let reference = Reference::parse(place.image_text()).ok();
-    can_be_check && settings.image_checks.names(name) && !settings.exempt.covers(name, reference)
+/// No container has the image of this check any more.
+#[derive(Debug)]
+struct OutdatedCheck;
+
+impl Reason for OutdatedCheck {
+    fn rule(&self) -> RuleId {
+        RuleId::OutdatedCheck
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        let way_out = match finding.place.list {
+            PodSpecList::Volumes => "create the Pod anew",
+            _ => "change its image as well",
+        };
+        sentence!(
+            "{} still pulls {}, which no container has any more: {}",
+            finding.name(),
+            finding.image(),
+            way_out
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::sentences_of_answers::{answer, lines, pod};
+
+    #[test]
+    fn sentences() {
+        let mut request =
+            pod("init imagecheck-0 app:1 Always, volume imagecheck-1 app:1 Always, app a app:2");
+        request["object"]["spec"]["containers"][0]["volumeMounts"] =
+            json!([{"name": "imagecheck-1", "mountPath": "/x"}]);
+        request["oldObject"] = request["object"].clone();
+        request["oldObject"]["spec"]["containers"][0]["image"] = json!("app:1");
+        request["operation"] = json!("UPDATE");
+        assert_eq!(
+            lines(&answer(&request, json!({}))),
+            "imagecheck-0 still pulls app:1, which no container has any more: change its image as well\n\
+             imagecheck-1 still pulls app:1, which no container has any more: create the Pod anew"
+        );
+    }
 }

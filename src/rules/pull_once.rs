@@ -9,45 +9,42 @@
 //! second later can't block the containers. The change corrects no mistake. So it is not a finding,
 //! and the modes `Reject` and `Warn` don't report it.
 
-use std::collections::BTreeSet;
-
 use crate::examination::Examination;
-use crate::examination::place::Spelling;
-use crate::findings::Reason;
+use crate::examination::coverage::Coverage;
+use crate::examination::examined_place::PolicyChangeCause;
 use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
+use crate::rule_id::RuleId;
 
 /// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
-/// pulled with `Always`, in the same spelling.
-pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>) {
-    if !examination.settings.pull_once {
+/// pulled with `Always`, in the same spelling. This acts in a Pod that has or gets image checks.
+pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &Coverage) {
+    let has_checks = examination.has_image_checks() || !examination.added.checks.is_empty();
+    if !examination.settings.pull_once || !has_checks {
         return;
     }
-    // The spellings that init containers pull with `Always`.
-    let mut pulled: BTreeSet<Spelling> = BTreeSet::new();
-    for examined in &examination.places {
-        if examined.is_init_container() && examined.policy == PullPolicy::Always {
-            pulled.insert(examined.spelling);
-        }
-    }
-    for check in &examination.added.checks {
-        if check.policy == PullPolicy::Always && !check.is_image_volume() {
-            pulled.insert(examination[check.guarded].spelling);
-        }
-    }
-    for examined in &mut examination.places {
-        if examined.place.list == PodSpecList::Containers
+    let init_containers = examination
+        .places
+        .iter()
+        .enumerate()
+        .filter(|(_, examined)| {
+            examined.is_init_container() && examined.policy == PullPolicy::Always
+        });
+    let added =
+        examination.added.checks.iter().filter(|check| {
+            check.image.policy == PullPolicy::Always && !check.form.is_image_volume()
+        });
+    let pulling = init_containers.map(|(place, _)| place);
+    let pulling: Vec<usize> = pulling.chain(added.map(|check| check.guarded)).collect();
+    let is_pulled = coverage.pull_the_same(&pulling);
+    for (examined, is_pulled) in examination.places.iter_mut().zip(is_pulled) {
+        if is_pulled
+            && examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always
-            && examined.limits.require_always.is_none()
-            && pulled.contains(&examined.spelling)
+            && examined.patterns.require_always.is_none()
         {
-            // If the request has `Never`, this `Always` is a default that has replaced a forbidden
-            // `Never`. The reason is kept, so that the change stays a finding about `Never`.
-            if examined.policy_before() == PullPolicy::Never {
-                examined.policy = PullPolicy::IfNotPresent;
-            } else {
-                examined.set_policy(PullPolicy::IfNotPresent, Reason::PulledBefore);
-            }
+            let cause = PolicyChangeCause::NotWrong(RuleId::PullOnce);
+            examined.change_policy(PullPolicy::IfNotPresent, cause);
         }
     }
 }

@@ -7,214 +7,255 @@
 //! After a pin, a check and its containers can't get different contents. KEP-5497 discusses a pull
 //! policy with which the kubelet itself would pull only if the digest has changed.
 
-mod certain_rejection;
 mod missing_platform;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub(crate) use self::certain_rejection::is_rejected_whatever_registries_answer;
-use crate::examination::place::{DigestOfTag, ExaminedPlace, ImageId, PlaceId, with_ids};
-use crate::examination::{AnsweredLookup, Examination, PlannedLookup};
-use crate::findings::failed_lookup::{AppliedLookupAction, FailedLookup};
-use crate::findings::{Finding, FindingField, MissingPlatform, Reason, Repairability};
-use crate::lookup::{ImageToLookUp, LookupError};
-use crate::pod::{PodSpecList, RequestedPlatforms};
+use self::missing_platform::MissingPlatform;
+use crate::examination::Examination;
+use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
+use crate::finding::{Finding, Reason, WrongField};
+use crate::image::{ImageIdentity, Reference};
+use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup, why_no_answer};
+use crate::lookup::{
+    FailureClass, ImageToLookUp, LookupAnswer, LookupError, LookupSession, RegistryClient,
+};
+use crate::pod::{Place, PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
-use crate::settings::{LookupFailureAction, LookupMode, MissingPlatformAction};
+use crate::request::RequestType;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::settings::{
+    EffectiveLookupSettings, LookupFailureAction, LookupMode, MissingPlatformAction, Mode,
+};
 
-/// In the first run of the rules, chooses the images to look up. In the second run, in which the
-/// registries' answers are known, takes the actions that the settings demand.
-pub(crate) fn plan_lookups_or_use_answers(examination: &mut Examination<'_>) {
-    match examination.answers.take() {
-        None => examination.lookups = images_to_look_up(examination),
-        Some(images) => {
-            let requested = requested_platforms(examination);
-            for lookup in &images {
-                use_answer(examination, lookup, &requested);
-            }
+/// Looks up the images that the settings select, and takes the actions that the settings demand.
+pub(crate) fn look_up_images(
+    examination: &mut Examination<'_>,
+    registries: &mut dyn RegistryClient,
+) {
+    let settings = examination.settings;
+    if settings.validating_copy || !settings.registry.looks_up() {
+        return;
+    }
+    keep_stored_digests(examination);
+    let is_audit = settings.mode == Mode::Reject && examination.object.names_no_user;
+    if is_rejected_without_lookups(examination) && !is_audit {
+        return;
+    }
+    let requested = match settings.registry.platform {
+        MissingPlatformAction::Off => RequestedPlatforms::default(),
+        _ => examination.object.pod.requested_platforms(),
+    };
+    let mut session = LookupSession::new(registries, settings.registry.max_lookups);
+    for lookup in planned_lookups(examination, !requested.platforms.is_empty()) {
+        match session.look_up(&lookup.image) {
+            Ok(answer) => use_answer(examination, &lookup, &answer, &requested),
+            Err(error) => use_error(examination, &lookup, error),
         }
     }
 }
 
-/// The platforms that each looked-up image has to exist for. None with `registry.platform: Off`.
-fn requested_platforms(examination: &Examination<'_>) -> RequestedPlatforms {
-    match examination.settings.registry.platform {
-        MissingPlatformAction::Off => RequestedPlatforms::default(),
-        _ => examination.object.pod.requested_platforms(),
+/// Whether the object has an invalid image, or an image that `images.requireAlways` and `images.forbidAlways` both
+/// match. No answer of a registry changes that.
+fn is_rejected_without_lookups(examination: &Examination<'_>) -> bool {
+    let has_conflict = |examined: &ExaminedPlace<'_>| {
+        examined.patterns.require_always.is_some() && examined.patterns.forbid_always.is_some()
+    };
+    let mut findings = examination.findings.iter();
+    findings.any(|finding| finding.rule() == RuleId::InvalidImage)
+        || examination.places.iter().any(has_conflict)
+}
+
+/// Keeps the digest of a stored image, at UPDATE of a Pod under `Pin`, if the request brings its tag. Otherwise a
+/// manifest that is applied again would restart containers whose tag has moved.
+fn keep_stored_digests(examination: &mut Examination<'_>) {
+    let object = examination.object;
+    if object.request_type != RequestType::PodUpdate {
+        return;
+    }
+    let stored = object.stored_places();
+    for examined in &mut examination.places {
+        let place = examined.place;
+        if examined.lookup.mode == LookupMode::Pin
+            && let Some(stored) = stored.get(&(place.list, &*place.name))
+            && let Ok(stored) = Reference::parse(stored.image_text())
+            && examined.reference.is_pinned_as(stored)
+            && let Some(digest) = stored.digest()
+        {
+            let digest: Rc<str> = Rc::from(digest);
+            examined.pin(Rc::clone(&digest), WrongImage::TagToPin(digest));
+        }
     }
 }
 
-/// The images that are looked up, each once, in the order of [`places_by_image`].
-fn images_to_look_up(examination: &Examination<'_>) -> Vec<PlannedLookup> {
-    let with_platforms = !requested_platforms(examination).platforms.is_empty();
-    let mut images = Vec::new();
+/// An image to look up.
+struct PlannedLookup<'p> {
+    image: ImageToLookUp,
+    /// The indexes of the examined places with this image for which `lookup` isn't `Off`, those of app containers
+    /// first.
+    places: Vec<usize>,
+    /// The first of these places. A finding about the image names it.
+    first: &'p Place<'p>,
+    /// The settings for the first place.
+    settings: EffectiveLookupSettings,
+    /// Whether the image has a digest already.
+    has_digest: bool,
+    /// Whether `Verify` asks for this digest. The registry may have deleted it.
+    verifies_digest: bool,
+}
+
+/// The lookups to make, one for each image, in the order of [`places_by_image`].
+fn planned_lookups<'p>(
+    examination: &Examination<'p>,
+    with_platforms: bool,
+) -> Vec<PlannedLookup<'p>> {
+    let mut lookups = Vec::new();
     for places in places_by_image(&examination.places) {
-        let examined = || places.iter().map(|id| &examination[*id]);
-        let Some(id) = places.first().copied() else {
+        let examined = || {
+            places
+                .iter()
+                .filter_map(|index| examination.places.get(*index))
+        };
+        let Some(first) = examined().next() else {
             continue;
         };
-        let first = &examination[id];
+        let verifies_digest =
+            examined().any(|one| one.has_digest() && one.lookup.mode == LookupMode::Verify);
         // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
-        if is_pulled && (!first.has_digest() || with_platforms || examined().any(verifies_digest)) {
-            let image = ImageToLookUp {
-                image: normalised_image(first),
-                registry: first.reference.registry().to_owned(),
-                repository: first.reference.repository(),
-                with_platforms,
+        if is_pulled && (!first.has_digest() || with_platforms || verifies_digest) {
+            let repository = first.reference.repository();
+            let digest = first.digest_of_tag.as_deref().or(first.reference.digest());
+            let image = match digest {
+                Some(digest) => format!("{repository}@{digest}"),
+                None => format!("{repository}:{}", first.reference.effective_tag()),
             };
-            images.push(PlannedLookup {
-                image,
+            lookups.push(PlannedLookup {
+                image: ImageToLookUp {
+                    image,
+                    registry: first.reference.registry().to_owned(),
+                    repository,
+                    with_platforms,
+                },
+                first: first.place,
+                settings: first.lookup,
+                has_digest: first.has_digest(),
+                verifies_digest,
                 places,
-                first: id,
             });
         }
     }
-    images
-}
-
-/// Whether `Verify` looks up an image that already has a digest. This is useful, because the registry
-/// may have deleted the image.
-fn verifies_digest(examined: &ExaminedPlace<'_>) -> bool {
-    examined.has_digest() && examined.lookup.mode == LookupMode::Verify
-}
-
-/// The normalised image with its digest, or with its tag if it has no digest.
-fn normalised_image(examined: &ExaminedPlace<'_>) -> String {
-    let reference = &examined.reference;
-    let pinned = examined.digest.pinned_digest().map(|digest| &**digest);
-    match pinned.or(reference.digest()) {
-        Some(digest) => format!("{}@{digest}", reference.repository()),
-        None => reference.repository_and_tag().unwrap_or_default(),
-    }
+    lookups
 }
 
 /// The places of each image, without the places for which `lookup` is `Off`. The images of app
 /// containers come first: an added check must not change the order, because the order decides which
 /// images `registry.maxLookups` leaves out.
-fn places_by_image(places: &[ExaminedPlace<'_>]) -> Vec<Vec<PlaceId>> {
-    let mut numbers: BTreeMap<ImageId, usize> = BTreeMap::new();
-    let mut places_by_image: Vec<Vec<PlaceId>> = Vec::new();
+fn places_by_image(places: &[ExaminedPlace<'_>]) -> Vec<Vec<usize>> {
+    let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
+    let mut places_by_image: Vec<Vec<usize>> = Vec::new();
     for app_containers in [true, false] {
-        for (id, examined) in with_ids(places) {
+        for (index, examined) in places.iter().enumerate() {
             // `app:1@sha256:x` and `app:2@sha256:x` are one image, but a setting may name only
             // `app:1`. So each place has its own setting.
-            let is_off = examined.lookup.mode == LookupMode::Off;
-            if is_off || (examined.place.list == PodSpecList::Containers) != app_containers {
+            let is_app_container = examined.place.list == PodSpecList::Containers;
+            if !examined.is_selected_for_lookup() || is_app_container != app_containers {
                 continue;
             }
             let next = numbers.len();
-            let number = *numbers.entry(examined.spelling.image).or_insert(next);
+            let number = *numbers.entry(examined.identity()).or_insert(next);
             match places_by_image.get_mut(number) {
-                Some(places) => places.push(id),
-                None => places_by_image.push(vec![id]),
+                Some(places) => places.push(index),
+                None => places_by_image.push(vec![index]),
             }
         }
     }
     places_by_image
 }
 
-fn use_answer(
-    examination: &mut Examination<'_>,
-    (lookup, answer): &AnsweredLookup,
+/// Remembers the digest behind the tags of these places. Under `Pin`, also writes the digest, and sets the pull
+/// policy, unless that is `Never` or immutable. A pod template keeps its tags, because the images of its Pods are
+/// pinned when the Pods are created.
+fn use_answer<'p>(
+    examination: &mut Examination<'p>,
+    lookup: &PlannedLookup<'p>,
+    answer: &LookupAnswer,
     requested: &RequestedPlatforms,
 ) {
-    match answer {
-        Ok(answer) => {
-            if let Some(index) = &answer.platforms {
-                report_missing_platform(examination, lookup.first, index, requested);
-            }
-            pin_tags(examination, &lookup.places);
-        }
-        Err(error) => use_error(examination, lookup, *error),
+    if let Some(index) = &answer.platforms {
+        report_missing_platform(examination, lookup, index, requested);
     }
-}
-
-/// Pins the tags of these places, if `lookup` is `Pin` and the digest is known. Also sets the pull
-/// policy of each pinned place, unless it is `Never` or immutable. A pod template keeps its tags,
-/// because the images of its Pods are pinned when the Pods are created.
-fn pin_tags(examination: &mut Examination<'_>, places: &[PlaceId]) {
     let request_type = examination.object.request_type;
-    for id in places {
-        let examined = &mut examination[*id];
-        if examined.has_digest()
-            || examined.lookup.mode != LookupMode::Pin
-            || request_type.is_template()
-        {
-            continue;
-        }
-        let DigestOfTag::Resolved(digest) = &examined.digest else {
+    let digest: Rc<str> = Rc::from(&*answer.digest);
+    for index in &lookup.places {
+        let examined = examination.places.get_mut(*index);
+        let Some(examined) = examined.filter(|examined| !examined.has_digest()) else {
             continue;
         };
-        examined.digest = DigestOfTag::Pinned(Rc::clone(digest));
+        examined.digest_of_tag = Some(Rc::clone(&digest));
+        if examined.lookup.mode != LookupMode::Pin || request_type.is_template() {
+            continue;
+        }
+        examined.pin(Rc::clone(&digest), WrongImage::TagToPin(Rc::clone(&digest)));
         if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
-            let policy = match examined.limits.require_always {
+            let policy = match examined.patterns.require_always {
                 Some(_) => PullPolicy::Always,
                 None => PullPolicy::IfNotPresent,
             };
-            examined.set_policy(policy, Reason::PolicyOfPinnedImage);
+            examined.change_policy(policy, PolicyChangeCause::NotWrong(RuleId::Registry));
         }
     }
 }
 
 /// Reports an image whose index lacks a platform that the Pod asks for.
-fn report_missing_platform(
-    examination: &mut Examination<'_>,
-    first: PlaceId,
+fn report_missing_platform<'p>(
+    examination: &mut Examination<'p>,
+    lookup: &PlannedLookup<'p>,
     index: &[oci_spec::image::Platform],
     requested: &RequestedPlatforms,
 ) {
-    let Some((has, lacks)) = missing_platform::find(requested, index) else {
+    let pod_spec = examination.object.spec_path();
+    let Some(missing) = MissingPlatform::find(requested, index, pod_spec) else {
         return;
     };
-    let missing = MissingPlatform {
-        has,
-        lacks,
-        pod_spec: examination.object.spec_path(),
-        field: requested.field,
-    };
-    let reason = Reason::MissingPlatform(missing);
-    let place = examination[first].place;
-    let mut finding = Finding::unrepairable(place, FindingField::Image, reason);
-    if examination.settings.registry.platform == MissingPlatformAction::Warn {
-        finding.repairability = Repairability::Advice;
-    }
-    examination.findings.push(finding);
+    let finding = Finding::not_repairable(lookup.first, WrongField::Image, missing);
+    let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
+    examination.findings.push(if is_warning {
+        finding.into_warning()
+    } else {
+        finding
+    });
 }
 
 /// Takes the action for an image whose lookup failed.
-fn use_error(examination: &mut Examination<'_>, lookup: &PlannedLookup, error: LookupError) {
+fn use_error<'p>(
+    examination: &mut Examination<'p>,
+    lookup: &PlannedLookup<'p>,
+    error: LookupError,
+) {
     let request_type = examination.object.request_type;
-    let first = &examination[lookup.first];
-    let mut action = first.lookup.action(error.class);
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
     // on an image with a digest.
-    let keeps_policy = !request_type.may_change_pull_policy()
-        || request_type.is_template()
-        || first.reference.digest().is_some();
-    if action == LookupFailureAction::UseCached && keeps_policy {
-        action = LookupFailureAction::KeepTag;
-    }
+    let keeps_policy =
+        !request_type.may_change_pull_policy() || request_type.is_template() || lookup.has_digest;
     // `platform: Warn` never rejects. So a failed lookup that was made only for the platform
     // doesn't reject either.
-    let mut places = lookup.places.iter().map(|id| &examination[*id]);
     let is_for_a_warning = examination.settings.registry.platform == MissingPlatformAction::Warn
-        && first.has_digest()
-        && !places.any(verifies_digest);
-    if action == LookupFailureAction::Reject && is_for_a_warning {
-        action = LookupFailureAction::KeepTag;
-    }
-    let action = match action {
-        LookupFailureAction::Reject => {
-            let reason = Reason::LookupFailed(error);
-            let finding = Finding::unrepairable(first.place, FindingField::Image, reason);
+        && lookup.has_digest
+        && !lookup.verifies_digest;
+    let action = match lookup.settings.action(error.class) {
+        LookupFailureAction::Reject if !is_for_a_warning => {
+            let reason = WrongImage::LookupFailed(error);
+            let finding = Finding::not_repairable(lookup.first, WrongField::Image, reason);
             examination.findings.push(finding);
             AppliedLookupAction::Reject
         }
-        LookupFailureAction::UseCached => use_cached(examination, &lookup.places),
-        LookupFailureAction::KeepTag => AppliedLookupAction::KeepTag,
+        LookupFailureAction::UseCached if !keeps_policy => use_cached(examination, &lookup.places),
+        _ => AppliedLookupAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
     let image = lookup.image.image.clone();
@@ -223,22 +264,114 @@ fn use_error(examination: &mut Examination<'_>, lookup: &PlannedLookup, error: L
 
 /// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place
 /// whose image matches `images.requireAlways` keeps its pull policy.
-fn use_cached(examination: &mut Examination<'_>, places: &[PlaceId]) -> AppliedLookupAction {
+fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> AppliedLookupAction {
     let (mut is_lowered, mut is_always_kept) = (false, false);
-    for id in places {
-        let examined = &mut examination[*id];
-        if examined.limits.require_always.is_some() {
-            is_always_kept = true;
+    for index in places {
+        let Some(examined) = examination.places.get_mut(*index) else {
             continue;
-        }
-        examined.digest = DigestOfTag::UseCached;
-        if examined.policy == PullPolicy::Always {
+        };
+        if examined.patterns.require_always.is_some() {
+            is_always_kept = true;
+        } else if examined.policy == PullPolicy::Always {
             is_lowered = true;
-            examined.set_policy(PullPolicy::IfNotPresent, Reason::CachedImageAllowed);
+            examined.correct_policy(PullPolicy::IfNotPresent, WrongImage::CachedImageAllowed);
         }
     }
     AppliedLookupAction::UseCached {
         is_lowered,
         is_always_kept,
+    }
+}
+
+/// An image that has to be pinned, or whose lookup failed.
+#[derive(Debug)]
+enum WrongImage {
+    /// The tag has to be pinned to this digest.
+    TagToPin(Rc<str>),
+    /// The lookup failed, and `UseCached` allows the image that the node already has.
+    CachedImageAllowed,
+    /// The lookup failed or was not made, and the setting for this failure is `Reject`.
+    LookupFailed(LookupError),
+}
+
+impl Reason for WrongImage {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s> {
+        let (name, image) = (finding.name(), finding.image());
+        match self {
+            Self::TagToPin(digest) if length == SentenceLength::Line => {
+                // Even a short line has the whole digest.
+                let digest = SentencePiece::Digest(digest);
+                sentence!("{}: pin {} to @{}", name, image, digest)
+            }
+            Self::TagToPin(_) => sentence!(
+                "{} pulls {} by its tag: set its image to {} with {}",
+                name,
+                image,
+                UntrustedText(finding.expected().unwrap_or_default()),
+                finding.expected_policy_text()
+            ),
+            Self::CachedImageAllowed => {
+                let (pulls, way_out) = (finding.pulls(), finding.set_policy());
+                sentence!("{} but its registry gives no digest: {}", pulls, way_out)
+            }
+            Self::LookupFailed(error) => {
+                sentence!("{}'s image {} {}", name, image, why_no_answer(*error))
+            }
+        }
+    }
+
+    /// Unless the image doesn't exist, or `registry.maxLookups` was reached.
+    fn is_momentary(&self) -> bool {
+        let is_permanent =
+            |class| matches!(class, FailureClass::NotFound | FailureClass::LimitReached);
+        matches!(self, Self::LookupFailed(error) if !is_permanent(error.class))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::sentences_of_answers::{message, warnings};
+
+    fn lookup(mode: &str, lookup: &str) -> Value {
+        let registry = json!({"images": ["*"], "lookup": lookup, "onUnreachable": "UseCached", "maxLookups": 2});
+        json!({"mode": mode, "registry": registry})
+    }
+
+    #[test]
+    fn sentences() {
+        let digest = format!("sha256:{}", "a".repeat(64));
+        assert_eq!(
+            message("app a app:1 Always", lookup("Reject", "Pin")),
+            format!("a pulls app:1 by its tag: set its image to app:1@{digest} with IfNotPresent")
+        );
+        assert_eq!(
+            warnings(
+                &format!("app {} app:1 Always", "a".repeat(60)),
+                lookup("Warn", "Pin")
+            ),
+            format!("aaaaaaaaaaaaaa...aaaaaaaaaaaaa: pin app:1 to @{digest}")
+        );
+        assert_eq!(
+            message("app a away:1 Always", lookup("Reject", "Verify")),
+            "a pulls away:1 with Always but its registry gives no digest: set a to IfNotPresent"
+        );
+        assert_eq!(
+            message("app a missing:1 Always", lookup("Fix", "Verify")),
+            "a's image missing:1 does not exist in its registry: correct its tag or repository"
+        );
+        assert_eq!(
+            warnings(
+                "app a app:1 Always, app b r.io/x:1 Always, app c r.io/y:1",
+                lookup("Fix", "Verify")
+            ),
+            "r.io/x:1 has a registry that gives no answer: try again later (cached copy allowed)\n\
+             r.io/y:1 was not looked up: its registry just gave no answer (kept as it is)"
+        );
     }
 }

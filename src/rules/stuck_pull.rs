@@ -4,15 +4,21 @@
 //! with a user, a person may have written the status, so this rule ignores it. A message of the
 //! kubelet may contain addresses and tokens, so this policy never repeats such a message.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::passed_checks::PassedChecks;
-use crate::examination::place::{ImageId, Role};
-use crate::findings::{Finding, FindingField, PassedCheck, Reason, WaitingContainer};
-use crate::image::Reference;
+use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::role::Role;
+use crate::finding::{Finding, Reason, WrongField};
+use crate::image::{ImageIdentity, Reference};
 use crate::pod::{Place, PodSpecList};
-use crate::request::PodStatus;
+use crate::pull_policy::PullPolicy;
+use crate::request::{PodStatus, RequestType};
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -32,9 +38,13 @@ const REASONS: [(&str, &str); 7] = [
     ("SignatureValidationFailed", "sign its image"),
 ];
 
-/// Reports the containers that wait for an image, in audits.
+/// Reports the containers that wait for an image, in audits. An audit sends an existing Pod as a CREATE request. Mode
+/// `Fix` is silent, because it doesn't change a container that waits.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let object = examination.object;
+    if object.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
+        return;
+    }
     let status = object.status();
     if !status.is_waiting() {
         return;
@@ -90,8 +100,8 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
             _ => "ContainersReady",
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
-        let passed_check = passed.get(&missing.spelling.image).copied();
-        let waiting = Reason::Waiting(WaitingContainer {
+        let passed_check = passed.get(&missing.identity()).copied();
+        let waiting = WaitingContainer {
             container: is_volume.then_some(&*place.name),
             images,
             reason,
@@ -100,15 +110,15 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
             passed_check: passed_check.filter(|check| {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
-        });
-        let field = FindingField::WaitingReason {
+        };
+        let field = WrongField::WaitingReason {
             path: format!(
                 "status.{}[{}].state.waiting.reason",
                 container.status_list, container.index
             ),
             found: reason,
         };
-        findings.push(Finding::unrepairable(missing.place, field, waiting));
+        findings.push(Finding::not_repairable(missing.place, field, waiting));
     }
     examination.findings.append(&mut findings);
 }
@@ -143,20 +153,170 @@ fn by_list_and_name<'n, T>(
 }
 
 /// For each image, the first of its checks that passed.
-fn passed_checks<'p>(
-    examination: &Examination<'p>,
+fn passed_checks<'e, 'p>(
+    examination: &'e Examination<'p>,
     status: &PodStatus<'_>,
-) -> BTreeMap<ImageId, PassedCheck<'p>> {
+) -> BTreeMap<ImageIdentity<'e>, PassedCheck<'p>> {
     let mounters = examination.object.pod.mounters();
-    let checks = PassedChecks::of(&mounters, status);
+    let checks = PassedImageChecks::of(&mounters, status);
     let mut passed = BTreeMap::new();
     for check in &examination.places {
         if check.role == Role::ImageCheck && checks.has_passed(check.place) {
-            passed.entry(check.spelling.image).or_insert(PassedCheck {
+            passed.entry(check.identity()).or_insert(PassedCheck {
                 name: &check.place.name,
                 policy: check.policy_before(),
             });
         }
     }
     passed
+}
+
+/// A container waits for its image, or for the image of a volume that it mounts.
+#[derive(Debug)]
+struct WaitingContainer<'p> {
+    /// The name of the container, if it waits for the image of a volume. If it waits for its own image,
+    /// the finding has its name.
+    container: Option<&'p str>,
+    /// The images that may be missing.
+    images: Vec<&'p str>,
+    /// The waiting reason.
+    reason: &'static str,
+    /// The way out, if no check passed.
+    way_out: &'static str,
+    /// The time since when the container waits.
+    since: Option<Cow<'p, str>>,
+    /// The check of the image, if it passed.
+    passed_check: Option<PassedCheck<'p>>,
+}
+
+/// An image check that passed.
+#[derive(Clone, Copy, Debug)]
+struct PassedCheck<'p> {
+    /// The name of the check.
+    name: &'p str,
+    /// Its pull policy.
+    policy: PullPolicy,
+}
+
+impl Reason for WaitingContainer<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::StuckPull
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s> {
+        let name = finding.name();
+        let images = SentencePiece::OneOf(&self.images);
+        let waits = if let Some(container) = self.container {
+            let container = UntrustedText(container);
+            sentence!("{} waits for {}'s image {}", container, name, images)
+        } else {
+            sentence!("{} waits for {}", name, images)
+        };
+        let reason = match &self.since {
+            Some(since) if length == SentenceLength::Full => {
+                sentence!("{} since {}", self.reason, UntrustedText(since))
+            }
+            _ => sentence!("{}", self.reason),
+        };
+        let Some(check) = self.passed_check else {
+            let (found, way_out) = (finding.found_policy_text(), self.way_out);
+            return sentence!("{} with {} ({}): {}", waits, found, reason, way_out);
+        };
+        let passed = UntrustedText(check.name);
+        let way_out = match check.policy {
+            PullPolicy::Always => sentence!("set {} to IfNotPresent", name),
+            PullPolicy::IfNotPresent | PullPolicy::Never => sentence!("set {} to Always", passed),
+        };
+        if length == SentenceLength::Line {
+            return sentence!("{} ({}), yet {} passed: {}", waits, reason, passed, way_out);
+        }
+        sentence!(
+            "{} ({}) although {} passed with {}: the registry no longer has it or can't be reached; {}",
+            waits,
+            reason,
+            passed,
+            check.policy.as_str(),
+            way_out
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::sentences_of_answers::{answer, lines, pod};
+
+    const PLACES: &str = "init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent";
+
+    /// The audit of a Pod whose container `a` waits. `check` is the state of imagecheck-0.
+    fn audit(places: &str, reason: &str, check: &Value) -> Value {
+        let mut request = pod(places);
+        request["userInfo"] = Value::Null;
+        request["object"]["status"] = json!({
+            "initContainerStatuses": [{"name": "imagecheck-0", "state": check}],
+            "containerStatuses": [{"name": "a", "state": {"waiting": {"reason": reason}}}],
+            "conditions": [{"type": "ContainersReady", "lastTransitionTime": "2026-05-06T07:08:09Z"}],
+        });
+        request
+    }
+
+    #[test]
+    fn each_reason_has_its_way_out() {
+        for (reason, way_out) in super::REASONS {
+            let request = audit(PLACES, reason, &Value::Null);
+            assert_eq!(
+                answer(&request, json!({"mode": "Reject"}))["message"],
+                format!(
+                    "a waits for app:1 with IfNotPresent ({reason} since 2026-05-06T07:08:09Z): {way_out}"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_check_that_passed_is_named() {
+        let passed = json!({"terminated": {"exitCode": 0}});
+        let sentence = |places: &str, mode: &str| {
+            let answer = answer(
+                &audit(places, "ErrImagePull", &passed),
+                json!({"mode": mode}),
+            );
+            answer["message"]
+                .as_str()
+                .map_or_else(|| lines(&answer), str::to_owned)
+        };
+        assert_eq!(
+            sentence(PLACES, "Reject"),
+            "a waits for app:1 (ErrImagePull since 2026-05-06T07:08:09Z) although imagecheck-0 passed with \
+             IfNotPresent: the registry no longer has it or can't be reached; set imagecheck-0 to Always"
+        );
+        assert_eq!(
+            sentence(PLACES, "Warn"),
+            "a waits for app:1 (ErrImagePull), yet imagecheck-0 passed: set imagecheck-0 to Always"
+        );
+        assert_eq!(
+            sentence(&PLACES.replacen("IfNotPresent", "Always", 1), "Warn"),
+            "a waits for app:1 (ErrImagePull), yet imagecheck-0 passed: set a to IfNotPresent"
+        );
+    }
+
+    #[test]
+    fn the_volume_of_a_container_is_named() {
+        let mut request = audit(
+            "app a app:1 IfNotPresent, volume v data:1 Always",
+            "ErrImagePull",
+            &Value::Null,
+        );
+        request["object"]["spec"]["containers"][0]["volumeMounts"] =
+            json!([{"name": "v", "mountPath": "/v"}]);
+        let waiting = "/status/containerStatuses/0/state/waiting";
+        request["object"].pointer_mut(waiting).expect("a state")["message"] =
+            json!("failed to pull \"data:1\"");
+        assert_eq!(
+            answer(&request, json!({"mode": "Reject"}))["message"],
+            "a waits for v's image data:1 with Always (ErrImagePull since 2026-05-06T07:08:09Z): correct its \
+             image, or see to its registry"
+        );
+    }
 }

@@ -5,80 +5,133 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
-use super::default::stable_check_policy;
-use super::missing_check;
 use crate::examination::Examination;
-use crate::examination::images::{PullsOfImage, checks_by_image, pulls_by_spelling};
-use crate::examination::place::Spelling;
-use crate::findings::{Finding, FindingField, Reason};
+use crate::examination::coverage::Coverage;
+use crate::finding::{Finding, Reason, WrongField};
 use crate::pull_policy::PullPolicy;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
-///
-/// The checks of a container are the checks that are written like the container's image. If the image
-/// is not covered and no check will be added, all checks of the same image count, in any spelling: a
-/// check in another spelling still shows a missing image before the container starts.
-pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>) {
-    let by_spelling = pulls_by_spelling(&examination.places);
-    let mut by_image = checks_by_image(&by_spelling);
-    let (written_alike, mut written_differently): (Vec<_>, Vec<_>) =
-        (by_spelling.iter()).partition(|(_, pulls)| pulls.checks.first.is_some());
-    let is_checked_in_another_spelling = |(spelling, pulls): &&(Spelling, PullsOfImage)| {
-        let checks = by_image.get(spelling.image.0);
-        !pulls.is_covered() && checks.is_some_and(|checks| checks.first.is_some())
-    };
-    written_differently.retain(is_checked_in_another_spelling);
-    // `can_be_added` makes the missing checks. This work is left out if no check in another spelling
-    // could count.
-    if !written_differently.is_empty() && missing_check::can_be_added(examination) {
-        written_differently.clear();
+pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &Coverage) {
+    // A raised check may be strong enough for another spelling too. So checks that are written alike come first.
+    let (written_alike, others): (Vec<_>, Vec<_>) =
+        (coverage.images.iter()).partition(|pulled| !pulled.checks.is_empty());
+    let places = &mut examination.places;
+    for pulled in written_alike.into_iter().chain(others) {
+        let Some((guarded, needed)) = pulled.guarded else {
+            continue;
+        };
+        let checks = coverage.checks_of(pulled);
+        let first = checks.first().and_then(|check| places.get(*check));
+        let (Some(first), Some(container)) = (first, places.get(guarded)) else {
+            continue;
+        };
+        if coverage.has_strong_check(places, guarded, needed) {
+            continue;
+        }
+        let name = &*container.place.name;
+        let can_be_raised = |check: &&usize| {
+            let check = places.get(**check);
+            needed < PullPolicy::Always
+                || check.is_some_and(|check| check.patterns.forbid_always.is_none())
+        };
+        match checks.iter().find(can_be_raised).copied() {
+            Some(check) => {
+                if let Some(check) = places.get_mut(check) {
+                    let policy = needed;
+                    check.correct_policy(policy, WeakCheck::StrongerContainer { name, policy });
+                }
+            }
+            None => examination.findings.push(Finding::not_repairable(
+                first.place,
+                WrongField::PullPolicy,
+                WeakCheck::AlwaysForbidden { name },
+            )),
+        }
     }
-    let unknown_answers = examination.answers_unknown_to_the_copy();
-    let settings = examination.settings;
-    for (spelling, pulls) in written_alike.into_iter().chain(written_differently) {
-        let Some(checks_of_image) = by_image.get_mut(spelling.image.0) else {
-            continue;
-        };
-        // The loop has already raised checks for their own spelling. Such a check may be strong enough
-        // for the other spellings, and `checks_of_image` has its new pull policy.
-        let checks = if pulls.checks.first.is_some() {
-            pulls.checks
-        } else {
-            *checks_of_image
-        };
-        let (Some(first), Some((guarded, needed))) = (checks.first, pulls.guarded) else {
-            continue;
-        };
-        let guarded = &examination[guarded];
-        // If `UseCached` applies, checks that are already too weak in the request are accepted. Checks
-        // that only a default made too weak are not accepted.
-        let is_excused = checks.uses_cached && checks.strongest_before < Some(needed);
-        let unknown_answers = unknown_answers.as_ref();
-        let may_be_checked =
-            unknown_answers.is_some_and(|answers| answers.may_check(&guarded.reference, needed));
-        if checks.strongest >= Some(needed) || is_excused || may_be_checked {
-            continue;
+}
+
+/// A container or image volume has a stronger pull policy than its checks.
+#[derive(Debug)]
+enum WeakCheck<'p> {
+    /// The check can be raised.
+    StrongerContainer {
+        /// The name of the container or image volume.
+        name: &'p str,
+        /// Its pull policy.
+        policy: PullPolicy,
+    },
+    /// `images.forbidAlways` matches all checks of a container, so none of them can be raised to `Always`.
+    AlwaysForbidden {
+        /// The name of the container or image volume.
+        name: &'p str,
+    },
+}
+
+impl Reason for WeakCheck<'_> {
+    fn rule(&self) -> RuleId {
+        RuleId::WeakCheck
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        match self {
+            Self::StrongerContainer { name, policy } => sentence!(
+                "{} but {} pulls it with {}: {}",
+                finding.pulls(),
+                UntrustedText(name),
+                policy.as_str(),
+                finding.set_policy()
+            ),
+            Self::AlwaysForbidden { name } => {
+                let stronger = UntrustedText(name);
+                sentence!(
+                    "{} may not pull {} with Always (images.forbidAlways), but {} does: set {} to IfNotPresent",
+                    finding.name(),
+                    finding.image(),
+                    stronger,
+                    stronger
+                )
+            }
         }
-        let name = &*guarded.place.name;
-        let raised = match needed {
-            PullPolicy::Always => checks.first_for_always,
-            PullPolicy::IfNotPresent | PullPolicy::Never => Some(first),
-        };
-        if let Some(check) = raised {
-            let check = &mut examination[check];
-            let policy = stable_check_policy(check, needed, settings);
-            let reason = Reason::StrongerContainer {
-                name,
-                policy: needed,
-            };
-            check.set_policy(policy, reason);
-            checks_of_image.strongest = checks_of_image.strongest.max(Some(policy));
-        } else {
-            let reason = Reason::AlwaysForbiddenForCheck { name };
-            let check = examination[first].place;
-            let finding = Finding::unrepairable(check, FindingField::PullPolicy, reason);
-            examination.findings.push(finding);
+    }
+
+    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+        match self {
+            Self::StrongerContainer { name, .. } => {
+                let stronger = UntrustedText(name);
+                Some(sentence!("{}, as {} needs", finding.now_pulls(), stronger))
+            }
+            Self::AlwaysForbidden { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::sentences_of_answers::{message, warnings};
+
+    #[test]
+    fn sentences() {
+        let places = "init imagecheck-0 app:1 IfNotPresent, app a app:1 Always";
+        assert_eq!(
+            message(places, json!({"mode": "Reject"})),
+            "imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always"
+        );
+        assert_eq!(
+            warnings(places, json!({})),
+            "imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs"
+        );
+        let digest = format!("@sha256:{}", "a".repeat(64));
+        let places = format!("init imagecheck-0 app:1{digest} Never, app a app:2{digest} Always");
+        let sentence = message(&places, json!({"images": {"forbidAlways": ["app:1"]}}));
+        assert_eq!(
+            sentence.replace(&digest, ""),
+            "imagecheck-0 may not pull app:1 with Always (images.forbidAlways), but a does: set a to IfNotPresent"
+        );
     }
 }

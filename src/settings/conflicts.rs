@@ -19,6 +19,13 @@ struct Conflict {
 /// such a conflict.
 pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<SettingsProblem> {
     let mut conflicts = Vec::new();
+    if settings.validating_copy && settings.mode == Mode::Fix {
+        conflicts.push(Conflict {
+            paths: &["validatingCopy", "mode"],
+            message: "validatingCopy is for mode Reject or Warn: a validating installation changes nothing"
+                .to_owned(),
+        });
+    }
     add_conflicts_of_image_checks(settings, &mut conflicts);
     add_conflicts_of_lookups(settings, &mut conflicts);
     add_hidden_overrides(settings, &mut conflicts);
@@ -73,14 +80,6 @@ fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Vec<Confli
 fn add_conflicts_of_lookups(settings: &Settings, conflicts: &mut Vec<Conflict>) {
     let registry = &settings.registry;
     let has_platform = registry.platform != MissingPlatformAction::Off;
-    if registry.accepts_unknown_answers() && settings.mode == Mode::Fix {
-        conflicts.push(Conflict {
-            paths: &["registry.maxLookups", "mode"],
-            message: "registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what \
-                lookups left: in mode Fix set registry.lookup to \"Off\", which asks nothing either"
-                .to_owned(),
-        });
-    }
     if registry.images.is_empty() && (registry.looks_up() || has_platform) {
         conflicts.push(Conflict {
             paths: &[

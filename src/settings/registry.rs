@@ -13,7 +13,7 @@ use crate::pattern::{ImagePattern, NormalisedImageNames};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct RegistrySettings {
+pub struct RegistryLookupSettings {
     /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
     /// policy needs a longer evaluation timeout.
     pub lookup: LookupMode,
@@ -36,11 +36,9 @@ pub struct RegistrySettings {
     /// The action for any other answer.
     pub on_unknown: LookupFailureAction,
     /// The largest number of lookups in one request. Images beyond this number count as
-    /// unreachable, with a warning that the limit is reached. The value 0 is for a second, validating
-    /// installation with mode `Reject` or `Warn`. This installation makes no lookups, and accepts
-    /// the results of the first installation's lookups.
+    /// unreachable, with a warning that the limit is reached.
     #[serde(deserialize_with = "read::max_lookups")]
-    #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 0, max = 100)))]
+    #[cfg_attr(not(target_arch = "wasm32"), schemars(range(min = 1, max = 100)))]
     pub max_lookups: usize,
     /// Other settings for some images. The first entry whose `images` match the image decides. If
     /// this entry leaves out a key, the value in `registry` applies.
@@ -50,7 +48,7 @@ pub struct RegistrySettings {
     pub platform: MissingPlatformAction,
 }
 
-impl Default for RegistrySettings {
+impl Default for RegistryLookupSettings {
     fn default() -> Self {
         Self {
             lookup: LookupMode::default(),
@@ -141,33 +139,22 @@ pub struct EffectiveLookupSettings {
 }
 
 impl EffectiveLookupSettings {
-    /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`.
+    /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`, and `LimitReached`
+    /// that of `Unreachable`.
     pub const fn action(&self, class: FailureClass) -> LookupFailureAction {
         let [not_found, denied, rate_limited, unreachable, unknown] = self.actions;
         match class {
             FailureClass::NotFound => not_found,
             FailureClass::Denied => denied,
             FailureClass::RateLimited => rate_limited,
-            FailureClass::Unreachable => unreachable,
+            FailureClass::Unreachable | FailureClass::LimitReached => unreachable,
             FailureClass::Unknown | FailureClass::NotGranted => unknown,
         }
     }
-
-    /// Whether this image is looked up and an action for a failed lookup is `UseCached`.
-    pub fn may_use_cached(&self) -> bool {
-        self.mode != LookupMode::Off && self.actions.contains(&LookupFailureAction::UseCached)
-    }
 }
 
-impl RegistrySettings {
-    /// Whether this installation is the copy, with `maxLookups: 0`. The copy asks no registry, and
-    /// accepts the values that the first installation may have written or kept because of its
-    /// lookups.
-    pub const fn accepts_unknown_answers(&self) -> bool {
-        self.max_lookups == 0
-    }
-
-    /// Whether any image may be looked up. This ignores `maxLookups`.
+impl RegistryLookupSettings {
+    /// Whether any image may be looked up.
     pub fn looks_up(&self) -> bool {
         let asks = |lookup| lookup != LookupMode::Off;
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))

@@ -4,9 +4,8 @@
 //! gets a check. So a misspelt field is an error of the settings.
 
 use serde_json::Value;
-use settings_reader::{SettingsOrKubernetesObject, container_problems};
+use settings_reader::{SettingsOrKubernetesObject, read_container};
 
-use super::CheckTemplate;
 use super::problem::SettingsProblem;
 
 /// The path of the check template in the settings.
@@ -32,8 +31,11 @@ const FORBIDDEN: [(&[&str], &str); 3] = [
     ),
 ];
 
-/// All problems of a check template.
-pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
+/// All problems of a check template. None if it is not an object: that is a problem of its type.
+pub(super) fn problems(template: &Value) -> Vec<SettingsProblem> {
+    let Value::Object(template) = template else {
+        return Vec::new();
+    };
     let at_field = |name: &str, problem: &str| {
         let path = format!("{PATH}.{name}");
         SettingsProblem {
@@ -41,7 +43,7 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
             path,
         }
     };
-    let mut fields = template.fields().clone();
+    let mut fields = template.clone();
     let mut problems = Vec::new();
     for (names, reason) in FORBIDDEN {
         for name in names {
@@ -61,7 +63,7 @@ pub(super) fn problems(template: &CheckTemplate) -> Vec<SettingsProblem> {
         Some(command) => command.as_array().is_some_and(Vec::is_empty),
     };
     let kind = SettingsOrKubernetesObject::KubernetesObject;
-    for problem in container_problems(&Value::Object(fields), PATH) {
+    for problem in read_container(&Value::Object(fields), PATH).1 {
         problems.push(SettingsProblem::of_value(problem, kind));
     }
     if no_command {

@@ -2,15 +2,15 @@
 
 pub(crate) mod every_setting;
 
-use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::RegistryLookups;
+use consistent_pull_policy::lookup::RegistryClient;
+use consistent_pull_policy::validate;
 use oci_spec::image::Platform;
 use serde_json::{Value, json};
 
 /// Registries that have no image.
 pub(crate) struct NoRegistry;
 
-impl RegistryLookups for NoRegistry {
+impl RegistryClient for NoRegistry {
     fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
         Err("no registry".to_owned())
     }
@@ -22,7 +22,7 @@ impl RegistryLookups for NoRegistry {
 
 /// The answer of this policy to a payload. A host sends a request and the settings in one payload.
 pub(crate) fn answer_to_payload(payload: &str) -> Value {
-    let answer = evaluate::validate(payload.as_bytes(), &mut NoRegistry).expect("an answer");
+    let answer = validate::validate(payload.as_bytes(), &mut NoRegistry).expect("an answer");
     serde_json::from_slice(&answer).expect("the answer is JSON")
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn validate(request: &Value, settings: &Value) -> Value {
 
 /// The message about wrong settings. `None` if the settings are valid.
 pub(crate) fn settings_problems(settings: &str) -> Option<String> {
-    let answer = evaluate::validate_settings(settings.as_bytes()).expect("an answer");
+    let answer = validate::validate_settings(settings.as_bytes()).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
     match answer["valid"].as_bool() {
         Some(true) => None,

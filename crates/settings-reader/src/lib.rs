@@ -102,12 +102,19 @@ pub fn read<'v, T: Deserialize<'v> + Default>(
     (T::default(), problems)
 }
 
-/// Compares the fields of a container with Kubernetes' own type `Container`.
-///
-/// `root` is the path of the container.
-pub fn container_problems<'v>(container: &'v Value, root: &str) -> Vec<ValueProblem<'v>> {
-    let kind = SettingsOrKubernetesObject::KubernetesObject;
-    read::<Container>(container, root, kind).1
+/// Reads a container as Kubernetes' own type, with the problems of its fields. A field that the type doesn't know is a
+/// problem too. `root` is the path of the container.
+pub fn read_container<'v>(container: &'v Value, root: &str) -> (Container, Vec<ValueProblem<'v>>) {
+    read(
+        container,
+        root,
+        SettingsOrKubernetesObject::KubernetesObject,
+    )
+}
+
+/// Writes a container as JSON. serde can write every container, so the text is never empty.
+pub fn container_json(container: &Container) -> String {
+    serde_json::to_string(container).unwrap_or_default()
 }
 
 /// Whether this value is `""`.

@@ -1,43 +1,37 @@
 //! The form of the checks that a Pod gets, and their position in the Pod.
 
-use super::copied_fields::{copied_fields, runs_program_of_a_mount};
-use crate::document::quoted;
+use std::rc::Rc;
+
+use settings_reader::container_json;
+
+use super::WhyNoCheck;
+use super::copied_fields::CopiedFields;
 use crate::examination::Examination;
-use crate::examination::added_checks::AddedCheckForm;
-use crate::examination::place::{ExaminedPlace, Role};
-use crate::findings::WhyNoCheck;
+use crate::examination::added_check::AddedCheckForm;
+use crate::examination::examined_place::ExaminedPlace;
+use crate::examination::role::Role;
 use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, InitContainerOrImageVolume, Settings};
 
-/// The form of the checks for a Pod, or for the Pods of a pod template.
+/// The form of the checks for a Pod, or for the Pods of a pod template, and the size of the fields that all checks have
+/// in common, in bytes of JSON.
 ///
 /// # Errors
 /// The reason why the Pod gets no check.
 pub(super) fn check_form<'p>(
     examination: &Examination<'p>,
-) -> Result<AddedCheckForm, WhyNoCheck<'p>> {
-    let Examination {
-        object,
-        settings,
-        places,
-        ..
-    } = examination;
+) -> Result<(AddedCheckForm, usize), WhyNoCheck<'p>> {
+    let (object, places) = (examination.object, &examination.places);
     let pod = &object.pod;
-    let checks = &settings.image_checks;
+    let checks = &examination.settings.image_checks;
     if pod.is_windows() {
         return Err(WhyNoCheck::Windows);
     }
-    let image_volume = if pod.can_mount_image_volumes() {
-        Ok(AddedCheckForm::ImageVolume)
-    } else {
-        let beside = if pod.has_user_namespace {
-            "hostUsers: false"
-        } else {
-            "runtimeClassName"
-        };
-        Err(WhyNoCheck::NoImageVolumes { beside })
+    let image_volume = match pod.refuses_image_volumes() {
+        Some(beside) => Err(WhyNoCheck::NoImageVolumes { beside }),
+        None => Ok((AddedCheckForm::ImageVolume, 0)),
     };
     if checks.made_of == InitContainerOrImageVolume::ImageVolume {
         return image_volume;
@@ -45,20 +39,16 @@ pub(super) fn check_form<'p>(
     // Beside `spec.resources` an added check has no requests and no limits: its requests could exceed
     // those of the Pod, and the API server would refuse the Pod.
     let with_resources = !pod.has_resources();
-    if let Some(check) = last_copyable_check(object, places) {
-        let fields = copied_fields(check, with_resources);
-        return Ok(AddedCheckForm::InitContainer(fields.into()));
+    if let Some(copied) = last_copied_fields(object, places, with_resources) {
+        let form = AddedCheckForm::InitContainer(Rc::new(copied.container));
+        return Ok((form, copied.size));
     }
     let template = checks.template.as_ref();
     let missing_volume = template.and_then(|template| missing_volume(template, object));
     if let (Some(template), None) = (template, missing_volume) {
-        let fields = template.fields_beside(with_resources);
-        let fields = fields
-            .iter()
-            .map(|(key, value)| format!(",{}:{value}", quoted(key)));
-        return Ok(AddedCheckForm::InitContainer(
-            fields.collect::<String>().into(),
-        ));
+        let container = template.container(with_resources);
+        let size = container_json(&container).len();
+        return Ok((AddedCheckForm::InitContainer(Rc::new(container)), size));
     }
     let is_check_volume = |one: &ExaminedPlace<'_>| {
         one.role == Role::ImageCheck && one.place.list == PodSpecList::Volumes
@@ -68,6 +58,20 @@ pub(super) fn check_form<'p>(
         Some(volume) => Err(WhyNoCheck::TemplateNeedsVolume(volume)),
         None => Err(WhyNoCheck::NothingToCopy),
     }
+}
+
+/// The fields to copy from the last image check that can be copied. No annotation may give it an `AppArmor` profile:
+/// the key of such an annotation names one container, so it gives a copy no profile.
+fn last_copied_fields(
+    object: &ExaminedObject<'_>,
+    places: &[ExaminedPlace<'_>],
+    with_resources: bool,
+) -> Option<CopiedFields> {
+    let with_profile = object.metadata.containers_with_app_armor_annotation();
+    init_container_checks(places)
+        .rev()
+        .filter(|check| !with_profile.contains(&*check.name))
+        .find_map(|check| CopiedFields::of(check, with_resources))
 }
 
 /// The first volume that the check template mounts and that the Pod doesn't have. The claim templates
@@ -88,18 +92,6 @@ fn init_container_checks<'c, 'p>(
         .iter()
         .filter(|one| one.role == Role::ImageCheck && one.place.list == PodSpecList::InitContainers)
         .map(|one| one.place)
-}
-
-/// The last image check that can be copied: its program comes from a mount, and no annotation gives it
-/// an `AppArmor` profile. The key of such an annotation names one container, so it gives a copy no profile.
-fn last_copyable_check<'p>(
-    object: &ExaminedObject<'p>,
-    places: &[ExaminedPlace<'p>],
-) -> Option<&'p Place<'p>> {
-    init_container_checks(places)
-        .rev()
-        .filter(|check| !object.metadata.has_app_armor_annotation(&check.name))
-        .find(|check| runs_program_of_a_mount(check))
 }
 
 /// The init container directly before the added ones: the Pod's last check that is an init container. In

@@ -1,10 +1,13 @@
 //! The fields that an added check copies from an image check.
 
+use k8s_openapi::api::core::v1::Container;
+use serde_json::{Map, Value};
+use settings_reader::read_container;
+
 use crate::document::Node;
 use crate::pod::Place;
 
-/// The keys of these fields, in the order in which they are written. Ports, probes, resource claims
-/// and devices are not copied.
+/// The keys of these fields. Ports, probes, resource claims and devices are not copied.
 const KEYS: [&str; 10] = [
     "command",
     "args",
@@ -18,30 +21,53 @@ const KEYS: [&str; 10] = [
     "terminationMessagePolicy",
 ];
 
-/// The fields that are copied from a check, as members of a JSON object, each with a comma before it. The
-/// environment is copied only if the command, the arguments or a mount may use a variable. Of
-/// `resources`, only the requests and the limits are copied, and only if `with_resources` is true.
-pub(super) fn copied_fields(check: &Place<'_>, with_resources: bool) -> String {
-    let has_variable = uses_environment(&check.node);
-    let copied = |key| {
-        let value = check.node.get(key)?;
-        match key {
-            "env" | "envFrom" if !has_variable => None,
-            "resources" if !with_resources => None,
-            "resources" => Some(format!(",\"{key}\":{}", requests_and_limits(&value)?)),
-            _ => Some(format!(",\"{key}\":{}", value.text())),
-        }
-    };
-    KEYS.into_iter().filter_map(copied).collect()
+/// The fields that an added check copies.
+pub(super) struct CopiedFields {
+    /// A container with these fields alone.
+    pub(super) container: Container,
+    /// The size of the fields in the request, in bytes.
+    pub(super) size: usize,
 }
 
-/// The requests and limits in `resources`, as a JSON object. None if there are none.
-fn requests_and_limits(resources: &Node<'_>) -> Option<String> {
-    let lists: Vec<String> = ["requests", "limits"]
-        .into_iter()
-        .filter_map(|key| Some(format!("\"{key}\":{}", resources.get(key)?.text())))
-        .collect();
-    (!lists.is_empty()).then(|| format!("{{{}}}", lists.join(",")))
+impl CopiedFields {
+    /// The fields that are copied from a check. None if the check can't be copied: its program comes from its own
+    /// image, or one of the fields has a value that Kubernetes' type doesn't know.
+    ///
+    /// The environment is copied only if the command, the arguments or a mount may use a variable. Of `resources`,
+    /// only the requests and the limits are copied, and only if `with_resources` is true.
+    pub(super) fn of(check: &Place<'_>, with_resources: bool) -> Option<Self> {
+        if !runs_program_of_a_mount(check) {
+            return None;
+        }
+        let uses_environment = uses_environment(&check.node);
+        let mut fields = Map::new();
+        let mut size: usize = 0;
+        for key in KEYS {
+            let is_copied = match key {
+                "env" | "envFrom" => uses_environment,
+                "resources" => with_resources,
+                _ => true,
+            };
+            if let Some(value) = check.node.get(key).filter(|_| is_copied) {
+                let text = value.text();
+                size = size
+                    .saturating_add(text.len())
+                    .saturating_add(key.len())
+                    .saturating_add(4);
+                let value = serde_json::from_str(text).ok()?;
+                fields.insert(key.to_owned(), value);
+            }
+        }
+        if let Some(Value::Object(resources)) = fields.get_mut("resources") {
+            resources.retain(|key, _| key == "requests" || key == "limits");
+            if resources.is_empty() {
+                fields.remove("resources");
+            }
+        }
+        let fields = Value::Object(fields);
+        let (container, problems) = read_container(&fields, "");
+        problems.is_empty().then_some(Self { container, size })
+    }
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
@@ -62,7 +88,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have this program.
-pub(super) fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
+fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
     let Some(Ok(program)) = program.map(Node::as_string) else {

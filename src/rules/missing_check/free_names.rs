@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::added_checks::{AddedCheckForm, MOUNT_FOLDER};
+use crate::examination::added_check::{AddedCheckForm, MOUNT_FOLDER};
 use crate::pod::PodSpecList;
 use crate::settings::CheckNamePrefix;
 
@@ -22,7 +22,7 @@ pub(super) fn free_names<'p>(
     let pod = &examination.object.pod;
     let containers = pod.places.iter().filter(|p| p.list != PodSpecList::Volumes);
     let mut names: Vec<Cow<'_, str>> = containers.map(|place| place.name.clone()).collect();
-    if matches!(form, AddedCheckForm::ImageVolume) {
+    if form.is_image_volume() {
         names.extend(pod.volume_names.iter().cloned());
         let paths = pod.places.iter().flat_map(|place| {
             let mounts = place.mounts().into_iter().map(|mount| mount.path);

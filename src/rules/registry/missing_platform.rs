@@ -1,38 +1,106 @@
-//! Compares the platforms of an image with the platforms that its Pod asks for.
+//! An image that lacks a platform for which its Pod asks.
 
 use oci_spec::image::Platform;
 
+use crate::finding::{Finding, Reason};
 use crate::pod::RequestedPlatforms;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
 
-/// Returns the platforms in the image's index, and the first requested platform that is not among
-/// them. None if the index has all requested platforms, or names no platform.
-pub(super) fn find(
-    requested: &RequestedPlatforms,
-    index: &[Platform],
-) -> Option<(Vec<String>, String)> {
-    // An index may also list attestations, with the platform `unknown/unknown`. An attestation
-    // describes how an image was built.
-    let is_attestation = |platform: &&Platform| {
-        platform.os().to_string() == "unknown" && platform.architecture().to_string() == "unknown"
-    };
-    let has: Vec<&Platform> = index.iter().filter(|p| !is_attestation(p)).collect();
-    // If an index names no platform, nothing can be compared.
-    if has.is_empty() {
-        return None;
-    }
-    let missing = requested
-        .platforms
-        .iter()
-        .find(|wanted| !has.iter().any(|platform| wanted.is_met_by(platform)))?;
-    let mut has: Vec<String> = has
-        .iter()
-        .map(|platform| match platform.variant() {
-            Some(variant) => {
-                format!("{}/{}/{variant}", platform.os(), platform.architecture())
-            }
-            None => format!("{}/{}", platform.os(), platform.architecture()),
+/// The platforms of an image, and a platform that the Pod asks for and that is not among them.
+#[derive(Clone, Debug)]
+pub(super) struct MissingPlatform {
+    /// The platforms of the image.
+    has: Vec<String>,
+    /// The platform that the image lacks.
+    lacks: String,
+    /// The path of the Pod spec.
+    pod_spec: &'static [&'static str],
+    /// The field of the Pod spec that asks for the platform.
+    field: &'static str,
+}
+
+impl MissingPlatform {
+    /// The first requested platform that is not in the index of an image. None if the index has all requested
+    /// platforms, or names no platform. `pod_spec` is the path of the Pod spec.
+    pub(super) fn find(
+        requested: &RequestedPlatforms,
+        index: &[Platform],
+        pod_spec: &'static [&'static str],
+    ) -> Option<Self> {
+        // An index may also list attestations, with the platform `unknown/unknown`. An attestation
+        // describes how an image was built.
+        let is_attestation = |platform: &&Platform| {
+            platform.os().to_string() == "unknown"
+                && platform.architecture().to_string() == "unknown"
+        };
+        let has: Vec<&Platform> = index.iter().filter(|p| !is_attestation(p)).collect();
+        // If an index names no platform, nothing can be compared.
+        if has.is_empty() {
+            return None;
+        }
+        let lacks = requested
+            .platforms
+            .iter()
+            .find(|wanted| !has.iter().any(|platform| wanted.is_met_by(platform)))?;
+        let mut has: Vec<String> = has
+            .iter()
+            .map(|platform| match platform.variant() {
+                Some(variant) => {
+                    format!("{}/{}/{variant}", platform.os(), platform.architecture())
+                }
+                None => format!("{}/{}", platform.os(), platform.architecture()),
+            })
+            .collect();
+        has.dedup();
+        Some(Self {
+            has,
+            lacks: lacks.to_string(),
+            pod_spec,
+            field: requested.field,
         })
-        .collect();
-    has.dedup();
-    Some((has, missing.to_string()))
+    }
+}
+
+impl Reason for MissingPlatform {
+    fn rule(&self) -> RuleId {
+        RuleId::Registry
+    }
+
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+        let lacks = UntrustedText(&self.lacks);
+        let mut field = sentence!("{}", self.field);
+        for key in self.pod_spec.iter().rev() {
+            field = sentence!("{}.{}", *key, field);
+        }
+        let way_out = sentence!("build it for {} or change {}", lacks, field);
+        sentence!(
+            "{}'s image {} has {} only, but the Pod asks for {}: {}",
+            finding.name(),
+            finding.image(),
+            SentencePiece::List(&self.has),
+            lacks,
+            way_out
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::sentences_of_answers::{answer, pod};
+
+    #[test]
+    fn sentence() {
+        let mut request = pod("app a app:1 Always");
+        request["object"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "arm64"});
+        let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
+        assert_eq!(
+            answer(&request, json!({"registry": registry}))["message"],
+            "a's image app:1 has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change \
+             spec.nodeSelector"
+        );
+    }
 }

@@ -6,12 +6,12 @@ use kubewarden_policy_sdk::host_capabilities::oci::{
 };
 use oci_spec::image::Platform;
 
-use crate::lookup::RegistryLookups;
+use crate::lookup::RegistryClient;
 
 /// The host capabilities `oci/v1/manifest_digest` and `oci/v1/oci_manifest`.
-pub(crate) struct Host;
+pub(crate) struct HostRegistryClient;
 
-impl RegistryLookups for Host {
+impl RegistryClient for HostRegistryClient {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         get_manifest_digest(image)
             .map(|response| response.digest)

@@ -5,8 +5,8 @@ use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
-use crate::lookup::RegistryLookups;
-use crate::outcome::Outcome;
+use crate::findings_and_changes::FindingsAndChanges;
+use crate::lookup::RegistryClient;
 use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
 use crate::rules;
 use crate::settings::{InitContainerOrImageVolume, Mode, PodTemplateAction, Settings};
@@ -15,7 +15,7 @@ use crate::settings::{InitContainerOrImageVolume, Mode, PodTemplateAction, Setti
 ///
 /// # Errors
 /// This function never returns an error: a request that can't be examined is rejected.
-pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallResult {
+pub fn validate(payload: &[u8], registries: &mut dyn RegistryClient) -> CallResult {
     let Ok(payload) = std::str::from_utf8(payload) else {
         return reject("the request is not UTF-8".to_owned(), BAD_REQUEST);
     };
@@ -44,19 +44,19 @@ pub fn validate(payload: &[u8], registries: &mut dyn RegistryLookups) -> CallRes
 fn examine(
     mut object: ExaminedObject<'_>,
     settings: &Settings,
-    registries: &mut dyn RegistryLookups,
+    registries: &mut dyn RegistryClient,
 ) -> CallResult {
     if settings.mode == Mode::Fix {
         object.restore_stored_values();
     }
-    let has_new_images = object.find_new_images();
+    let places = object.places_to_examine();
     let mode = match (object.request_type.is_template(), settings.templates) {
         (true, PodTemplateAction::Off) => None,
         (true, PodTemplateAction::Warn) => Some(Mode::Warn),
         (true, PodTemplateAction::Enforce) | (false, _) => Some(settings.mode),
     };
-    let Some(mode) = mode.filter(|_| has_new_images) else {
-        return answer(Outcome::unexamined(&object, settings), settings.mode);
+    let Some(mode) = mode.filter(|_| !places.is_empty()) else {
+        return answer(FindingsAndChanges::none(&object, settings), settings.mode);
     };
     let makes_volumes = settings.image_checks.made_of == InitContainerOrImageVolume::ImageVolume;
     if (object.pod.has_image_volumes() || makes_volumes)
@@ -67,7 +67,8 @@ fn examine(
             code_of_object_fault(object.request_type),
         );
     }
-    answer(rules::examine(&object, settings, mode, registries), mode)
+    let examination = rules::examine(&object, places, settings, registries);
+    answer(FindingsAndChanges::of(examination), mode)
 }
 
 /// Answers waPC's `validate_settings`.

@@ -1,0 +1,118 @@
+//! The image checks that a Pod gets.
+
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
+use serde::Serialize;
+use settings_reader::container_json;
+
+use crate::finding::Finding;
+use crate::pod::Place;
+use crate::pull_policy::PullPolicy;
+
+/// The folder in which this policy mounts check volumes.
+pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
+
+/// The image checks that are added to a Pod.
+#[derive(Default)]
+pub(crate) struct AddedChecks<'p> {
+    /// The checks, all of one form.
+    pub(crate) checks: Vec<AddedCheck<'p>>,
+    /// The init container directly before the added ones. None if the added ones come first.
+    pub(crate) predecessor: Option<&'p Place<'p>>,
+    /// The containers that mount each added volume.
+    pub(crate) carriers: Vec<&'p Place<'p>>,
+}
+
+/// An image check that is added.
+pub(crate) struct AddedCheck<'p> {
+    /// The name, the image and the pull policy.
+    pub(crate) image: NamedImage,
+    /// Its form.
+    pub(crate) form: AddedCheckForm,
+    /// The index of the examined place that needs it most.
+    pub(crate) guarded: usize,
+    /// The finding that it repairs.
+    pub(crate) finding: Finding<'p>,
+}
+
+/// The form of the checks that a Pod gets.
+#[derive(Clone)]
+pub(crate) enum AddedCheckForm {
+    /// An init container with these fields, and with its own name, image and pull policy.
+    InitContainer(Rc<Container>),
+    /// An image volume.
+    ImageVolume,
+}
+
+/// A volume of a Pod. The type `Volume` of `k8s-openapi` knows all kinds of volumes, and through volume claims also
+/// calendars: the module would be larger than its limit (DESIGN.md has the figures).
+#[derive(Serialize)]
+struct ImageVolume<'c> {
+    name: &'c str,
+    image: ImageVolumeSource,
+}
+
+/// What differs between the checks that a Pod gets.
+pub(crate) struct NamedImage {
+    /// The name. No other container has this name. If the check is a volume, no other volume has it.
+    pub(crate) name: String,
+    /// The image, written like the image of the place that the check guards.
+    pub(crate) image: String,
+    /// The pull policy.
+    pub(crate) policy: PullPolicy,
+}
+
+impl NamedImage {
+    fn container(&self, fields: Container) -> Container {
+        Container {
+            name: self.name.clone(),
+            image: Some(self.image.clone()),
+            image_pull_policy: Some(self.policy.as_str().to_owned()),
+            ..fields
+        }
+    }
+
+    fn volume(&self) -> ImageVolume<'_> {
+        ImageVolume {
+            name: &self.name,
+            image: ImageVolumeSource {
+                reference: Some(self.image.clone()),
+                pull_policy: Some(self.policy.as_str().to_owned()),
+            },
+        }
+    }
+
+    /// The mount of the check, if the check is a volume.
+    pub(crate) fn mount(&self) -> VolumeMount {
+        VolumeMount {
+            name: self.name.clone(),
+            mount_path: [MOUNT_FOLDER, &self.name].concat(),
+            read_only: Some(true),
+            ..VolumeMount::default()
+        }
+    }
+}
+
+impl AddedCheckForm {
+    /// Whether the checks are image volumes, and not init containers.
+    pub(crate) const fn is_image_volume(&self) -> bool {
+        matches!(self, Self::ImageVolume)
+    }
+
+    /// A check of this form as JSON, as it is written into the Pod.
+    pub(crate) fn element(&self, check: &NamedImage) -> String {
+        match self {
+            Self::InitContainer(fields) => container_json(&check.container((**fields).clone())),
+            Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
+        }
+    }
+
+    /// A check of this form as JSON. For an init container, only name, image and pull policy. The record shows this.
+    pub(crate) fn summary(&self, check: &NamedImage) -> String {
+        match self {
+            Self::InitContainer(_) => container_json(&check.container(Container::default())),
+            Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
+        }
+    }
+}

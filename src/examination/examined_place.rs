@@ -1,0 +1,208 @@
+//! A place as the rules see it: its role, the image and the pull policy that it should have, and the patterns of
+//! `images` that match its image.
+
+use std::rc::Rc;
+
+use super::role::Role;
+use crate::finding::{Finding, FindingEffect, Reason, WrongField};
+use crate::image::{ImageIdentity, Reference};
+use crate::pattern::{ImagePattern, NormalisedImageNames};
+use crate::pod::{Place, PodSpecList};
+use crate::pull_policy::PullPolicy;
+use crate::rule_id::RuleId;
+use crate::settings::{EffectiveLookupSettings, ImagePullPolicyRules, LookupMode, Settings};
+
+/// A container or image volume that the rules examine. Its image reference could be parsed.
+pub(crate) struct ExaminedPlace<'p> {
+    /// The container or image volume as it came in.
+    pub(crate) place: &'p Place<'p>,
+    /// Its role in the Pod.
+    pub(crate) role: Role,
+    /// Its image as it came in.
+    pub(crate) reference: Reference<'p>,
+    /// The patterns of `images` that match its image.
+    pub(crate) patterns: MatchingImagePatterns<'p>,
+    /// The settings of `registry` for its image.
+    pub(crate) lookup: EffectiveLookupSettings,
+    /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
+    /// came in, or the server default if none was set.
+    pub(crate) policy: PullPolicy,
+    /// Why `policy` differs from the pull policy that came in. None if it doesn't.
+    cause: Option<PolicyChangeCause<'p>>,
+    /// The digest behind its tag, if it is known.
+    pub(crate) digest_of_tag: Option<Rc<str>>,
+    /// The image with its digest, if the digest is to be written, and the reason.
+    pin: Option<(String, Rc<dyn Reason + 'p>)>,
+}
+
+/// Why a rule changes a pull policy.
+#[derive(Clone)]
+pub(crate) enum PolicyChangeCause<'p> {
+    /// The pull policy is wrong. This is a finding.
+    Wrong(Rc<dyn Reason + 'p>),
+    /// The rule replaces a pull policy that is not wrong. This is no finding of its own.
+    NotWrong(RuleId),
+}
+
+impl PolicyChangeCause<'_> {
+    /// The rule that changes the pull policy.
+    pub(crate) fn rule(&self) -> RuleId {
+        match self {
+            Self::Wrong(reason) => reason.rule(),
+            Self::NotWrong(rule) => *rule,
+        }
+    }
+}
+
+impl<'p> ExaminedPlace<'p> {
+    /// A place as it came in.
+    pub(crate) fn new(
+        place: &'p Place<'p>,
+        role: Role,
+        reference: Reference<'p>,
+        settings: &'p Settings,
+    ) -> Self {
+        let server_default = server_default(&reference);
+        Self {
+            place,
+            role,
+            reference,
+            patterns: MatchingImagePatterns::of(&settings.images, &reference),
+            lookup: settings.registry.for_image(&reference),
+            policy: place.policy.unwrap_or(server_default),
+            cause: None,
+            digest_of_tag: None,
+            pin: None,
+        }
+    }
+
+    /// The pull policy that came in, or the server default if none was set.
+    pub(crate) fn policy_before(&self) -> PullPolicy {
+        let server_default = || server_default(&self.reference);
+        self.place.policy.unwrap_or_else(server_default)
+    }
+
+    /// Replaces a wrong pull policy.
+    pub(crate) fn correct_policy(&mut self, policy: PullPolicy, reason: impl Reason + 'p) {
+        self.change_policy(policy, PolicyChangeCause::Wrong(Rc::new(reason)));
+    }
+
+    /// Changes the pull policy. If an earlier rule has changed it already, its cause stays: the pull policy that
+    /// came in is wrong for that cause.
+    pub(crate) fn change_policy(&mut self, policy: PullPolicy, cause: PolicyChangeCause<'p>) {
+        self.policy = policy;
+        let is_changed = policy != self.policy_before();
+        self.cause = is_changed.then(|| self.cause.take().unwrap_or(cause));
+    }
+
+    /// The new pull policy and the rule that chose it. None if the pull policy stays.
+    pub(crate) fn policy_change(&self) -> Option<(PullPolicy, RuleId)> {
+        self.cause.as_ref().map(|cause| (self.policy, cause.rule()))
+    }
+
+    /// Writes the digest behind the tag into the image. A pinned image keeps its tag, and gets `latest` if it has
+    /// none: people read the tag, and patterns match it.
+    pub(crate) fn pin(&mut self, digest: Rc<str>, reason: impl Reason + 'p) {
+        let image = self.image();
+        let tag = if self.reference.tag().is_none() {
+            ":latest"
+        } else {
+            ""
+        };
+        self.pin = Some((format!("{image}{tag}@{digest}"), Rc::new(reason)));
+        self.digest_of_tag = Some(digest);
+    }
+
+    /// The image with its digest, if a rule has pinned it.
+    pub(crate) fn pinned_image(&self) -> Option<&str> {
+        self.pin.as_ref().map(|(image, _)| &**image)
+    }
+
+    /// The findings about the image and the pull policy that came in.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'p>> + use<'_, 'p> {
+        let finding = |field, reason: &Rc<dyn Reason + 'p>| Finding {
+            place: self.place,
+            field,
+            found_policy: Some(self.policy_before()),
+            expected_policy: Some(self.policy),
+            effect: FindingEffect::Repairable,
+            reason: Rc::clone(reason),
+        };
+        let tag = self.pin.as_ref().map(|(pinned, reason)| {
+            let pinned = pinned.clone();
+            finding(WrongField::ImageToPin { pinned }, reason)
+        });
+        let policy = match &self.cause {
+            Some(PolicyChangeCause::Wrong(reason)) => Some(finding(WrongField::PullPolicy, reason)),
+            _ => None,
+        };
+        tag.into_iter().chain(policy)
+    }
+
+    /// Whether it is an init container that ends before the app containers start. A check volume is none:
+    /// another webhook may drop the volume's `image`, and then nothing is pulled.
+    pub(crate) fn is_init_container(&self) -> bool {
+        matches!(self.role, Role::ImageCheck | Role::InitContainer)
+            && self.place.list == PodSpecList::InitContainers
+    }
+
+    /// The image as it came in.
+    pub(crate) fn image(&self) -> &'p str {
+        self.place.image_text()
+    }
+
+    /// The image as it should be.
+    pub(crate) fn image_after(&self) -> &str {
+        self.pinned_image().unwrap_or(self.image())
+    }
+
+    /// The identity that decides whether two places pull the same image. A tag and a digest are
+    /// the same image if the tag is known to have this digest.
+    pub(crate) fn identity(&self) -> ImageIdentity<'_> {
+        match &self.digest_of_tag {
+            Some(digest) => self.reference.identity_at(Some(digest)),
+            None => self.reference.identity(),
+        }
+    }
+
+    /// Whether its image has a digest, as it came in or after it was pinned.
+    pub(crate) fn has_digest(&self) -> bool {
+        self.pin.is_some() || self.reference.digest().is_some()
+    }
+
+    /// Whether the settings select its image for lookups.
+    pub(crate) fn is_selected_for_lookup(&self) -> bool {
+        self.lookup.mode != LookupMode::Off
+    }
+}
+
+/// The pull policy that the API server fills in for an image.
+pub(crate) fn server_default(reference: &Reference<'_>) -> PullPolicy {
+    PullPolicy::server_default(reference.tag(), reference.digest())
+}
+
+/// For each setting of `images`, the first of its patterns that matches an image.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MatchingImagePatterns<'p> {
+    /// The pattern of `images.requireAlways`.
+    pub(crate) require_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidAlways`.
+    pub(crate) forbid_always: Option<&'p ImagePattern>,
+    /// The pattern of `images.forbidNever`.
+    pub(crate) forbid_never: Option<&'p ImagePattern>,
+}
+
+impl<'p> MatchingImagePatterns<'p> {
+    fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
+        if *images == ImagePullPolicyRules::default() {
+            return Self::default();
+        }
+        let names = NormalisedImageNames::of(reference);
+        let first = |patterns: &'p [ImagePattern]| patterns.iter().find(|one| one.matches(&names));
+        Self {
+            require_always: first(&images.require_always),
+            forbid_always: first(&images.forbid_always),
+            forbid_never: first(&images.forbid_never),
+        }
+    }
+}

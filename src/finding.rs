@@ -1,0 +1,218 @@
+//! Findings. A finding is one thing that is wrong. Its reason is a type of the rule that found it, and has the
+//! sentences for people.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::rc::Rc;
+
+use crate::pod::{Place, PodSpecList};
+use crate::pull_policy::PullPolicy;
+use crate::rule_id::RuleId;
+use crate::sentence;
+use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::settings::{Mode, Settings};
+
+/// The reason of a finding: what is wrong, in the words of the rule that found it.
+pub(crate) trait Reason: fmt::Debug {
+    /// The rule.
+    fn rule(&self) -> RuleId;
+
+    /// The sentence that says what is wrong and how to correct it.
+    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s>;
+
+    /// The warning about the repair. None if the author of the settings asked for this repair in every Pod.
+    fn repair_warning<'s>(&'s self, _finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+        None
+    }
+
+    /// Whether the same request may be accepted later.
+    fn is_momentary(&self) -> bool {
+        false
+    }
+
+    /// Whether a pod template needs no warning about this finding in mode `Fix`, because the operator asked for
+    /// the repair in every Pod.
+    fn is_expected_in_template(&self, _settings: &Settings) -> bool {
+        false
+    }
+}
+
+/// The field that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WrongField {
+    /// The image is invalid, lacks a platform, or could not be looked up. No replacement is known.
+    Image,
+    /// The image gets a digest. A new pull policy because of the digest is part of this finding.
+    ImageToPin {
+        /// The image with its digest.
+        pinned: String,
+    },
+    /// The image is not covered.
+    MissingCheck {
+        /// The check that should be there.
+        expected: Cow<'static, str>,
+    },
+    /// The pull policy is wrong.
+    PullPolicy,
+    /// A reason in the status of a waiting container.
+    WaitingReason {
+        /// The path of the reason.
+        path: String,
+        /// The reason: one of the waiting reasons that *stuck-pull* reports.
+        found: &'static str,
+    },
+}
+
+/// What a finding leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FindingEffect {
+    /// The finding has a repair. Mode `Fix` repairs, `Reject` rejects and `Warn` warns.
+    Repairable,
+    /// The finding has no repair. The modes `Fix` and `Reject` reject, `Warn` warns.
+    NotRepairable,
+    /// Every mode warns.
+    OnlyWarning,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding<'p> {
+    /// The container or image volume.
+    pub(crate) place: &'p Place<'p>,
+    /// The field.
+    pub(crate) field: WrongField,
+    /// The pull policy that was found. None for an added check. If the place sets no pull policy, this is
+    /// the server default in a finding with a repair, and None in other findings.
+    pub(crate) found_policy: Option<PullPolicy>,
+    /// The pull policy that should be there. None if the finding proposes no pull policy.
+    pub(crate) expected_policy: Option<PullPolicy>,
+    /// What it leads to.
+    pub(crate) effect: FindingEffect,
+    /// The reason.
+    pub(crate) reason: Rc<dyn Reason + 'p>,
+}
+
+impl<'p> Finding<'p> {
+    /// A finding without a repair.
+    pub(crate) fn not_repairable(
+        place: &'p Place<'p>,
+        field: WrongField,
+        reason: impl Reason + 'p,
+    ) -> Self {
+        Self {
+            place,
+            field,
+            found_policy: place.policy,
+            expected_policy: None,
+            effect: FindingEffect::NotRepairable,
+            reason: Rc::new(reason),
+        }
+    }
+
+    /// The same finding as a warning, in every mode.
+    pub(crate) fn into_warning(self) -> Self {
+        let effect = FindingEffect::OnlyWarning;
+        Self { effect, ..self }
+    }
+
+    /// The rule that found it.
+    pub(crate) fn rule(&self) -> RuleId {
+        self.reason.rule()
+    }
+
+    /// The path of the field in the request's object. `pod_spec` has the keys that lead from the object to
+    /// its Pod spec.
+    pub(crate) fn path(&self, pod_spec: &[&str]) -> String {
+        match &self.field {
+            WrongField::WaitingReason { path, .. } => path.clone(),
+            _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),
+        }
+    }
+
+    /// The key by which the findings are sorted: the order of the Pod. Fields of the status come last.
+    pub(crate) fn order(&self) -> (bool, PodSpecList, usize, &'static str) {
+        let is_in_status = matches!(self.field, WrongField::WaitingReason { .. });
+        let (list, index) = (self.place.list, self.place.index);
+        (is_in_status, list, index, self.spec_field())
+    }
+
+    const fn spec_field(&self) -> &'static str {
+        let list = self.place.list;
+        match self.field {
+            WrongField::PullPolicy => list.pull_policy_field(),
+            _ => list.image_field(),
+        }
+    }
+
+    /// Whether the finding rejects the request in this mode.
+    pub(crate) fn rejects(&self, mode: Mode) -> bool {
+        match self.effect {
+            FindingEffect::OnlyWarning => false,
+            FindingEffect::Repairable => mode == Mode::Reject,
+            FindingEffect::NotRepairable => mode != Mode::Warn,
+        }
+    }
+
+    /// The value of the field as it was found. None for a missing check, and for a pull policy that
+    /// was not set and has no repair.
+    pub(crate) fn found(&self) -> Option<&str> {
+        match &self.field {
+            WrongField::Image | WrongField::ImageToPin { .. } => Some(self.place.image_text()),
+            WrongField::MissingCheck { .. } => None,
+            WrongField::PullPolicy => self.found_policy.map(PullPolicy::as_str),
+            WrongField::WaitingReason { found, .. } => Some(found),
+        }
+    }
+
+    /// The value that should be there. None if no value is known to be right.
+    pub(crate) fn expected(&self) -> Option<&str> {
+        match &self.field {
+            WrongField::Image | WrongField::WaitingReason { .. } => None,
+            WrongField::ImageToPin { pinned } => Some(pinned),
+            WrongField::MissingCheck { expected } => Some(expected),
+            WrongField::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
+        }
+    }
+}
+
+/// The parts of sentences that several rules need.
+impl Finding<'_> {
+    pub(crate) fn name(&self) -> UntrustedText<'_> {
+        UntrustedText(&self.place.name)
+    }
+
+    pub(crate) fn image(&self) -> UntrustedText<'_> {
+        UntrustedText(self.place.image_text())
+    }
+
+    pub(crate) fn found_policy_text(&self) -> &'static str {
+        self.found_policy.map_or("no policy", PullPolicy::as_str)
+    }
+
+    /// Empty if the finding proposes no pull policy.
+    pub(crate) fn expected_policy_text(&self) -> &'static str {
+        self.expected_policy.map_or("", PullPolicy::as_str)
+    }
+
+    /// `app pulls nginx with IfNotPresent`
+    pub(crate) fn pulls(&self) -> Sentence<'_> {
+        let (name, image) = (self.name(), self.image());
+        sentence!("{} pulls {} with {}", name, image, self.found_policy_text())
+    }
+
+    /// `app now pulls nginx with Always instead of IfNotPresent`
+    pub(crate) fn now_pulls(&self) -> Sentence<'_> {
+        sentence!(
+            "{} now pulls {} with {} instead of {}",
+            self.name(),
+            self.image(),
+            self.expected_policy_text(),
+            self.found_policy_text()
+        )
+    }
+
+    /// `set app to Always`
+    pub(crate) fn set_policy(&self) -> Sentence<'_> {
+        sentence!("set {} to {}", self.name(), self.expected_policy_text())
+    }
+}

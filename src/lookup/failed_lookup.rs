@@ -1,0 +1,172 @@
+//! Failed lookups, and the warnings about them.
+
+use super::{FailureClass, LookupError};
+use crate::sentence;
+use crate::sentence::{Sentence, UntrustedText};
+
+/// A lookup that failed, or that was not made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailedLookup {
+    /// Why there is no answer.
+    pub(crate) error: LookupError,
+    /// The action that was taken.
+    pub(crate) action: AppliedLookupAction,
+}
+
+/// The action after a failed lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AppliedLookupAction {
+    /// The image is a finding without a repair.
+    Reject,
+    /// The failed lookup changes neither the image nor the pull policy.
+    KeepTag,
+    /// The image that the node has cached may be used.
+    UseCached {
+        /// Whether at least one pull policy became `IfNotPresent` instead of `Always`.
+        is_lowered: bool,
+        /// Whether `images.requireAlways` matches at least one place, which keeps its pull policy.
+        is_always_kept: bool,
+    },
+}
+
+impl AppliedLookupAction {
+    /// The value of this action in the settings.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "Reject",
+            Self::KeepTag => "KeepTag",
+            Self::UseCached { .. } => "UseCached",
+        }
+    }
+}
+
+impl FailedLookup {
+    /// The warning about this lookup. If `UseCached` lowered a pull policy, the warning says so only
+    /// if this policy repairs the object.
+    pub(crate) fn warning(self, image: &str, is_repaired: bool) -> Sentence<'_> {
+        let done = match self.action {
+            AppliedLookupAction::Reject => "",
+            AppliedLookupAction::KeepTag => " (kept as it is)",
+            AppliedLookupAction::UseCached {
+                is_lowered,
+                is_always_kept,
+            } => match (is_always_kept, is_lowered, is_repaired) {
+                (true, _, _) => " (Always kept: images.requireAlways)",
+                (false, true, true) => " (cached copy allowed)",
+                (false, true, false) => "",
+                (false, false, _) => " (kept as it is)",
+            },
+        };
+        let (image, why) = (UntrustedText(image), why_no_answer(self.error));
+        sentence!("{} {}{}", image, why, done)
+    }
+}
+
+/// The end of a sentence that begins with an image. It says why there is no answer from the registry
+/// and, for most errors, what the user can do.
+pub(crate) fn why_no_answer(error: LookupError) -> Sentence<'static> {
+    match error.class {
+        FailureClass::NotGranted => sentence!(
+            "can't be looked up: grant {} in hostCapabilities of its policy server",
+            error.capability
+        ),
+        FailureClass::LimitReached => {
+            sentence!("was not looked up: registry.maxLookups is reached")
+        }
+        FailureClass::NotFound => {
+            sentence!("does not exist in its registry: correct its tag or repository")
+        }
+        FailureClass::Denied => {
+            sentence!("is not for the policy to see: give the PolicyServer a pull secret")
+        }
+        FailureClass::RateLimited => sentence!(
+            "hit its registry's rate limit: try later, or skip it with registry.skipImages"
+        ),
+        FailureClass::Unreachable if error.was_asked => {
+            sentence!("has a registry that gives no answer: try again later")
+        }
+        FailureClass::Unreachable => {
+            sentence!("was not looked up: its registry just gave no answer")
+        }
+        FailureClass::Unknown => {
+            sentence!("has a registry whose answer is not understood: look at the host's log")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences() {
+        let error = |class, was_asked| LookupError {
+            class,
+            was_asked,
+            capability: "oci/v1/manifest_digest",
+        };
+        let used_cached = |is_lowered, is_always_kept| AppliedLookupAction::UseCached {
+            is_lowered,
+            is_always_kept,
+        };
+        let keep = AppliedLookupAction::KeepTag;
+        for (class, was_asked, action, sentence) in [
+            (
+                FailureClass::NotGranted,
+                true,
+                keep,
+                "can't be looked up: grant oci/v1/manifest_digest in hostCapabilities of its policy server \
+                 (kept as it is)",
+            ),
+            (
+                FailureClass::LimitReached,
+                false,
+                keep,
+                "was not looked up: registry.maxLookups is reached (kept as it is)",
+            ),
+            (
+                FailureClass::NotFound,
+                true,
+                keep,
+                "does not exist in its registry: correct its tag or repository (kept as it is)",
+            ),
+            (
+                FailureClass::Denied,
+                true,
+                keep,
+                "is not for the policy to see: give the PolicyServer a pull secret (kept as it is)",
+            ),
+            (
+                FailureClass::RateLimited,
+                true,
+                used_cached(true, true),
+                "hit its registry's rate limit: try later, or skip it with registry.skipImages (Always kept: \
+                 images.requireAlways)",
+            ),
+            (
+                FailureClass::Unreachable,
+                true,
+                used_cached(true, false),
+                "has a registry that gives no answer: try again later (cached copy allowed)",
+            ),
+            (
+                FailureClass::Unreachable,
+                false,
+                used_cached(false, false),
+                "was not looked up: its registry just gave no answer (kept as it is)",
+            ),
+            (
+                FailureClass::Unknown,
+                true,
+                keep,
+                "has a registry whose answer is not understood: look at the host's log (kept as it is)",
+            ),
+        ] {
+            let error = error(class, was_asked);
+            let warning = FailedLookup { error, action }
+                .warning("app:1", true)
+                .in_full();
+            assert_eq!(warning, format!("app:1 {sentence}"));
+        }
+    }
+}
