@@ -117,8 +117,9 @@ ask() {
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 
-# evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `warnings` (a line each),
-# `findings` and `changes` (JSON), `patch` (JSON, or empty), `places` (of the changed object, or empty).
+# evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `sentences` (of the message) and `warnings`
+# (a line each), `findings` and `changes` (JSON), `reports` (findings and failed lookups, see lib.jq), `patch`
+# (JSON, or empty), `places` (of the changed object, or empty).
 # If the object was changed, the file $request.second gets the request with the changed object.
 evaluate() {
   untraced send_request "$@"
@@ -133,7 +134,7 @@ send_request() {
   # Most requests get this answer. To read it here saves a call of jq.
   if [[ $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     [[ $(<"$request") == *"\"${BASH_REMATCH[1]}\""* ]]; then
-    allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
+    allowed=true message='' sentences='' warnings='' findings='[]' changes='[]' reports='' patch='' places=''
     return
   fi
   line=$(in_jq -n -r --slurpfile asked "$request" --slurpfile answer "$answer" '
@@ -160,7 +161,13 @@ untouched() {
   [[ $findings == '[]' ]] || fail "has findings: $findings"
 }
 
-# accepted [WARNING...]: accepted unchanged, with exactly these warnings.
+# A row names what a sentence has to tell: the finding or the failed lookup, as `reports` has it, and further
+# words of the sentence. If the sentence is about neither, the row begins with the sentence's first word.
+#   weak-check imagecheck-0 app:1 IfNotPresent Always
+#   missing-check b db:2 Always
+#   spec.containers string
+
+# accepted [ROW...]: accepted unchanged, with exactly these warnings.
 accepted() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -z $patch ]] || fail "changed: $patch"
@@ -174,16 +181,67 @@ repaired() {
   same places "${1//, /$'\n'}" "$places"
 }
 
-# rejected MESSAGE: rejected with exactly this message.
+# rejected [ROW...]: rejected with exactly these sentences.
 rejected() {
   [[ $allowed == false ]] || fail "accepted"
-  same messages "$1" "$message"
+  untraced each_tells "$sentences" "$@"
 }
 
-# warned [WARNING...]: there are exactly these warnings.
+# warned [ROW...]: there are exactly these warnings.
 warned() {
-  local IFS=$'\n'
-  same warnings "$*" "$warnings"
+  untraced each_tells "$warnings" "$@"
+}
+
+# each_tells LINES [ROW...]: there is one line for each row, in the same order.
+each_tells() {
+  local line lines=()
+  [[ -z $1 ]] || mapfile -t lines <<<"$1"
+  shift
+  ((${#lines[@]} == $#)) || fail "${#lines[@]} sentences instead of $#:" "${lines[@]}"
+  for line in "${lines[@]}"; do
+    tells "$line" "$1" || fail "expected: $1" "told:     $line"
+    shift
+  done
+}
+
+# tells LINE ROW: whether the line tells everything that the row names. A line that begins with the image
+# (another spelling, a failed lookup) tells only the image and the further words of the row.
+tells() {
+  local line=$1 named=$2 report image words='' word
+  plain line named
+  while IFS=$'\t' read -r report image; do
+    plain report image
+    [[ -n $report && "$named " == "$report "* ]] || continue
+    words=${named#* }
+    ! has_word "${line%% *}" "$image" || words="$image${named#"$report"}"
+  done <<<"$reports"
+  [[ -n $words || ${line%% *} == "${named%% *}" ]] || return 1
+  read -ra words <<<"${words:-$named}"
+  for word in "${words[@]}"; do
+    has_word "$line" "$word" || return 1
+  done
+}
+
+# plain VARIABLE...: leaves only the words of these texts, with a space between two of them.
+plain() {
+  local -n _text
+  local _words IFS=' '
+  for _text; do
+    _text="${_text//[\"(),;]/ } "
+    _text=${_text//: / }
+    read -ra _words <<<"${_text//"'s "/ }"
+    _text="${_words[*]}"
+  done
+}
+
+# has_word LINE WORD: whether the line has this word. In a warning, the middle of a long word may be left out.
+has_word() {
+  local shown
+  [[ " $1 " != *" $2 "* ]] || return 0
+  for shown in ${1//[*?]/_}; do
+    [[ $shown != *...* || $2 != "${shown%%...*}"*"${shown##*...}" ]] || return 0
+  done
+  return 1
 }
 
 # patched OPERATIONS: the patch has exactly these operations, in any order. Operations that only write

@@ -128,7 +128,7 @@ ROWS
     pod 'init imagecheck-0 app:1 Never, app a app' ".object.spec.containers[0].imagePullPolicy = $unset
       | .object.spec.initContainers[0].image = \"app\""
     evaluate '{"mode":"Reject"}'
-    rejected 'imagecheck-0 pulls app with Never but a pulls it with Always: set imagecheck-0 to Always'
+    rejected 'weak-check imagecheck-0 app Never Always a'
   done
 }
 
@@ -145,7 +145,7 @@ ROWS
 @test "the message names the first of the strongest containers" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, app b app:1 Always, app c app:1 Always'
   evaluate '{"mode":"Reject"}'
-  rejected 'imagecheck-0 pulls app:1 with Never but b pulls it with Always: set imagecheck-0 to Always'
+  rejected 'weak-check imagecheck-0 app:1 Never Always b'
 }
 
 @test "a check that is written alike is raised, and another one only if there is none" {
@@ -168,16 +168,16 @@ ROWS
   pod "init imagecheck-0 app:1@$sha Never, app a app:2@$sha Always"
   for mode in Fix Reject; do
     evaluate "{\"mode\":\"$mode\",\"images\":{\"forbidAlways\":[\"app:1\"]}}"
-    rejected "imagecheck-0 may not pull app:1@$sha with Always (images.forbidAlways), but a does: set a to IfNotPresent"
+    rejected "weak-check imagecheck-0 app:1@$sha images.forbidAlways a IfNotPresent"
   done
 }
 
 @test "a missing tag and the tag latest are written alike, and the warning gives the reason" {
   pod 'init imagecheck-0 docker.io/library/postgres:16, app a postgres:16'
   evaluate
-  accepted 'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
+  accepted 'missing-check a postgres:16 docker.io/library/postgres:16'
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
-  rejected 'a has no check of its own, postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling, write both alike or add a check with IfNotPresent'
+  rejected 'missing-check a postgres:16 docker.io/library/postgres:16 IfNotPresent'
   pod 'init imagecheck-0 postgres:latest, app a postgres'
   evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
   untouched
