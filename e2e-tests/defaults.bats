@@ -85,10 +85,11 @@ table() {
 @test "the finding names the setting of the default" {
   pod 'init imagecheck-0 app:1, app a app:1 IfNotPresent, volume v app:1'
   evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always","imageCheckPullPolicy":"Never"},"pullOnce":false}'
-  rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always; a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy); v pulls app:1 with IfNotPresent, which nobody chose: set v to Always (defaults.imagePullPolicy)'
+  rejected 'weak-check imagecheck-0 app:1 IfNotPresent Always a' 'default a app:1 IfNotPresent Always defaults.imagePullPolicy' \
+    'default v app:1 IfNotPresent Always defaults.imagePullPolicy'
   pod 'init imagecheck-0 app:1, app a app:1 Never'
   evaluate '{"mode":"Reject","defaults":{"imageCheckPullPolicy":"Always"}}'
-  rejected 'imagecheck-0 pulls app:1 with IfNotPresent, which nobody chose: set imagecheck-0 to Always (defaults.imageCheckPullPolicy)'
+  rejected 'default imagecheck-0 app:1 IfNotPresent Always defaults.imageCheckPullPolicy'
 }
 
 @test "imageCheckPullPolicy applies to image checks only, and before imagePullPolicy" {
@@ -124,7 +125,7 @@ ROWS
   evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
   repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
   evaluate '{"mode":"Warn","defaults":{"imageCheckPullPolicy":"IfNotPresent"}}'
-  accepted 'imagecheck-0 pulls app with Always, which nobody chose: set imagecheck-0 to IfNotPresent (defaults.imageCheckPullPolicy)'
+  accepted 'default imagecheck-0 app Always IfNotPresent defaults.imageCheckPullPolicy'
   # In a Pod without checks, too: `forbidAlways` keeps the default from raising a, so only setup asks the
   # registry. All images have a digest, so nothing is looked up.
   local digest
@@ -155,5 +156,5 @@ ROWS
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   patched '[{"op":"replace","path":"/spec/ephemeralContainers/1/imagePullPolicy","value":"Always"}]'
   evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always"}}'
-  rejected 'new pulls busybox:1 with IfNotPresent, which nobody chose: set new to Always (defaults.imagePullPolicy)'
+  rejected 'default new busybox:1 IfNotPresent Always defaults.imagePullPolicy'
 }
