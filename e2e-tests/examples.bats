@@ -176,7 +176,7 @@ ROWS
   review agent-stack-0.47-real-step-image-job-create \
     '(.object.spec.template.spec.containers[] | select(.image == "node:22-alpine")).image = $image' --arg image "$image"
   consult "$settings"
-  rejected "container-0's image $image ${told[notFound]}"
+  rejected "registry container-0 $image ${told[notFound]}"
   same codes 422 "$(in_jq .status.code "$BATS_TEST_TMPDIR/answer.json")"
 }
 

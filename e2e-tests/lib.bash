@@ -205,20 +205,22 @@ each_tells() {
 }
 
 # tells LINE ROW: whether the line tells everything that the row names. A line that begins with the image
-# (another spelling, a failed lookup) tells only the image and the further words of the row.
+# (another spelling, a failed lookup) tells only the image and the further words of the row. A line about no
+# finding and no lookup begins with the first word of the row, and tells the words in this order.
 tells() {
-  local line=$1 named=$2 report image words='' word
+  local line=$1 named=$2 report image words='' word is_report=
   plain line named
   while IFS=$'\t' read -r report image; do
     plain report image
     [[ -n $report && "$named " == "$report "* ]] || continue
-    words=${named#* }
-    ! has_word "${line%% *}" "$image" || words="$image${named#"$report"}"
+    is_report=yes words=${named#* }
+    ! has_word "${line%% *}" "$image" || words=$image${named#"$report"}
   done <<<"$reports"
-  [[ -n $words || ${line%% *} == "${named%% *}" ]] || return 1
+  [[ $is_report || ${line%% *} == "${named%% *}" ]] || return 1
   read -ra words <<<"${words:-$named}"
   for word in "${words[@]}"; do
     has_word "$line" "$word" || return 1
+    [[ $is_report ]] || line=${line#*"$word"}
   done
 }
 

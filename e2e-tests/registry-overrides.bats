@@ -34,7 +34,7 @@ overriding() {
     consult "$(overriding "${entries//HOST/$FAULTY}")"
     failed "$FAULTY/429/app:1" rateLimited true "$action"
     case $action in
-      Reject) rejected "a's image $FAULTY/429/app:1 ${told[rateLimited]}" ;;
+      Reject) rejected "registry a $FAULTY/429/app:1 ${told[rateLimited]}" ;;
       KeepTag) kept ;;
       UseCached) repaired "app a $FAULTY/429/app:1 IfNotPresent" ;;
     esac
@@ -90,15 +90,15 @@ ROWS
   copy='"maxLookups":0'
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always"
   consult "$(with "$copy" '"mode":"Reject"')"
-  rejected "imagecheck-0 pulls $APP with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always"
+  rejected "weak-check imagecheck-0 $APP IfNotPresent Always a"
   asked_for
   pod "app a $GONE/app:1 IfNotPresent"
   consult "$(with "$copy,\"onUnreachable\":\"KeepTag\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
-  rejected "a pulls $GONE/app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy)"
+  rejected "default a $GONE/app:1 IfNotPresent Always"
   consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
   untouched
   consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","images":{"requireAlways":["*"]}')"
-  rejected "a pulls $GONE/app:1 with IfNotPresent but images.requireAlways has *: set a to Always"
+  rejected "disallowed-policy a $GONE/app:1 IfNotPresent Always images.requireAlways"
 }
 
 @test "maxLookups 0 makes no lookup and gives no warning" {

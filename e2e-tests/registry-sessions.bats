@@ -33,7 +33,7 @@ session() {
   image=registry.example.com/team/app:v9
   pod "init imagecheck-0 $image Always, app main $image Always"
   consult "$pin"
-  rejected "main's image $image ${told[notFound]}"
+  rejected "registry main $image ${told[notFound]}"
   failed "$image" notFound true Reject
 }
 
@@ -42,7 +42,7 @@ session() {
   pod "$checked"
   consult "$(with '' '"pullOnce":false')"
   kept
-  told_of "$app" "${told[denied]} (kept as it is)"
+  told_of "$app" denied KeepTag
   failed "$app" denied true KeepTag
 }
 
@@ -51,7 +51,7 @@ session() {
   pod "$checked"
   consult "$(with '' '"pullOnce":false')"
   kept
-  told_of "$app" "${told[rateLimited]} (kept as it is)"
+  told_of "$app" rateLimited KeepTag
   failed "$app" rateLimited true KeepTag
 }
 
@@ -60,7 +60,7 @@ session() {
   pod "$checked"
   consult "$(with '"onUnreachable":"UseCached"')"
   repaired "init imagecheck-0 $app IfNotPresent, app main $app IfNotPresent"
-  told_of "$app" "${told[unreachable]} (cached copy allowed)"
+  told_of "$app" unreachable UseCached
   failed "$app" unreachable true UseCached
 }
 
