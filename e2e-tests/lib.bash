@@ -272,27 +272,31 @@ after() {
     fail "not true of the repaired object: $1" "$(jq -c .object "$request.second")"
 }
 
-# invalid SETTINGS PROBLEM...: the settings are refused with exactly these problems.
+# invalid SETTINGS ROW...: the settings are refused. There is one problem for each row, in the same order. A row
+# begins with the path of the value.
 invalid() {
-  local problems
-  problems=$(printf '; %s' "${@:2}")
   refuse "$1"
-  same problems "${problems#; }" "$told"
+  untraced each_tells "$problems" "${@:2}"
 }
 
-# invalid_like SETTINGS START: the settings are refused with a problem that starts with START.
-invalid_like() {
-  refuse "$1"
-  [[ $told == "$2"* ]] || fail "another problem: $told"
-}
-
-# refuse SETTINGS: the settings are refused. Sets `told` to the message.
+# refuse SETTINGS: the settings are refused. Sets `message`, and `problems` (of the message, a line each).
 refuse() {
-  local status=0
-  settings=$1
+  local status=0 part key
+  settings=$1 reports='' problems=''
   [[ -e $request ]] || review pod-create
   ask "$request" "$settings" "$BATS_TEST_TMPDIR/answer.json" || status=$?
   [[ $status == 1 ]] || fail "the exit status is $status"
   [[ ! -s $BATS_TEST_TMPDIR/answer.json ]] || fail "there is an answer"
-  told=$(sed -n 's/^Error: Provided settings are not valid: //p' "$BATS_TEST_TMPDIR/stderr")
+  message=$(sed -n 's/^Error: Provided settings are not valid: //p' "$BATS_TEST_TMPDIR/stderr")
+  # After `; ` a problem begins with a key of the settings.
+  while IFS= read -r part; do
+    key=${part%%[. []*}
+    if [[ -z $problems ]]; then
+      problems=$part
+    elif [[ $settings == *"\"$key\":"* ]]; then
+      problems+=$'\n'$part
+    else
+      problems+="; $part"
+    fi
+  done <<<"${message//; /$'\n'}"
 }
