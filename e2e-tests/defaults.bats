@@ -72,13 +72,7 @@ table() {
 @test "every container gets the default, and the patch changes nothing else" {
   pod 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app:1 IfNotPresent, app b app:1 IfNotPresent, ephemeral e app:1 IfNotPresent, volume v app:1 IfNotPresent'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"pullOnce":false}'
-  patched '[
-    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/initContainers/1/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/containers/1/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/volumes/0/image/pullPolicy","value":"Always"}]'
+  repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app:1 Always, ephemeral e app:1 Always, volume v app:1 Always'
   warned
 }
 
@@ -93,11 +87,7 @@ table() {
 }
 
 @test "imageCheckPullPolicy applies to image checks only, and before imagePullPolicy" {
-  while fields settings_row before after; do
-    pod "$before"
-    evaluate "{\"defaults\":$settings_row,\"imageChecks\":{\"coverage\":\"Off\"},\"pullOnce\":false}"
-    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
-  done <<'ROWS'
+  outcomes '{"pullOnce":false,"imageChecks":{"coverage":"Off"}}' '.defaults = $value' <<'ROWS'
     {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1, init i app:1, app a app:1           | init imagecheck-0 app:1 Always, init i app:1, app a app:1
     {"imageCheckPullPolicy":"Always"} | sidecar imagecheck-0 app:1, app imagecheck-1 app:1           | same
     {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1 Never, app a app:1 Never             | same

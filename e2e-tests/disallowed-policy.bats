@@ -50,11 +50,7 @@ load lib
 }
 
 @test "requireAlways: the check is raised too, and pull-once does not act" {
-  while fields settings_row before after; do
-    pod "$before"
-    evaluate "{\"images\":$settings_row}"
-    repaired "$after"
-  done <<'ROWS'
+  outcomes '{}' '.images = $value' <<'ROWS'
     {"requireAlways":["app"]} | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent | init imagecheck-0 app:1 Always, app a app:1 Always
     {"requireAlways":["app"]} | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent       | init imagecheck-0 app:1 Always, app a app:1 Always
     {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Never, app a app:1 Always              | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent

@@ -246,6 +246,18 @@ has_word() {
   return 1
 }
 
+# outcomes SETTINGS [FILTER]: reads a table. A row has the places of a Pod before and, if the Pod is changed, after.
+# If there is a FILTER, a row begins with a value, the variable $value of the filter, which edits the settings.
+outcomes() {
+  local given=$1 value before after
+  while fields ${2:+value} before after; do
+    [[ -z ${2:-} ]] || given=$(in_jq -nc --argjson value "$value" "$1 | $2")
+    pod "$before"
+    evaluate "$given"
+    if [[ -z $after || $after == same ]]; then untouched; else repaired "$after"; fi
+  done
+}
+
 # patched OPERATIONS: the patch has exactly these operations, in any order. Operations that only write
 # the record of changes are ignored.
 patched() {

@@ -227,21 +227,7 @@ ROWS
   done
 }
 
-@test "imageChecks.template: name, image and imagePullPolicy can't be set" {
-  invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
-    'imageChecks.template.name own' 'imageChecks.template.image own' 'imageChecks.template.imagePullPolicy own'
-}
-
-@test "imageChecks.template: fields that a check can't have, because it runs once and ends" {
-  for field in lifecycle livenessProbe readinessProbe startupProbe; do
-    invalid "{\"imageChecks\":{\"template\":{\"command\":[\"/x\"],\"$field\":{\"exec\":{}}}}}" \
-      "imageChecks.template.$field probes lifecycle"
-  done
-  invalid '{"imageChecks":{"template":{"command":["/x"],"restartPolicyRules":[{"action":"Restart"}]}}}' \
-    'imageChecks.template.restartPolicyRules once'
-}
-
-@test "imageChecks.template: unknown and mistyped fields, with their paths" {
+@test "imageChecks.template: unknown, mistyped and refused fields, with their paths" {
   while fields given problem; do
     invalid "$(in_jq -c '{imageChecks: {template: ({command: ["/x"]} + .)}}' <<<"$given")" "imageChecks.template.$problem"
   done <<'ROWS'
@@ -263,6 +249,14 @@ ROWS
     {"tty":"yes"}                                            | tty true or false not string
     {"workingDir":5}                                         | workingDir string not number
     {"command":{}}                                           | command list not object
+    {"command":"/x"}                                         | command list not string
+    {"command":null,"args":["x"]}                            | command missing
+    {"command":[],"args":["x"]}                              | command missing
+    {"livenessProbe":{"exec":{}}}                            | livenessProbe probes
+    {"readinessProbe":{"exec":{}}}                           | readinessProbe probes
+    {"startupProbe":{"exec":{}}}                             | startupProbe probes
+    {"lifecycle":{"exec":{}}}                                | lifecycle no lifecycle
+    {"restartPolicyRules":[{"action":"Restart"}]}            | restartPolicyRules once
     {"command":[1]}                                          | command[0] string not number
     {"command":[null]}                                       | command[0] string not null
     {"ports":[{"containerPort":"80"}]}                       | ports[0].containerPort whole number not string
@@ -270,19 +264,10 @@ ROWS
     {"securityContext":["x"]}                                | securityContext object not list
     {"volumeMounts":[{"name":"v"},["a","b"]]}                | volumeMounts[1] object not list
 ROWS
+  invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
+    'imageChecks.template.name own' 'imageChecks.template.image own' 'imageChecks.template.imagePullPolicy own'
   invalid '{"imageChecks":{"template":"x"}}' 'imageChecks.template object not a string'
   invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template object not a list'
-}
-
-@test "imageChecks.template: a missing command" {
-  for template in '{"args":["x"]}' '{"command":null,"args":["x"]}' '{"command":[],"args":["x"]}'; do
-    row=$template
-    invalid "{\"imageChecks\":{\"template\":$template}}" 'imageChecks.template.command missing'
-  done
-}
-
-@test "imageChecks.template: a command of another type is one problem, not two" {
-  invalid '{"imageChecks":{"template":{"command":"/x"}}}' 'imageChecks.template.command list not a string'
 }
 
 @test "imageChecks.template: all other fields of a container" {

@@ -6,24 +6,12 @@ kinds='Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job Cro
 before='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
 
-# path_of KIND: prints the path of the Pod spec in this kind.
-path_of() {
-  case $1 in
-    PodTemplate) echo template.spec ;;
-    CronJob) echo spec.jobTemplate.spec.template.spec ;;
-    *) echo spec.template.spec ;;
-  esac
-}
-
 @test "Warn, the default: accepted with warnings, because the Pods are repaired when they are created" {
   for kind in $kinds; do
     row=$kind
     workload $kind "$before"
     evaluate
     accepted "$weak"
-    path=$(path_of $kind)
-    found "[{\"rule\":\"weak-check\",\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"image\":\"app:1\",\"found\":\"IfNotPresent\",\"expected\":\"Always\"}]"
-    changed '[]'
   done
 }
 
@@ -34,14 +22,6 @@ path_of() {
     evaluate '{"templates":"Enforce"}'
     repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
     warned "$weak"
-    path=$(path_of $kind)
-    pointer=/${path//.//}
-    patched "[
-      {\"op\":\"replace\",\"path\":\"$pointer/containers/0/imagePullPolicy\",\"value\":\"IfNotPresent\"},
-      {\"op\":\"replace\",\"path\":\"$pointer/initContainers/0/imagePullPolicy\",\"value\":\"Always\"}]"
-    changed "[
-      {\"path\":\"$path.initContainers[0].imagePullPolicy\",\"container\":\"imagecheck-0\",\"from\":\"IfNotPresent\",\"to\":\"Always\",\"rule\":\"weak-check\"},
-      {\"path\":\"$path.containers[0].imagePullPolicy\",\"container\":\"a\",\"from\":\"Always\",\"to\":\"IfNotPresent\",\"rule\":\"pull-once\"}]"
     after '.metadata.annotations[record] | fromjson | length == 2'
   done
 }

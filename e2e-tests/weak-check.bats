@@ -10,11 +10,7 @@ other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 
 @test "the strongest check of an image is as strong as the strongest container of it" {
-  while fields before after; do
-    pod "$before"
-    evaluate "$alone"
-    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
-  done <<ROWS
+  outcomes "$alone" <<ROWS
     init imagecheck-0 app:1 Never, app a app:1 Always               | init imagecheck-0 app:1 Always, app a app:1 Always
     init imagecheck-0 app:1 Never, app a app:1 IfNotPresent         | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
     init imagecheck-0 app:1 IfNotPresent, app a app:1 Always        | init imagecheck-0 app:1 Always, app a app:1 Always
@@ -87,11 +83,7 @@ ROWS
 }
 
 @test "only init containers that end and have the name of a check are checks" {
-  while fields before; do
-    pod "$before"
-    evaluate "$alone"
-    untouched
-  done <<'ROWS'
+  outcomes "$alone" <<'ROWS'
     sidecar imagecheck-x app:1 IfNotPresent, app a app:1 Always
     init prepare app:1 IfNotPresent, app a app:1 Always
     init my-imagecheck-0 app:1 IfNotPresent, app a app:1 Always
@@ -101,11 +93,7 @@ ROWS
 }
 
 @test "only app containers are guarded" {
-  while fields before; do
-    pod "$before"
-    evaluate "$alone"
-    untouched
-  done <<'ROWS'
+  outcomes "$alone" <<'ROWS'
     init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, volume v app:1 Always
     init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, ephemeral e app:1 Always
     init imagecheck-0 app:1 IfNotPresent, init prepare app:1 Always, app a other:1 Always
@@ -150,17 +138,13 @@ ROWS
 
 @test "a check that is written alike is raised, and another one only if there is none" {
   # pull-once is off, so that only the checks change.
-  while fields coverage before after; do
-    pod "$before"
-    evaluate "{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"$coverage\"}}"
-    repaired "$after"
-  done <<'ROWS'
-    Warn | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
-    Off  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
-    Fix  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+  outcomes '{"pullOnce":false}' '.imageChecks.coverage = $value' <<'ROWS'
+    "Warn" | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    "Off" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
+    "Fix" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
 ROWS
 }
 
