@@ -159,14 +159,8 @@ not_added() {
     '.object.spec.initContainers[0].command = ["redis-server", "--version"]' \
     'del(.object.spec.initContainers[0].command) | .object.spec.initContainers[0].args = ["/check/true"]'; do
     pod 'init imagecheck-0 nginx, app b b:1, app c c:1 Always' "$command"
-    for mode in Fix Reject Warn; do
-      row="$mode $command"
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$fix")"
-      not_added b c
-    done
-    row="the copy $command"
-    evaluate '{"mode":"Reject","imageChecks":{"coverage":"Fix"},"registry":{"maxLookups":0}}'
-    not_added b c
+    row=$command
+    everywhere "$fix" not_added b c
   done
   row=Reject
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
@@ -259,16 +253,8 @@ ROWS
   device='{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"volumeDevices":[{"name":"tools","devicePath":"/dev/x"}]}}}'
   for settings_row in "$needs" "$device"; do
     pod 'init i x:1, app a app:1' '.object.spec.volumes = [{name: "tool", emptyDir: {}}]'
-    for mode in Fix Reject Warn; do
-      row=$mode
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
-      accepted 'missing-check a app:1 tools imageChecks.template'
-    done
-    row=copy
-    evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$settings_row")"
-    accepted 'missing-check a app:1 tools imageChecks.template'
+    everywhere "$settings_row" accepted 'missing-check a app:1 tools imageChecks.template'
   done
-  row=
   # A check of the Pod is copied all the same, and a check volume leads to another check volume.
   pod 'init imagecheck-0 z:1, app a app:1'
   evaluate "$needs"
@@ -314,11 +300,11 @@ ROWS
   # Another webhook may have added the init container after the first installation ran. So the copy only warns.
   pod 'init mesh mesh:1, app a a:1'
   for coverage in Fix Reject; do
-    evaluate "$(in_jq -c --arg coverage $coverage '.mode = "Reject" | .registry.maxLookups = 0 | .imageChecks.coverage = $coverage' <<<"$every_pod")"
+    evaluate "$(copy_of "$every_pod" | in_jq -c --arg coverage $coverage '.imageChecks.coverage = $coverage')"
     accepted 'missing-check a a:1 IfNotPresent'
   done
   pod 'app a a:1, app mesh mesh:1'
-  evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every_pod")"
+  evaluate "$(copy_of "$every_pod")"
   rejected 'missing-check a a:1 imagecheck-0 IfNotPresent' 'missing-check mesh mesh:1 imagecheck-1 IfNotPresent'
 }
 

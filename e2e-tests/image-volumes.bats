@@ -55,14 +55,8 @@ ROWS
 @test "a Pod whose nodes may be unable to mount image volumes gets none: a warning says so, in every mode and in the copy" {
   while IFS='|' read -r filter field; do
     pod 'init i x:1, app a app:1' "$filter"
-    for mode in Fix Reject Warn; do
-      row="$mode $filter"
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$every")"
-      accepted "missing-check a app:1 volume $field"
-    done
-    row="copy $filter"
-    evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
-    accepted "missing-check a app:1 volume $field"
+    row=$filter
+    everywhere "$every" accepted "missing-check a app:1 volume $field"
     row="Reject $filter"
     evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$every")"
     rejected 'missing-check a app:1 IfNotPresent'
@@ -120,12 +114,7 @@ ROWS
 @test "a Windows Pod gets a warning and no check, in every mode" {
   pod 'init i x:1, app a app:1' '.object.spec.os.name = "windows"'
   for settings_row in "$every" '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'; do
-    for mode in Fix Reject Warn; do
-      row=$mode
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
-      accepted 'missing-check a app:1 Windows'
-    done
-    row=coverage
+    in_each_mode "$settings_row" accepted 'missing-check a app:1 Windows'
     # Under `Reject`, this policy adds no check to any Pod, and the author can add one.
     evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$settings_row")"
     rejected 'missing-check a app:1 IfNotPresent'
@@ -150,7 +139,7 @@ in_linux='{"key":"kubernetes.io/os","operator":"In","values":["linux"]}'
     evaluate "$every"
     if [[ $is_windows == yes ]]; then
       accepted 'missing-check a app:1 Windows'
-      evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
+      evaluate "$(copy_of "$every")"
       accepted 'missing-check a app:1 Windows'
     else
       repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'

@@ -4,7 +4,7 @@
 load lib
 
 fix='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"}}'
-copy=$(in_jq -nc --argjson fix "$fix" '$fix | .mode = "Reject" | .registry.maxLookups = 0')
+copy=$(copy_of "$fix")
 
 # later FILTER: edits the object that the last answer returned, as another webhook would.
 later() {
@@ -37,7 +37,7 @@ ROWS
   pod 'init imagecheck-0 app:1, app a app:1 Always, app b b:latest'
   evaluate "$init"
   later '(.spec.containers[] | .image) += "@'$digest'"'
-  evaluate "$(in_jq -nc --argjson init "$init" '$init | .mode = "Reject" | .registry.maxLookups = 0')"
+  evaluate "$(copy_of "$init")"
   untouched
 }
 

@@ -246,6 +246,29 @@ has_word() {
   return 1
 }
 
+# copy_of SETTINGS: prints the settings of the copy (the second, validating installation).
+copy_of() {
+  in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$1"
+}
+
+# in_each_mode SETTINGS CHECK [ARGUMENT...]: sends the request in each mode, and checks each answer.
+in_each_mode() {
+  local mode case=$row
+  for mode in Fix Reject Warn; do
+    row="$mode $case"
+    evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$1")"
+    "${@:2}"
+  done
+  row=$case
+}
+
+# everywhere SETTINGS CHECK [ARGUMENT...]: like in_each_mode, and in the copy.
+everywhere() {
+  in_each_mode "$@"
+  evaluate "$(copy_of "$1")"
+  "${@:2}"
+}
+
 # outcomes SETTINGS [FILTER]: reads a table. A row has the places of a Pod before and, if the Pod is changed, after.
 # If there is a FILTER, a row begins with a value, the variable $value of the filter, which edits the settings.
 outcomes() {

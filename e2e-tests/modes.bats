@@ -22,16 +22,10 @@ weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
 # The default raises the container of the second Pod, and pull-once lowers it. The forbidden Never stays a finding.
 @test "a default that pull-once lowers again is no finding" {
   pod 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
-  for mode in Fix Reject Warn; do
-    row=$mode
-    evaluate "{\"mode\":\"$mode\",\"defaults\":{\"imagePullPolicy\":\"Always\"}}"
-    untouched
-  done
+  in_each_mode '{"defaults":{"imagePullPolicy":"Always"}}' untouched
   pod 'init imagecheck-0 app:1 Always, app a app:1 Never'
-  for mode in Fix Reject Warn; do
-    evaluate "{\"mode\":\"$mode\",\"defaults\":{\"imagePullPolicy\":\"Always\"},\"images\":{\"forbidNever\":[\"app\"]}}"
+  in_each_mode '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidNever":["app"]}}' \
     found '[{"rule":"disallowed-policy","path":"spec.containers[0].imagePullPolicy","container":"a","image":"app:1","found":"Never","expected":"IfNotPresent"}]'
-  done
 }
 
 @test "a rejection has one sentence for each finding, the most important one first" {

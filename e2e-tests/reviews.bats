@@ -51,10 +51,7 @@ inconspicuous='
   for name in $inconspicuous; do
     row=$name
     review "$name"
-    for mode in Fix Reject Warn; do
-      evaluate "{\"mode\":\"$mode\"}"
-      untouched
-    done
+    in_each_mode '{}' untouched
   done
 }
 
@@ -72,14 +69,7 @@ inconspicuous='
 
 @test "agent-stack-job-create: a warning, because its Pods are repaired when they are created" {
   review agent-stack-job-create
-  evaluate
-  accepted "$weak_app" "$otherwise_postgres"
-  for mode in Reject Warn; do
-    row=$mode
-    evaluate "{\"mode\":\"$mode\"}"
-    accepted "$weak_app" "$otherwise_postgres"
-  done
-  row=
+  in_each_mode '{}' accepted "$weak_app" "$otherwise_postgres"
   evaluate '{"mode":"Reject","templates":"Enforce"}'
   rejected "$weak_app"
   warned "$otherwise_postgres"
@@ -109,12 +99,7 @@ inconspicuous='
 
 @test "statefulset-create: warnings for the same findings" {
   review statefulset-create
-  for mode in Fix Reject Warn; do
-    row=$mode
-    evaluate "{\"mode\":\"$mode\"}"
-    accepted "$weak_postgres" "$unchecked_exporter"
-  done
-  row=
+  in_each_mode '{}' accepted "$weak_postgres" "$unchecked_exporter"
   evaluate '{"mode":"Reject","templates":"Enforce"}'
   rejected "$weak_postgres"
   warned "$unchecked_exporter"
