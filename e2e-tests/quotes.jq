@@ -11,6 +11,7 @@ def sentences:
 def template($values):
   map(if test("[0-9/@*$_]|\\.\\.\\.|^(Always|IfNotPresent|Never)$") or $values[.] then null else . end);
 
+# A line of a transcript -> the templates of the sentences in its answer.
 def of_transcript:
   (try (.request | fromjson) catch {} | .request // .) as $request
   | ([$request.object | .. | objects | .name? | strings] + [.settings | .. | strings]
@@ -39,12 +40,16 @@ def is_produced($templates; $is_part):
       | all(range($words | length); $template[$start + .] as $word | $word == null or $word == $words[.]);
       .);
 
+# Whether the input, a list of words, is a quoted message: a fifth of its words begin three known words.
+def is_quoted($known):
+  [three_words | select($known[tojson] or (.[1] = null | $known[tojson]))] as $three
+  | ($three | length) * 5 >= length;
+
 [inputs | of_transcript] | unique as $templates
 | (reduce ($templates[] | three_words | tojson) as $words ({}; .[$words] = true)) as $known
 | $pages[]
 | .path as $path
 | (.text | quotes) as {$text, $is_part}
 | ($text | sentences)
-# A text is a quoted message if a fifth of its words begin three known words.
-| select([three_words | select($known[tojson] or (.[1] = null | $known[tojson]))] as $three | ($three | length) * 5 >= length)
+| select(is_quoted($known))
 | if is_produced($templates; $is_part) then "found" else "\($path): no row has produced: \(join(" "))" end
