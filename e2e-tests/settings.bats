@@ -79,7 +79,7 @@ load lib
     {"imageChecks":{"template":{"command":["/x"],"tty":"yes"}}} | imageChecks.template.tty must be true or false, not a string
     {"imageChecks":{"template":{"command":["/x"],"resources":{"limits":{"cpu":true}}}}} | imageChecks.template.resources.limits.cpu must be a quantity such as 100m or 64Mi, not a boolean
     {"imageChecks":{"coverage":"Fix","everyPod":true}}       | imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy, unless imageChecks.as is ImageVolume
-    {"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["*"]}} | exempt.containers "*" matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not
+    {"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["a","*"]}} | exempt.containers "*" matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not
     {"registry":{"images":["*"],"maxLookups":0,"lookup":"Pin"}} | registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either
     {"registry":{"lookup":"Pin"}}                            | registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, and policy-server connects to them; name your registries, e.g. registry.example.com/*, or write * for all images
     {"registry":{"images":["*"],"platform":"Warn"}}          | registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin
