@@ -72,31 +72,22 @@ table() {
 @test "every container gets the default, and the patch changes nothing else" {
   pod 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app:1 IfNotPresent, app b app:1 IfNotPresent, ephemeral e app:1 IfNotPresent, volume v app:1 IfNotPresent'
   evaluate '{"defaults":{"imagePullPolicy":"Always"},"pullOnce":false}'
-  patched '[
-    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/initContainers/1/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/containers/1/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"Always"},
-    {"op":"replace","path":"/spec/volumes/0/image/pullPolicy","value":"Always"}]'
+  repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app:1 Always, ephemeral e app:1 Always, volume v app:1 Always'
   warned
 }
 
 @test "the finding names the setting of the default" {
   pod 'init imagecheck-0 app:1, app a app:1 IfNotPresent, volume v app:1'
   evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always","imageCheckPullPolicy":"Never"},"pullOnce":false}'
-  rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always; a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy); v pulls app:1 with IfNotPresent, which nobody chose: set v to Always (defaults.imagePullPolicy)'
+  rejected 'weak-check imagecheck-0 app:1 IfNotPresent Always a' 'default a app:1 IfNotPresent Always defaults.imagePullPolicy' \
+    'default v app:1 IfNotPresent Always defaults.imagePullPolicy'
   pod 'init imagecheck-0 app:1, app a app:1 Never'
   evaluate '{"mode":"Reject","defaults":{"imageCheckPullPolicy":"Always"}}'
-  rejected 'imagecheck-0 pulls app:1 with IfNotPresent, which nobody chose: set imagecheck-0 to Always (defaults.imageCheckPullPolicy)'
+  rejected 'default imagecheck-0 app:1 IfNotPresent Always defaults.imageCheckPullPolicy'
 }
 
 @test "imageCheckPullPolicy applies to image checks only, and before imagePullPolicy" {
-  while fields settings_row before after; do
-    pod "$before"
-    evaluate "{\"defaults\":$settings_row,\"imageChecks\":{\"coverage\":\"Off\"},\"pullOnce\":false}"
-    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
-  done <<'ROWS'
+  outcomes '{"pullOnce":false,"imageChecks":{"coverage":"Off"}}' '.defaults = $value' <<'ROWS'
     {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1, init i app:1, app a app:1           | init imagecheck-0 app:1 Always, init i app:1, app a app:1
     {"imageCheckPullPolicy":"Always"} | sidecar imagecheck-0 app:1, app imagecheck-1 app:1           | same
     {"imageCheckPullPolicy":"Always"} | init imagecheck-0 app:1 Never, app a app:1 Never             | same
@@ -124,7 +115,7 @@ ROWS
   evaluate '{"defaults":{"imagePullPolicy":"IfNotPresent"}}'
   repaired 'init imagecheck-0 app IfNotPresent, app a app Never'
   evaluate '{"mode":"Warn","defaults":{"imageCheckPullPolicy":"IfNotPresent"}}'
-  accepted 'imagecheck-0 pulls app with Always, which nobody chose: set imagecheck-0 to IfNotPresent (defaults.imageCheckPullPolicy)'
+  accepted 'default imagecheck-0 app Always IfNotPresent defaults.imageCheckPullPolicy'
   # In a Pod without checks, too: `forbidAlways` keeps the default from raising a, so only setup asks the
   # registry. All images have a digest, so nothing is looked up.
   local digest
@@ -155,5 +146,5 @@ ROWS
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
   patched '[{"op":"replace","path":"/spec/ephemeralContainers/1/imagePullPolicy","value":"Always"}]'
   evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always"}}'
-  rejected 'new pulls busybox:1 with IfNotPresent, which nobody chose: set new to Always (defaults.imagePullPolicy)'
+  rejected 'default new busybox:1 IfNotPresent Always defaults.imagePullPolicy'
 }

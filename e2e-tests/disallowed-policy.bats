@@ -6,50 +6,51 @@ load lib
   pod 'init i app:1 IfNotPresent, sidecar s app:1 Never, app a app:1, app b app Always, app c other:1 Never, ephemeral e app:1 Never, volume v app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"]}}'
   repaired 'init i app:1 Always, sidecar s app:1 Always, app a app:1 Always, app b app Always, app c other:1 Never, ephemeral e app:1 Always, volume v app:1 Always'
-  warned 'i now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
-    's now pulls app:1 with Always instead of Never (images.requireAlways)' \
-    'a now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)' \
-    'e now pulls app:1 with Always instead of Never (images.requireAlways)' \
-    'v now pulls app:1 with Always instead of IfNotPresent (images.requireAlways)'
+  warned 'disallowed-policy i app:1 IfNotPresent Always images.requireAlways' \
+    'disallowed-policy s app:1 Never Always images.requireAlways' \
+    'disallowed-policy a app:1 IfNotPresent Always images.requireAlways' \
+    'disallowed-policy e app:1 Never Always images.requireAlways' \
+    'disallowed-policy v app:1 IfNotPresent Always images.requireAlways'
 }
 
 @test "forbidAlways: Always becomes IfNotPresent, Never stays" {
   pod 'init i app:1 Always, sidecar s app:1 Always, app a app, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app Always, volume v app:1 Always'
   evaluate '{"images":{"forbidAlways":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Never, app c app:1 IfNotPresent, app d other:1 Always, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
-  [[ $warnings == 'i now pulls app:1 with IfNotPresent instead of Always (images.forbidAlways)'$'\n'* ]] || fail "$warnings"
+  warned 'disallowed-policy i app:1 Always IfNotPresent images.forbidAlways' \
+    'disallowed-policy s app:1 Always IfNotPresent images.forbidAlways' \
+    'disallowed-policy a app Always IfNotPresent images.forbidAlways' \
+    'disallowed-policy e app Always IfNotPresent images.forbidAlways' \
+    'disallowed-policy v app:1 Always IfNotPresent images.forbidAlways'
 }
 
 @test "the message names container, image, pull policies, setting, pattern and the correction" {
   pod 'app a app:1 IfNotPresent'
   evaluate '{"mode":"Reject","images":{"requireAlways":["other","ap*"]}}'
-  rejected 'a pulls app:1 with IfNotPresent but images.requireAlways has ap*: set a to Always'
-  found '[{"rule":"disallowed-policy","path":"spec.containers[0].imagePullPolicy","container":"a","image":"app:1","found":"IfNotPresent","expected":"Always"}]'
+  rejected 'disallowed-policy a app:1 IfNotPresent Always images.requireAlways ap*'
   pod 'volume v docker.io/library/app:latest Always, app a other:1'
   evaluate '{"mode":"Reject","images":{"forbidAlways":["app:latest"]}}'
-  rejected 'v pulls docker.io/library/app:latest with Always but images.forbidAlways has app:latest: set v to IfNotPresent'
+  rejected 'disallowed-policy v docker.io/library/app:latest Always IfNotPresent images.forbidAlways app:latest'
   found '[{"rule":"disallowed-policy","path":"spec.volumes[0].image.pullPolicy","container":"v","image":"docker.io/library/app:latest","found":"Always","expected":"IfNotPresent"}]'
 }
 
 @test "an image in requireAlways and forbidAlways can't be repaired, and the message has both patterns" {
   pod 'app a app:1 Always, app b app:2 Never, app c other:1 Always'
+  conflict='disallowed-policy a app:1 images.requireAlways app images.forbidAlways *:1'
   for mode in Fix Reject; do
     row=$mode
     evaluate "{\"mode\":\"$mode\",\"images\":{\"requireAlways\":[\"app\"],\"forbidAlways\":[\"*:1\"]}}"
     if [[ $mode == Fix ]]; then
-      rejected "a pulls app:1, but images.requireAlways has app and images.forbidAlways has *:1: take one out of the policy's settings"
+      rejected "$conflict"
     else
-      rejected "a pulls app:1, but images.requireAlways has app and images.forbidAlways has *:1: take one out of the policy's settings; b pulls app:2 with Never but images.requireAlways has app: set b to Always; c pulls other:1 with Always but images.forbidAlways has *:1: set c to IfNotPresent"
+      rejected "$conflict" 'disallowed-policy b app:2 Never Always images.requireAlways app' \
+        'disallowed-policy c other:1 Always IfNotPresent images.forbidAlways *:1'
     fi
   done
 }
 
 @test "requireAlways: the check is raised too, and pull-once does not act" {
-  while fields settings_row before after; do
-    pod "$before"
-    evaluate "{\"images\":$settings_row}"
-    repaired "$after"
-  done <<'ROWS'
+  outcomes '{}' '.images = $value' <<'ROWS'
     {"requireAlways":["app"]} | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent | init imagecheck-0 app:1 Always, app a app:1 Always
     {"requireAlways":["app"]} | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent       | init imagecheck-0 app:1 Always, app a app:1 Always
     {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Never, app a app:1 Always              | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
@@ -75,17 +76,17 @@ ROWS
   pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
   evaluate '{"images":{"forbidNever":["app"]}}'
   repaired 'init i app:1 IfNotPresent, sidecar s app:1 IfNotPresent, app a app IfNotPresent, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app IfNotPresent, volume v app:1 IfNotPresent'
-  warned 'i now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
-    's now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)' \
-    'a now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
-    'e now pulls app with IfNotPresent instead of Never (images.forbidNever)' \
-    'v now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)'
+  warned 'disallowed-policy i app:1 Never IfNotPresent images.forbidNever' \
+    'disallowed-policy s app:1 Never IfNotPresent images.forbidNever' \
+    'disallowed-policy a app Never IfNotPresent images.forbidNever' \
+    'disallowed-policy e app Never IfNotPresent images.forbidNever' \
+    'disallowed-policy v app:1 Never IfNotPresent images.forbidNever'
 }
 
 @test "forbidNever: the message, and the setting together with the others" {
   pod 'app a app:1 Never'
   evaluate '{"mode":"Reject","images":{"forbidNever":["other","ap*"]}}'
-  rejected 'a pulls app:1 with Never but images.forbidNever has ap*: set a to IfNotPresent'
+  rejected 'disallowed-policy a app:1 Never IfNotPresent images.forbidNever ap*'
   while fields settings_row after; do
     evaluate "$settings_row"
     repaired "$after"
@@ -101,6 +102,6 @@ ROWS
 @test "requireAlways and forbidAlways contradict each other: only this is told, and no check is raised because of it" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent'
   evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
-  conflict="pulls app:1, but images.requireAlways has app and images.forbidAlways has app: take one out of the policy's settings"
-  rejected "imagecheck-0 $conflict; a $conflict"
+  conflict='app:1 images.requireAlways app images.forbidAlways app'
+  rejected "disallowed-policy imagecheck-0 $conflict" "disallowed-policy a $conflict"
 }

@@ -36,7 +36,8 @@ kwctl() {
       gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind}, operation: "CREATE", userInfo: {},
         resource: {group: "", version: "v1", resource: "pods"}, object: .}' pod.yaml
       ;;
-    *) "$KWCTL" "${arguments[@]}" ;;
+    # KWCTL may be the name of this function.
+    *) command "$KWCTL" "${arguments[@]}" ;;
   esac
 }
 

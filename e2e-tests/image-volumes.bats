@@ -22,9 +22,7 @@ mounts() {
   repaired 'init imagecheck-0 app:1, init last x:1, app a app:1, app b b:1 Always, volume imagecheck-1 b:1 Always'
   mounts '["imagecheck-0"]' '["imagecheck-1"]'
   after '.spec.volumes == [{name: "v", emptyDir: {}}, {name: "imagecheck-1", image: {reference: "b:1", pullPolicy: "Always"}}]'
-  warned 'imagecheck-1 was added: it pulls b:1 with Always before b does'
-  changed '[
-    {"path":"spec.volumes[1]","container":"imagecheck-1","from":null,"to":{"name":"imagecheck-1","image":{"reference":"b:1","pullPolicy":"Always"}},"rule":"missing-check"}]'
+  warned 'missing-check b b:1 imagecheck-1 Always'
 }
 
 @test "the carrier: the first init container that is no native sidecar and not exempt, else every app container" {
@@ -57,17 +55,11 @@ ROWS
 @test "a Pod whose nodes may be unable to mount image volumes gets none: a warning says so, in every mode and in the copy" {
   while IFS='|' read -r filter field; do
     pod 'init i x:1, app a app:1' "$filter"
-    for mode in Fix Reject Warn; do
-      row="$mode $filter"
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$every")"
-      accepted "a pulls app:1 but no image check pulls it first: no image volume is added beside $field"
-    done
-    row="copy $filter"
-    evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
-    accepted "a pulls app:1 but no image check pulls it first: no image volume is added beside $field"
+    row=$filter
+    everywhere "$every" accepted "missing-check a app:1 volume $field"
     row="Reject $filter"
     evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$every")"
-    rejected 'a pulls app:1 but no image check pulls it first: add one with IfNotPresent'
+    rejected 'missing-check a app:1 IfNotPresent'
     row="InitContainer $filter"
     # An init container doesn't take the place of an image volume, unless it was asked for.
     evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'
@@ -75,7 +67,7 @@ ROWS
     # A check volume that is there counts, and no other is added.
     pod 'init i x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$filter"' | .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
     evaluate '{"imageChecks":{"coverage":"Fix"}}'
-    accepted "b pulls b:1 but no image check pulls it first: no image volume is added beside $field"
+    accepted "missing-check b b:1 volume $field"
   done <<'ROWS'
 .object.spec.hostUsers = false|hostUsers: false
 .object.spec.runtimeClassName = "kata"|runtimeClassName
@@ -122,15 +114,10 @@ ROWS
 @test "a Windows Pod gets a warning and no check, in every mode" {
   pod 'init i x:1, app a app:1' '.object.spec.os.name = "windows"'
   for settings_row in "$every" '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'; do
-    for mode in Fix Reject Warn; do
-      row=$mode
-      evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$settings_row")"
-      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
-    done
-    row=coverage
+    in_each_mode "$settings_row" accepted 'missing-check a app:1 Windows'
     # Under `Reject`, this policy adds no check to any Pod, and the author can add one.
     evaluate "$(in_jq -c '.imageChecks.coverage = "Reject"' <<<"$settings_row")"
-    rejected 'a pulls app:1 but no image check pulls it first: add one with IfNotPresent'
+    rejected 'missing-check a app:1 IfNotPresent'
   done
   row=linux
   edit '.object.spec.os.name = "linux"'
@@ -151,9 +138,9 @@ in_linux='{"key":"kubernetes.io/os","operator":"In","values":["linux"]}'
     pod 'init i x:1, app a app:1' "$filter"
     evaluate "$every"
     if [[ $is_windows == yes ]]; then
-      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
-      evaluate "$(in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$every")"
-      accepted 'a pulls app:1 but no image check pulls it first: none is added on Windows'
+      accepted 'missing-check a app:1 Windows'
+      evaluate "$(copy_of "$every")"
+      accepted 'missing-check a app:1 Windows'
     else
       repaired 'init i x:1, app a app:1, volume imagecheck-0 app:1 IfNotPresent'
     fi
@@ -191,9 +178,9 @@ on_app='.object.spec.containers[0].volumeMounts = [{name: .object.spec.volumes[0
   pod 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 IfNotPresent' "$on_init"
   evaluate
   repaired 'init i x:1, app a app:1 Always, volume imagecheck-0 app:1 Always'
-  warned 'imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs'
+  warned 'weak-check imagecheck-0 app:1 IfNotPresent Always a'
   evaluate '{"mode":"Reject"}'
-  rejected 'imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always'
+  rejected 'weak-check imagecheck-0 app:1 IfNotPresent Always a'
   # The check volume covers app:1, so missing-check has no finding.
   pod 'init i x:1, app a app:1, volume imagecheck-0 app:1' "$on_init"
   evaluate '{"imageChecks":{"coverage":"Reject"}}'

@@ -4,7 +4,7 @@
 load lib
 
 fix='{"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"}}'
-copy=$(in_jq -nc --argjson fix "$fix" '$fix | .mode = "Reject" | .registry.maxLookups = 0')
+copy=$(copy_of "$fix")
 
 # later FILTER: edits the object that the last answer returned, as another webhook would.
 later() {
@@ -37,7 +37,7 @@ ROWS
   pod 'init imagecheck-0 app:1, app a app:1 Always, app b b:latest'
   evaluate "$init"
   later '(.spec.containers[] | .image) += "@'$digest'"'
-  evaluate "$(in_jq -nc --argjson init "$init" '$init | .mode = "Reject" | .registry.maxLookups = 0')"
+  evaluate "$(copy_of "$init")"
   untouched
 }
 
@@ -46,7 +46,7 @@ ROWS
   evaluate "$fix"
   later '.spec.containers[1].image = "mirror.example.com/b:1"'
   evaluate "$copy"
-  rejected 'b pulls mirror.example.com/b:1 but no image check pulls it first: add imagecheck-2 with Always'
+  rejected 'missing-check b mirror.example.com/b:1 imagecheck-2 Always'
 }
 
 @test "the copy rejects a Pod whose check volumes have become empty folders" {
@@ -54,5 +54,5 @@ ROWS
   evaluate "$fix"
   later '.spec.volumes |= map({name, emptyDir: {}})'
   evaluate "$copy"
-  rejected 'a pulls app:1 but no image check pulls it first: add imagecheck-2 with Always; b pulls b:1 but no image check pulls it first: add imagecheck-3 with Always'
+  rejected 'missing-check a app:1 imagecheck-2 Always' 'missing-check b b:1 imagecheck-3 Always'
 }

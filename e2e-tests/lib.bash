@@ -117,8 +117,9 @@ ask() {
     >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
 }
 
-# evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `warnings` (a line each),
-# `findings` and `changes` (JSON), `patch` (JSON, or empty), `places` (of the changed object, or empty).
+# evaluate [SETTINGS]: sends the request. Sets `allowed`, `message`, `sentences` (of the message) and `warnings`
+# (a line each), `findings` and `changes` (JSON), `reports` (findings and failed lookups, see lib.jq), `patch`
+# (JSON, or empty), `places` (of the changed object, or empty).
 # If the object was changed, the file $request.second gets the request with the changed object.
 evaluate() {
   untraced send_request "$@"
@@ -133,7 +134,7 @@ send_request() {
   # Most requests get this answer. To read it here saves a call of jq.
   if [[ $line =~ ^\{'"uid":"'([^\"]+)'","allowed":true,"auditAnnotations":null,"warnings":null}'$ ]] &&
     [[ $(<"$request") == *"\"${BASH_REMATCH[1]}\""* ]]; then
-    allowed=true message='' warnings='' findings='[]' changes='[]' patch='' places=''
+    allowed=true message='' sentences='' warnings='' findings='[]' changes='[]' reports='' patch='' places=''
     return
   fi
   line=$(in_jq -n -r --slurpfile asked "$request" --slurpfile answer "$answer" '
@@ -160,7 +161,13 @@ untouched() {
   [[ $findings == '[]' ]] || fail "has findings: $findings"
 }
 
-# accepted [WARNING...]: accepted unchanged, with exactly these warnings.
+# A row names what a sentence has to tell: the finding or the failed lookup, as `reports` has it, and further
+# words of the sentence. If the sentence is about neither, the row begins with the sentence's first word.
+#   weak-check imagecheck-0 app:1 IfNotPresent Always
+#   missing-check b db:2 Always
+#   spec.containers string
+
+# accepted [ROW...]: accepted unchanged, with exactly these warnings.
 accepted() {
   [[ $allowed == true ]] || fail "rejected"
   [[ -z $patch ]] || fail "changed: $patch"
@@ -174,16 +181,104 @@ repaired() {
   same places "${1//, /$'\n'}" "$places"
 }
 
-# rejected MESSAGE: rejected with exactly this message.
+# rejected [ROW...]: rejected with exactly these sentences.
 rejected() {
   [[ $allowed == false ]] || fail "accepted"
-  same messages "$1" "$message"
+  untraced each_tells "$sentences" "$@"
 }
 
-# warned [WARNING...]: there are exactly these warnings.
+# warned [ROW...]: there are exactly these warnings.
 warned() {
-  local IFS=$'\n'
-  same warnings "$*" "$warnings"
+  untraced each_tells "$warnings" "$@"
+}
+
+# each_tells LINES [ROW...]: there is one line for each row, in the same order.
+each_tells() {
+  local line lines=()
+  [[ -z $1 ]] || mapfile -t lines <<<"$1"
+  shift
+  ((${#lines[@]} == $#)) || fail "${#lines[@]} sentences instead of $#:" "${lines[@]}"
+  for line in "${lines[@]}"; do
+    tells "$line" "$1" || fail "expected: $1" "told:     $line"
+    shift
+  done
+}
+
+# tells LINE ROW: whether the line tells everything that the row names. A line that begins with the image
+# (another spelling, a failed lookup) tells only the image and the further words of the row. A line about no
+# finding and no lookup begins with the first word of the row, and tells the words in this order.
+tells() {
+  local line=$1 named=$2 report image words='' word is_report=
+  plain line named
+  while IFS=$'\t' read -r report image; do
+    plain report image
+    [[ -n $report && "$named " == "$report "* ]] || continue
+    is_report=yes words=${named#* }
+    ! has_word "${line%% *}" "$image" || words=$image${named#"$report"}
+  done <<<"$reports"
+  [[ $is_report || ${line%% *} == "${named%% *}" ]] || return 1
+  read -ra words <<<"${words:-$named}"
+  for word in "${words[@]}"; do
+    has_word "$line" "$word" || return 1
+    [[ $is_report ]] || line=${line#*"$word"}
+  done
+}
+
+# plain VARIABLE...: leaves only the words of these texts, with a space between two of them.
+plain() {
+  local -n _text
+  local _words IFS=' '
+  for _text; do
+    _text="${_text//[\"(),;]/ } "
+    _text=${_text//: / }
+    read -ra _words <<<"${_text//"'s "/ }"
+    _text="${_words[*]}"
+  done
+}
+
+# has_word LINE WORD: whether the line has this word. In a warning, the middle of a long word may be left out.
+has_word() {
+  local shown
+  [[ " $1 " != *" $2 "* ]] || return 0
+  for shown in ${1//[*?]/_}; do
+    [[ $shown != *...* || $2 != "${shown%%...*}"*"${shown##*...}" ]] || return 0
+  done
+  return 1
+}
+
+# copy_of SETTINGS: prints the settings of the copy (the second, validating installation).
+copy_of() {
+  in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$1"
+}
+
+# in_each_mode SETTINGS CHECK [ARGUMENT...]: sends the request in each mode, and checks each answer.
+in_each_mode() {
+  local mode case=$row
+  for mode in Fix Reject Warn; do
+    row="$mode $case"
+    evaluate "$(in_jq -c --arg mode $mode '.mode = $mode' <<<"$1")"
+    "${@:2}"
+  done
+  row=$case
+}
+
+# everywhere SETTINGS CHECK [ARGUMENT...]: like in_each_mode, and in the copy.
+everywhere() {
+  in_each_mode "$@"
+  evaluate "$(copy_of "$1")"
+  "${@:2}"
+}
+
+# outcomes SETTINGS [FILTER]: reads a table. A row has the places of a Pod before and, if the Pod is changed, after.
+# If there is a FILTER, a row begins with a value, the variable $value of the filter, which edits the settings.
+outcomes() {
+  local given=$1 value before after
+  while fields ${2:+value} before after; do
+    [[ -z ${2:-} ]] || given=$(in_jq -nc --argjson value "$value" "$1 | $2")
+    pod "$before"
+    evaluate "$given"
+    if [[ -z $after || $after == same ]]; then untouched; else repaired "$after"; fi
+  done
 }
 
 # patched OPERATIONS: the patch has exactly these operations, in any order. Operations that only write
@@ -212,27 +307,31 @@ after() {
     fail "not true of the repaired object: $1" "$(jq -c .object "$request.second")"
 }
 
-# invalid SETTINGS PROBLEM...: the settings are refused with exactly these problems.
+# invalid SETTINGS ROW...: the settings are refused. There is one problem for each row, in the same order. A row
+# begins with the path of the value.
 invalid() {
-  local problems
-  problems=$(printf '; %s' "${@:2}")
   refuse "$1"
-  same problems "${problems#; }" "$told"
+  untraced each_tells "$problems" "${@:2}"
 }
 
-# invalid_like SETTINGS START: the settings are refused with a problem that starts with START.
-invalid_like() {
-  refuse "$1"
-  [[ $told == "$2"* ]] || fail "another problem: $told"
-}
-
-# refuse SETTINGS: the settings are refused. Sets `told` to the message.
+# refuse SETTINGS: the settings are refused. Sets `message`, and `problems` (of the message, a line each).
 refuse() {
-  local status=0
-  settings=$1
+  local status=0 part key
+  settings=$1 reports='' problems=''
   [[ -e $request ]] || review pod-create
   ask "$request" "$settings" "$BATS_TEST_TMPDIR/answer.json" || status=$?
   [[ $status == 1 ]] || fail "the exit status is $status"
   [[ ! -s $BATS_TEST_TMPDIR/answer.json ]] || fail "there is an answer"
-  told=$(sed -n 's/^Error: Provided settings are not valid: //p' "$BATS_TEST_TMPDIR/stderr")
+  message=$(sed -n 's/^Error: Provided settings are not valid: //p' "$BATS_TEST_TMPDIR/stderr")
+  # After `; ` a problem begins with a key of the settings.
+  while IFS= read -r part; do
+    key=${part%%[. []*}
+    if [[ -z $problems ]]; then
+      problems=$part
+    elif [[ $settings == *"\"$key\":"* ]]; then
+      problems+=$'\n'$part
+    else
+      problems+="; $part"
+    fi
+  done <<<"${message//; /$'\n'}"
 }

@@ -90,17 +90,52 @@ def record: "consistent-pull-policy/changes";
 def is_retried:
   (. // "") | test("(^| )(connection|dialing|handshake|timeout|timed|refused|eof|pipe|i/o|quota|limiter|etcdserver:)( |$)"; "i");
 
+# A message -> its sentences. After `; ` a sentence begins with a name of the object, or with `and`.
+def sentences($names):
+  reduce split("; ")[] as $part ([];
+    ($part | split(" ")[0] | rtrimstr("'s")) as $first
+    | if length == 0 or ($first | IN($names[], "and")) then . + [$part] else .[-1] += "; " + $part end);
+
+# The findings and the failed lookups -> each as a row names it, and its image:
+#   RULE CONTAINER IMAGE [[FOUND] EXPECTED]
+#   lookup IMAGE FAILURE ACTION
+# Like a sentence, a row has _ for the white space of an object's text. A finding that expects any image check
+# has no EXPECTED.
+def reports($findings; $lookups):
+  def shown: gsub("[\\p{Z}\\p{Cc}]"; "_");
+  ($findings[]
+    | (.expected // "" | if . == "an image check" then "" else sub(" with "; " ") end) as $expected
+    | (.image // "" | if test("\\S") then shown else "" end) as $image
+    | (if $expected == "" or .found == .image then null else .found end) as $found
+    | [[.rule, (.container | shown), $image, $found, $expected | strings | select(. != "")], [$image]]),
+  ($lookups[] | [["lookup", .image, .failure, .action], [.image]])
+  | map(join(" ")) | join("\t");
+
+# What is wrong with an answer, whatever its request was. Empty if nothing is wrong.
+def fault($request):
+  [.status.message, .warnings[]? | strings] as $texts
+  | if .uid != $request.uid then "the answer has another uid"
+    elif any($texts[]; is_retried) then "a controller would read a network error"
+    elif any($texts[]; test("\\p{Cc}")) then "a text has a control character"
+    elif any(.warnings[]?; length > 120) then "a warning has more than 120 characters"
+    elif .warnings | length > 10 then "there are more than ten warnings"
+    elif [$texts, .auditAnnotations] | tojson | contains("s3cr3t") then "a secret of the Pod is told"
+    elif .allowed and .status != null then "an accepted request has a status"
+    elif .allowed == false and $texts[0] == "" then "a rejection has no message"
+    else "" end;
+
 # An answer -> the values that lib.bash needs, as assignments in the shell.
 def summary($request):
-  def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson | tojson;
-  @sh "broken=\(if .uid != $request.uid then "the answer has another uid"
-    elif [.status.message, .warnings[]?] | any(is_retried) then "a controller would read a network error"
-    elif .allowed and .status != null then "an accepted request has a status" else "" end)",
+  def audit($key): (.auditAnnotations // {})[$key] // "[]" | fromjson;
+  (try [$request.object | getpath($request.kind.kind | spec_path) | places_of_spec[] | .[1]] catch []) as $names
+  | @sh "broken=\(fault($request))",
   @sh "allowed=\(.allowed)",
   @sh "message=\(.status.message // "")",
+  @sh "sentences=\(.status.message // "" | sentences($names) | join("\n"))",
   @sh "warnings=\(.warnings // [] | join("\n"))",
-  @sh "findings=\(audit("findings"))",
-  @sh "changes=\(audit("changes"))",
+  @sh "reports=\([reports(audit("findings"); audit("lookups"))] | join("\n"))",
+  @sh "findings=\(audit("findings") | tojson)",
+  @sh "changes=\(audit("changes") | tojson)",
   if .patch then
     (.patch | @base64d | fromjson) as $patch
     | ($request | .object |= apply_patch($patch)) as $second

@@ -4,11 +4,7 @@
 load lib
 
 @test "Always becomes IfNotPresent if an init container has pulled the image with Always" {
-  while fields before after; do
-    pod "$before"
-    evaluate '{"imageChecks":{"coverage":"Off"}}'
-    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
-  done <<'ROWS'
+  outcomes '{"imageChecks":{"coverage":"Off"}}' <<'ROWS'
     init imagecheck-0 app:1 Always, app a app:1 Always                        | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
     init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always    | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b app:1 IfNotPresent
     init imagecheck-0 app Always, app a app                                   | init imagecheck-0 app Always, app a app IfNotPresent

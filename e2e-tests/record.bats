@@ -171,10 +171,7 @@ ROWS
 
 @test "a Pod that is not changed gets no record, and keeps an earlier one" {
   pod 'app a app:1' '.object.metadata.annotations = {($key): "forged"}' --arg key "$annotation"
-  for mode in Fix Reject Warn; do
-    evaluate "{\"mode\":\"$mode\"}"
-    untouched
-  done
+  in_each_mode '{}' untouched
 }
 
 @test "there is no record at UPDATE and none through a subresource" {

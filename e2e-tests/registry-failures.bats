@@ -50,17 +50,16 @@ named() {
       failed "$image" "$class" true $action
       case $action in
         Reject)
-          rejected "main's image $image ${told[$class]}"
+          rejected "registry main $image ${told[$class]}"
           warned
-          found "[{\"rule\":\"registry\",\"path\":\"spec.containers[0].image\",\"container\":\"main\",\"image\":\"$image\",\"found\":\"$image\",\"expected\":null}]"
           ;;
         KeepTag)
           kept
-          told_of "$image" "${told[$class]} (kept as it is)"
+          told_of "$image" "$class" KeepTag
           ;;
         UseCached)
           repaired "$(places_of "$image" IfNotPresent)"
-          told_of "$image" "${told[$class]} (cached copy allowed)"
+          told_of "$image" "$class" UseCached
           ;;
       esac
     done
@@ -83,12 +82,11 @@ ROWS
     consult "$pin"
     asked_for "$image"
     if [[ $class == notFound ]]; then
-      rejected "main's image $image ${told[$class]}"
+      rejected "registry main $image ${told[$class]}"
       failed "$image" "$class" true Reject
     else
       kept
-      told_of "$image" "${told[$class]} (kept as it is)"
-      failed "$image" "$class" true KeepTag
+      told_of "$image" "$class" KeepTag
     fi
   done <<'ROWS'
     notFound    | REAL/app:none
@@ -117,7 +115,11 @@ ROWS
     consult "$(with "\"onNotFound\":\"$action\"")"
     failed "$image" notFound true $action
     # `consult` also looks for words of the registry's text in the answer.
-    [[ $message$warnings == *"${told[notFound]}"* && $message$warnings != *gone* ]] || fail "$message$warnings"
+    [[ $message$warnings != *gone* ]] || fail "$message$warnings"
+    case $action in
+      Reject) rejected "registry main $image ${told[notFound]}" ;;
+      *) told_of "$image" notFound "$action" ;;
+    esac
   done
 }
 
@@ -150,10 +152,9 @@ ROWS
   pod "$(places_of "$image")"
   consult "$(with '' "$alone")"
   kept
-  told_of "$image" "${told[unreachable]} (kept as it is)"
-  failed "$image" unreachable true KeepTag
+  told_of "$image" unreachable KeepTag
   consult "$(with '"onUnreachable":"Reject"')"
-  rejected "main's image $image ${told[unreachable]}"
+  rejected "registry main $image ${told[unreachable]}"
 }
 
 @test "five images of an unreachable registry cost one lookup" {
@@ -165,15 +166,13 @@ ROWS
     asked_for "$registry/app:1"
     [[ $registry == "$GONE" || $(($(requests) - before)) == 1 ]] || fail "$(($(requests) - before)) lookups reached it"
     kept
-    failed "$registry/app:1" unreachable true KeepTag "$registry/app:2" unreachable false KeepTag \
-      "$registry/app:3" unreachable false KeepTag "$registry/app:4" unreachable false KeepTag "$registry/app:5" unreachable false KeepTag
-    told_of "$registry/app:1" "${told[unreachable]} (kept as it is)" \
-      "$registry/app:2" "${told[down]} (kept as it is)" "$registry/app:3" "${told[down]} (kept as it is)" \
-      "$registry/app:4" "${told[down]} (kept as it is)" "$registry/app:5" "${told[down]} (kept as it is)"
+    told_of "$registry/app:1" unreachable KeepTag \
+      "$registry/app:2" down KeepTag "$registry/app:3" down KeepTag \
+      "$registry/app:4" down KeepTag "$registry/app:5" down KeepTag
 
     consult "$(with '"onUnreachable":"Reject"')"
     asked_for "$registry/app:1"
-    rejected "c1's image $registry/app:1 ${told[unreachable]}; c2's image $registry/app:2 ${told[down]}; c3's image $registry/app:3 ${told[down]}; c4's image $registry/app:4 ${told[down]}; c5's image $registry/app:5 ${told[down]}"
+    rejected "registry c1 $registry/app:1 ${told[unreachable]}" "registry c2 $registry/app:2 ${told[down]}" "registry c3 $registry/app:3 ${told[down]}" "registry c4 $registry/app:4 ${told[down]}" "registry c5 $registry/app:5 ${told[down]}"
   done
 }
 
@@ -183,8 +182,8 @@ ROWS
   consult "$pin"
   asked_for "$GONE/a:1" "$FAULTY/429/c:1" "$FAULTY/429/d:1" "$APP"
   repaired "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP@$digest IfNotPresent"
-  told_of "$GONE/a:1" "${told[unreachable]} (kept as it is)" "$GONE/b:1" "${told[down]} (kept as it is)" \
-    "$FAULTY/429/c:1" "${told[rateLimited]} (kept as it is)" "$FAULTY/429/d:1" "${told[rateLimited]} (kept as it is)"
+  told_of "$GONE/a:1" unreachable KeepTag "$GONE/b:1" down KeepTag \
+    "$FAULTY/429/c:1" rateLimited KeepTag "$FAULTY/429/d:1" rateLimited KeepTag
 }
 
 # code EXPECTED: the last answer is a rejection with this code.
@@ -232,7 +231,7 @@ ROWS
   pod "app a $GONE/app:1 Always"
   host_flags=(--allowed-host-capabilities 'net/*')
   consult "$(with "$reject" "$alone")"
-  rejected "a's image $GONE/app:1 ${told[notGranted]}"
+  rejected "registry a $GONE/app:1 ${told[notGranted]}"
   code 400
 }
 
@@ -241,8 +240,8 @@ ROWS
   consult "$(with '"onUnreachable":"UseCached"' '"imageChecks":{"coverage":"Off"}')"
   asked_for "$GONE/a:1"
   repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1 IfNotPresent, app b $GONE/b:1 IfNotPresent, volume v $GONE/c:1 IfNotPresent"
-  told_of "$GONE/a:1" "${told[unreachable]} (cached copy allowed)" \
-    "$GONE/b:1" "${told[down]} (cached copy allowed)" "$GONE/c:1" "${told[down]} (cached copy allowed)"
+  told_of "$GONE/a:1" unreachable UseCached \
+    "$GONE/b:1" down UseCached "$GONE/c:1" down UseCached
 }
 
 @test "UseCached leaves Never and IfNotPresent alone" {
@@ -252,7 +251,8 @@ ROWS
   pod "app a $GONE/a:1"
   for mode in Fix Warn; do
     consult "$(with '"onUnreachable":"UseCached"' "\"mode\":\"$mode\"")"
-    accepted "$GONE/a:1 ${told[unreachable]} (kept as it is)"
+    kept
+    told_of "$GONE/a:1" unreachable 'UseCached kept'
   done
 }
 
@@ -263,15 +263,14 @@ ROWS
   consult "$(with '"maxLookups":2')"
   asked_for "$APP" "$APP-also"
   kept
-  told_of "$APP-too" "${told[limit]} (kept as it is)" "$APP-more" "${told[limit]} (kept as it is)"
-  failed "$APP-too" unreachable false KeepTag "$APP-more" unreachable false KeepTag
+  told_of "$APP-too" limit KeepTag "$APP-more" limit KeepTag
   consult "$(with '"maxLookups":2,"onUnreachable":"UseCached"')"
   repaired "app a $APP Always, app b $APP-also Always, app c $APP-too IfNotPresent, app d $APP-more IfNotPresent"
-  told_of "$APP-too" "${told[limit]} (cached copy allowed)" "$APP-more" "${told[limit]} (cached copy allowed)"
+  told_of "$APP-too" limit UseCached "$APP-more" limit UseCached
   for lookup in Verify Pin; do
     consult "$(with '"maxLookups":2,"onUnreachable":"Reject"')"
     asked_for "$APP" "$APP-also"
-    rejected "c's image $APP-too ${told[limit]}; d's image $APP-more ${told[limit]}"
+    rejected "registry c $APP-too ${told[limit]}" "registry d $APP-more ${told[limit]}"
   done
 }
 
@@ -283,7 +282,7 @@ ROWS
   publish "$APP-c" c
   consult "$(with '"maxLookups":2')"
   repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c Always"
-  told_of "$APP-c" "${told[limit]} (kept as it is)"
+  told_of "$APP-c" limit KeepTag
   cp "$request.second" "$request"
   consult "$(with '"maxLookups":2')"
   asked_for "$APP-c"
@@ -304,7 +303,7 @@ ROWS
   consult "$pin"
   same 'number of lookups' 10 "$(wc -l <<<"$asked")"
   same 'number of warnings' 10 "$(wc -l <<<"$warnings")"
-  [[ $warnings == *$'\n''and 13 more warnings' ]] || fail "$warnings"
+  [[ $warnings == *$'\nand 13 more '* ]] || fail "$warnings"
   in_jq -e --arg image "$FAULTY/429/app:" '
     length == 22 and (map(.image) | unique | length) == 22 and (map(select(.asked)) | length) == 10
     and (map({failure, asked, action}) | unique) == [
@@ -317,14 +316,14 @@ ROWS
   pod "$(places_of "$GONE/kept:1"), app other $GONE/other:1 Always"
   consult "$(with '"onUnreachable":"UseCached"' "$require")"
   repaired "$(places_of "$GONE/kept:1"), app other $GONE/other:1 IfNotPresent"
-  told_of "$GONE/kept:1" "${told[unreachable]} (Always kept: images.requireAlways)" \
-    "$GONE/other:1" "${told[down]} (cached copy allowed)"
-  failed "$GONE/kept:1" unreachable true UseCached "$GONE/other:1" unreachable false UseCached
+  told_of "$GONE/kept:1" unreachable 'UseCached Always kept' \
+    "$GONE/other:1" down UseCached
 
   pod "$(places_of "$GONE/kept:1" IfNotPresent)"
   consult "$(with '"onUnreachable":"UseCached"' "$require")"
   repaired "$(places_of "$GONE/kept:1")"
-  [[ $warnings == *'(Always kept: images.requireAlways)'* ]] || fail "$warnings"
+  told_of "disallowed-policy imagecheck-0 $GONE/kept:1 IfNotPresent Always" \
+    "disallowed-policy main $GONE/kept:1 IfNotPresent Always" "$GONE/kept:1" unreachable 'UseCached Always kept'
 }
 
 @test "a failed lookup in Reject and in Warn" {
@@ -334,19 +333,19 @@ ROWS
     row=$mode
     consult "$(with '"onUnreachable":"KeepTag"' "$alone,\"mode\":\"$mode\"")"
     kept
-    told_of "$image" "${told[unreachable]} (kept as it is)"
-    failed "$image" unreachable true KeepTag
+    told_of "$image" unreachable KeepTag
   done
   consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Reject\"")"
-  rejected "main's image $image ${told[unreachable]}"
+  rejected "registry main $image ${told[unreachable]}"
   consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Warn\"")"
-  accepted "main's image $image ${told[unreachable]}"
+  accepted "registry main $image ${told[unreachable]}"
   failed "$image" unreachable true Reject
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Reject\"")"
-  rejected "imagecheck-0 pulls $image with Always but its registry gives no digest: set imagecheck-0 to IfNotPresent; main pulls $image with Always but its registry gives no digest: set main to IfNotPresent"
+  cached=("registry imagecheck-0 $image Always IfNotPresent" "registry main $image Always IfNotPresent")
+  rejected "${cached[@]}"
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
   kept
-  [[ $(wc -l <<<"$warnings") == 3 && $warnings == *" ${told[unreachable]}" ]] || fail "$warnings"
+  told_of "${cached[@]}" "$image" unreachable 'UseCached gives no answer'
 }
 
 @test "Pod UPDATE: a failed lookup never changes a pull policy" {
@@ -355,10 +354,9 @@ ROWS
   pod "app main $GONE/app:1 Always" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
   consult "$(with '"onUnreachable":"UseCached"')"
   kept
-  told_of "$GONE/app:1" "${told[unreachable]} (kept as it is)"
-  failed "$GONE/app:1" unreachable true KeepTag
+  told_of "$GONE/app:1" unreachable KeepTag
   consult "$(with '"onUnreachable":"Reject"')"
-  rejected "main's image $GONE/app:1 ${told[unreachable]}"
+  rejected "registry main $GONE/app:1 ${told[unreachable]}"
 }
 
 @test "pod templates: UseCached acts as KeepTag, because a template lasts longer than an outage" {
@@ -368,8 +366,7 @@ ROWS
     row=$templates
     consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"$templates\"")"
     kept
-    told_of "$image" "${told[unreachable]} (kept as it is)"
-    failed "$image" unreachable true KeepTag
+    told_of "$image" unreachable KeepTag
   done
 }
 
@@ -378,12 +375,11 @@ ROWS
   pod "init imagecheck-0 $image IfNotPresent, app main $image Always"
   consult "$(with '' "$alone")"
   repaired "$(places_of "$image")"
-  told_of imagecheck-0 "now pulls $image with Always instead of IfNotPresent, as main needs" \
-    "$image" "${told[unreachable]} (kept as it is)"
+  told_of "weak-check imagecheck-0 $image IfNotPresent Always main" "$image" unreachable KeepTag
   # UseCached lowers the container before weak-check runs, so the check is not weak any more.
   consult "$(with '"onUnreachable":"UseCached"' "$alone")"
   repaired "$(places_of "$image" IfNotPresent)"
-  told_of "$image" "${told[unreachable]} (cached copy allowed)"
+  told_of "$image" unreachable UseCached
 }
 
 @test "a refused host capability: the message names hostCapabilities" {
@@ -395,12 +391,12 @@ ROWS
     before=$(requests)
     consult "$(with '' "$alone,\"imageChecks\":{\"coverage\":\"Off\"}")"
     kept
-    told_of "$APP" "${told[notGranted]} (kept as it is)" "$works" "${told[notGranted]} (kept as it is)"
+    told_of "$APP" notGranted KeepTag "$works" notGranted KeepTag
     same 'requests to the registry' "$before" "$(requests)"
   done
   # The registry did not fail, so the setting onUnknown applies.
   consult "$(with '"onUnknown":"Reject","onUnreachable":"KeepTag","onDenied":"KeepTag"' "$alone")"
-  rejected "main's image $APP ${told[notGranted]}; b's image $works ${told[notGranted]}"
+  rejected "registry main $APP ${told[notGranted]}" "registry b $works ${told[notGranted]}"
 
   host_flags=(--allowed-host-capabilities 'oci/v1/manifest_digest')
   consult "$(with '' '"imageChecks":{"coverage":"Off"}')"

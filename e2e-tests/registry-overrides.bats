@@ -34,7 +34,7 @@ overriding() {
     consult "$(overriding "${entries//HOST/$FAULTY}")"
     failed "$FAULTY/429/app:1" rateLimited true "$action"
     case $action in
-      Reject) rejected "a's image $FAULTY/429/app:1 ${told[rateLimited]}" ;;
+      Reject) rejected "registry a $FAULTY/429/app:1 ${told[rateLimited]}" ;;
       KeepTag) kept ;;
       UseCached) repaired "app a $FAULTY/429/app:1 IfNotPresent" ;;
     esac
@@ -76,12 +76,10 @@ ROWS
 
 @test "entries that are malformed are settings errors" {
   invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
-    'registry.overrides[0] must be an object, not a string' 'registry.overrides[1] must be an object, not null' \
-    'registry.overrides[2] must be an object, not a list'
-  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] must be an object, not a string'
+    'registry.overrides[0] object not a string' 'registry.overrides[1] object not null' 'registry.overrides[2] object not a list'
+  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
-    'registry.overrides[0].lookup must be one of Off, Verify, Pin, not "on"' \
-    'registry.overrides[0].images[1] "/b" begins with a slash, so no image can match it: write */b'
+    'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
 }
 
 # ---- the copy ------------------------------------------------------------------------------------
@@ -90,15 +88,15 @@ ROWS
   copy='"maxLookups":0'
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always"
   consult "$(with "$copy" '"mode":"Reject"')"
-  rejected "imagecheck-0 pulls $APP with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always"
+  rejected "weak-check imagecheck-0 $APP IfNotPresent Always a"
   asked_for
   pod "app a $GONE/app:1 IfNotPresent"
   consult "$(with "$copy,\"onUnreachable\":\"KeepTag\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
-  rejected "a pulls $GONE/app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy)"
+  rejected "default a $GONE/app:1 IfNotPresent Always"
   consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
   untouched
   consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","images":{"requireAlways":["*"]}')"
-  rejected "a pulls $GONE/app:1 with IfNotPresent but images.requireAlways has *: set a to Always"
+  rejected "disallowed-policy a $GONE/app:1 IfNotPresent Always images.requireAlways"
 }
 
 @test "maxLookups 0 makes no lookup and gives no warning" {

@@ -33,35 +33,21 @@ session() {
   image=registry.example.com/team/app:v9
   pod "init imagecheck-0 $image Always, app main $image Always"
   consult "$pin"
-  rejected "main's image $image ${told[notFound]}"
-  failed "$image" notFound true Reject
+  rejected "registry main $image ${told[notFound]}"
 }
 
-@test "denied" {
-  session denied
+@test "denied, rate-limited and unreachable" {
   pod "$checked"
-  consult "$(with '' '"pullOnce":false')"
-  kept
-  told_of "$app" "${told[denied]} (kept as it is)"
-  failed "$app" denied true KeepTag
-}
-
-@test "rate-limited" {
-  session rate-limited
-  pod "$checked"
-  consult "$(with '' '"pullOnce":false')"
-  kept
-  told_of "$app" "${told[rateLimited]} (kept as it is)"
-  failed "$app" rateLimited true KeepTag
-}
-
-@test "unreachable" {
-  session unreachable
-  pod "$checked"
-  consult "$(with '"onUnreachable":"UseCached"')"
-  repaired "init imagecheck-0 $app IfNotPresent, app main $app IfNotPresent"
-  told_of "$app" "${told[unreachable]} (cached copy allowed)"
-  failed "$app" unreachable true UseCached
+  while fields name failure registry_settings others action after; do
+    session "$name"
+    consult "$(with "$registry_settings" "$others")"
+    if [[ $after == same ]]; then kept; else repaired "${after//APP/$app}"; fi
+    told_of "$app" "$failure" "$action"
+  done <<'ROWS'
+    denied       | denied      |                             | "pullOnce":false | KeepTag   | same
+    rate-limited | rateLimited |                             | "pullOnce":false | KeepTag   | same
+    unreachable  | unreachable | "onUnreachable":"UseCached" |                  | UseCached | init imagecheck-0 APP IfNotPresent, app main APP IfNotPresent
+ROWS
 }
 
 @test "a session with another image gives no answer" {

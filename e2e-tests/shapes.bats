@@ -3,8 +3,7 @@
 
 load lib
 
-# broken KIND FILTER MESSAGE [SETTINGS]: checks that an object that FILTER makes malformed is rejected
-# with this message.
+# broken KIND FILTER ROW [SETTINGS]: checks that an object that FILTER makes malformed is rejected because of this.
 broken() {
   row="$1 $2"
   workload "$1" 'init i app:1, app a app:1, app b app:2, ephemeral e app:1, volume v app:1' "$2"
@@ -15,9 +14,9 @@ broken() {
 
 @test "a malformed object is rejected in every mode and with every value of templates" {
   for given in '{"mode":"Fix"}' '{"mode":"Reject"}' '{"mode":"Warn"}' '{"templates":"Warn"}' '{"templates":"Enforce"}'; do
-    broken Pod 'del(.object.spec)' 'spec is missing' "$given"
-    broken Deployment '.object.spec.template.spec.containers = {}' 'spec.template.spec.containers must be a list, not an object' "$given"
-    broken CronJob '.object.metadata.annotations = "x"' 'metadata.annotations must be an object, not a string' "$given"
+    broken Pod 'del(.object.spec)' 'spec missing' "$given"
+    broken Deployment '.object.spec.template.spec.containers = {}' 'spec.template.spec.containers list not object' "$given"
+    broken CronJob '.object.metadata.annotations = "x"' 'metadata.annotations object not string' "$given"
   done
 }
 
@@ -25,89 +24,89 @@ broken() {
   workload Deployment 'app a app:1' '.object.spec.template.spec.containers = {}'
   evaluate '{"templates":"Off"}'
   untouched
-  broken Pod 'del(.object.spec)' 'spec is missing' '{"templates":"Off"}'
+  broken Pod 'del(.object.spec)' 'spec missing' '{"templates":"Off"}'
 }
 
 @test "a Pod: the spec and its lists" {
-  while IFS='|' read -r filter sentence; do
-    broken Pod "$filter" "$sentence"
+  while IFS='|' read -r filter told; do
+    broken Pod "$filter" "$told"
   done <<'ROWS'
-del(.object.spec)|spec is missing
-.object.spec = null|spec must be an object, not null
-.object.spec = []|spec must be an object, not a list
-.object.spec = "x"|spec must be an object, not a string
-.object.spec = 5|spec must be an object, not a number
-.object.spec = true|spec must be an object, not a boolean
-.object.spec.containers = {}|spec.containers must be a list, not an object
-.object.spec.containers = {"a": {image: "b"}}|spec.containers must be a list, not an object
-.object.spec.containers = "nginx"|spec.containers must be a list, not a string
-.object.spec.initContainers = {}|spec.initContainers must be a list, not an object
-.object.spec.initContainers = 0|spec.initContainers must be a list, not a number
-.object.spec.ephemeralContainers = true|spec.ephemeralContainers must be a list, not a boolean
-.object.spec.volumes = {}|spec.volumes must be a list, not an object
-.object.spec.os = false|spec.os must be an object, not a boolean
-.object.spec.os = {name: 5}|spec.os.name must be a string, not a number
+del(.object.spec)|spec missing
+.object.spec = null|spec object not null
+.object.spec = []|spec object not list
+.object.spec = "x"|spec object not string
+.object.spec = 5|spec object not number
+.object.spec = true|spec object not boolean
+.object.spec.containers = {}|spec.containers list not object
+.object.spec.containers = {"a": {image: "b"}}|spec.containers list not object
+.object.spec.containers = "nginx"|spec.containers list not string
+.object.spec.initContainers = {}|spec.initContainers list not object
+.object.spec.initContainers = 0|spec.initContainers list not number
+.object.spec.ephemeralContainers = true|spec.ephemeralContainers list not boolean
+.object.spec.volumes = {}|spec.volumes list not object
+.object.spec.os = false|spec.os object not boolean
+.object.spec.os = {name: 5}|spec.os.name string not number
 ROWS
 }
 
 @test "a Pod: containers" {
-  while IFS='|' read -r filter sentence; do
-    broken Pod "$filter" "$sentence"
+  while IFS='|' read -r filter told; do
+    broken Pod "$filter" "$told"
   done <<'ROWS'
-.object.spec.containers[1] = "s3cr3t, expected a string at line 1"|spec.containers[1] must be an object, not a string
-.object.spec.containers[1] = null|spec.containers[1] must be an object, not null
-.object.spec.containers[1] = []|spec.containers[1] must be an object, not a list
-.object.spec.initContainers[0] = [[]]|spec.initContainers[0] must be an object, not a list
-.object.spec.ephemeralContainers[0] = 1|spec.ephemeralContainers[0] must be an object, not a number
-.object.spec.containers[0].image = 5|spec.containers[0].image must be a string, not a number
-.object.spec.containers[1].image = ["nginx"]|spec.containers[1].image must be a string, not a list
-.object.spec.initContainers[0].image = {}|spec.initContainers[0].image must be a string, not an object
-.object.spec.containers[0].name = 5|spec.containers[0].name must be a string, not a number
-del(.object.spec.containers[0].name)|spec.containers[0].name is missing
-.object.spec.initContainers[0].restartPolicy = true|spec.initContainers[0].restartPolicy must be a string, not a boolean
+.object.spec.containers[1] = "s3cr3t, expected a string at line 1"|spec.containers[1] object not string
+.object.spec.containers[1] = null|spec.containers[1] object not null
+.object.spec.containers[1] = []|spec.containers[1] object not list
+.object.spec.initContainers[0] = [[]]|spec.initContainers[0] object not list
+.object.spec.ephemeralContainers[0] = 1|spec.ephemeralContainers[0] object not number
+.object.spec.containers[0].image = 5|spec.containers[0].image string not number
+.object.spec.containers[1].image = ["nginx"]|spec.containers[1].image string not list
+.object.spec.initContainers[0].image = {}|spec.initContainers[0].image string not object
+.object.spec.containers[0].name = 5|spec.containers[0].name string not number
+del(.object.spec.containers[0].name)|spec.containers[0].name missing
+.object.spec.initContainers[0].restartPolicy = true|spec.initContainers[0].restartPolicy string not boolean
 ROWS
 }
 
 @test "a Pod: pull policies are the three exact words" {
   for word in always ALWAYS ' Always' IfNotpresent Newer Always,Never; do
     broken Pod ".object.spec.containers[1].imagePullPolicy = \"$word\"" \
-      'spec.containers[1].imagePullPolicy must be Always, IfNotPresent or Never'
+      'spec.containers[1].imagePullPolicy Always IfNotPresent or Never'
   done
-  broken Pod '.object.spec.initContainers[0].imagePullPolicy = "always"' 'spec.initContainers[0].imagePullPolicy must be Always, IfNotPresent or Never'
-  broken Pod '.object.spec.ephemeralContainers[0].imagePullPolicy = "always"' 'spec.ephemeralContainers[0].imagePullPolicy must be Always, IfNotPresent or Never'
-  broken Pod '.object.spec.volumes[0].image.pullPolicy = "always"' 'spec.volumes[0].image.pullPolicy must be Always, IfNotPresent or Never'
-  broken Pod '.object.spec.containers[0].imagePullPolicy = true' 'spec.containers[0].imagePullPolicy must be a string, not a boolean'
-  broken Pod '.object.spec.containers[0].imagePullPolicy = ["Always"]' 'spec.containers[0].imagePullPolicy must be a string, not a list'
+  broken Pod '.object.spec.initContainers[0].imagePullPolicy = "always"' 'spec.initContainers[0].imagePullPolicy Always IfNotPresent or Never'
+  broken Pod '.object.spec.ephemeralContainers[0].imagePullPolicy = "always"' 'spec.ephemeralContainers[0].imagePullPolicy Always IfNotPresent or Never'
+  broken Pod '.object.spec.volumes[0].image.pullPolicy = "always"' 'spec.volumes[0].image.pullPolicy Always IfNotPresent or Never'
+  broken Pod '.object.spec.containers[0].imagePullPolicy = true' 'spec.containers[0].imagePullPolicy string not boolean'
+  broken Pod '.object.spec.containers[0].imagePullPolicy = ["Always"]' 'spec.containers[0].imagePullPolicy string not list'
 }
 
 @test "a Pod: volumes" {
-  while IFS='|' read -r filter sentence; do
-    broken Pod "$filter" "$sentence"
+  while IFS='|' read -r filter told; do
+    broken Pod "$filter" "$told"
   done <<'ROWS'
-.object.spec.volumes[0] = "v"|spec.volumes[0] must be an object, not a string
-.object.spec.volumes[0].image = "app:1"|spec.volumes[0].image must be an object, not a string
-.object.spec.volumes[0].image.reference = 1|spec.volumes[0].image.reference must be a string, not a number
-.object.spec.volumes[0].image.pullPolicy = {}|spec.volumes[0].image.pullPolicy must be a string, not an object
-del(.object.spec.volumes[0].name)|spec.volumes[0].name is missing
-.object.spec.containers[0].volumeMounts = "s3cr3t"|spec.containers[0].volumeMounts must be a list, not a string
-.object.spec.containers[0].volumeMounts = ["s3cr3t"]|spec.containers[0].volumeMounts[0] must be an object, not a string
-.object.spec.containers[0].volumeMounts = [{name: null}]|spec.containers[0].volumeMounts[0].name must be a string, not null
+.object.spec.volumes[0] = "v"|spec.volumes[0] object not string
+.object.spec.volumes[0].image = "app:1"|spec.volumes[0].image object not string
+.object.spec.volumes[0].image.reference = 1|spec.volumes[0].image.reference string not number
+.object.spec.volumes[0].image.pullPolicy = {}|spec.volumes[0].image.pullPolicy string not object
+del(.object.spec.volumes[0].name)|spec.volumes[0].name missing
+.object.spec.containers[0].volumeMounts = "s3cr3t"|spec.containers[0].volumeMounts list not string
+.object.spec.containers[0].volumeMounts = ["s3cr3t"]|spec.containers[0].volumeMounts[0] object not string
+.object.spec.containers[0].volumeMounts = [{name: null}]|spec.containers[0].volumeMounts[0].name string not null
 ROWS
 }
 
 @test "the object and its metadata" {
   for kind in Pod Deployment CronJob; do
-    while IFS='|' read -r filter sentence; do
-      broken $kind "$filter" "$sentence"
+    while IFS='|' read -r filter told; do
+      broken $kind "$filter" "$told"
     done <<'ROWS'
-.object = []|object must be an object, not a list
-.object = "x"|object must be an object, not a string
-.object = 5|object must be an object, not a number
-.object.metadata = []|metadata must be an object, not a list
-.object.metadata.annotations = []|metadata.annotations must be an object, not a list
-.object.metadata.ownerReferences = {}|metadata.ownerReferences must be a list, not an object
-.object.metadata.ownerReferences = ["x"]|metadata.ownerReferences[0] must be an object, not a string
-.object.metadata.ownerReferences = [{controller: "true"}]|metadata.ownerReferences[0].controller must be a boolean, not a string
+.object = []|object object not list
+.object = "x"|object object not string
+.object = 5|object object not number
+.object.metadata = []|metadata object not list
+.object.metadata.annotations = []|metadata.annotations object not list
+.object.metadata.ownerReferences = {}|metadata.ownerReferences list not object
+.object.metadata.ownerReferences = ["x"]|metadata.ownerReferences[0] object not string
+.object.metadata.ownerReferences = [{controller: "true"}]|metadata.ownerReferences[0].controller boolean not string
 ROWS
   done
 }
@@ -120,14 +119,14 @@ ROWS
       *) steps='spec spec.template spec.template.spec' ;;
     esac
     for path in $steps; do
-      broken $kind "del(.object.$path)" "$path is missing"
+      broken $kind "del(.object.$path)" "$path missing"
     done
-    broken $kind ".object.$path = []" "$path must be an object, not a list"
-    broken $kind ".object.$path = null" "$path must be an object, not null"
-    broken $kind ".object.$path.containers = {}" "$path.containers must be a list, not an object"
-    broken $kind ".object.$path.containers[0] = \"nginx\"" "$path.containers[0] must be an object, not a string"
-    broken $kind ".object.$path.initContainers[0].image = 5" "$path.initContainers[0].image must be a string, not a number"
-    broken $kind ".object.$path.containers[0].imagePullPolicy = \"Newer\"" "$path.containers[0].imagePullPolicy must be Always, IfNotPresent or Never"
+    broken $kind ".object.$path = []" "$path object not list"
+    broken $kind ".object.$path = null" "$path object not null"
+    broken $kind ".object.$path.containers = {}" "$path.containers list not object"
+    broken $kind ".object.$path.containers[0] = \"nginx\"" "$path.containers[0] object not string"
+    broken $kind ".object.$path.initContainers[0].image = 5" "$path.initContainers[0].image string not number"
+    broken $kind ".object.$path.containers[0].imagePullPolicy = \"Newer\"" "$path.containers[0].imagePullPolicy Always IfNotPresent or Never"
   done
 }
 
@@ -173,16 +172,16 @@ ROWS
 @test "with a malformed old object the new object is examined" {
   pod 'app a BAD' '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers = {}'
   evaluate
-  [[ $allowed == false && $message == 'a has no valid image'* ]] || fail "accepted"
+  rejected 'invalid-image a BAD'
 }
 
 @test "no secret of a malformed Pod is in the answer" {
   pod 'app a app:1' '.object.spec.containers[0].image = {password: "s3cr3t"} | .object.spec.containers[0].imagePullPolicy = "s3cr3t"'
   evaluate
-  rejected 'spec.containers[0].image must be a string, not an object'
+  rejected 'spec.containers[0].image string not object'
   edit '.object.spec.containers[0].image = "app:1"'
   evaluate
-  rejected 'spec.containers[0].imagePullPolicy must be Always, IfNotPresent or Never'
+  rejected 'spec.containers[0].imagePullPolicy Always IfNotPresent or Never'
 }
 
 @test "a deep, a wide and a long object" {

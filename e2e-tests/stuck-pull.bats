@@ -3,9 +3,8 @@
 
 load lib
 
-after_check='container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff since 2026-11-21T09:06:17Z) although imagecheck-0 passed with IfNotPresent: the registry no longer has it or can'"'"'t be reached; set imagecheck-0 to Always'
-weak='imagecheck-0 pulls 127.0.0.1:5000/my-app:v1 with IfNotPresent but container-0 pulls it with Always: set imagecheck-0 to Always'
-stuck_finding='{"rule":"stuck-pull","path":"status.containerStatuses[1].state.waiting.reason","container":"container-0","image":"127.0.0.1:5000/my-app:v1","found":"ImagePullBackOff","expected":null}'
+after_check='stuck-pull container-0 127.0.0.1:5000/my-app:v1 ImagePullBackOff imagecheck-0 passed Always'
+weak='weak-check imagecheck-0 127.0.0.1:5000/my-app:v1 IfNotPresent Always container-0'
 
 # A jq filter for the status of a waiting container. The filter needs $name and $reason.
 waiting='{name: $name, image: "x", imageID: "", ready: false, restartCount: 0, state: {waiting: {reason: $reason, message: "Back-off from https://user:s3cr3t@10.0.0.1/"}}}'
@@ -22,11 +21,9 @@ waits() {
 @test "captured: a Pod that waits although its check has passed, in every mode" {
   review audit-pod-stuck-after-check
   evaluate '{"mode":"Reject"}'
-  rejected "$after_check; $weak"
-  in_jq -e --argjson stuck "$stuck_finding" '.[-1] == $stuck' <<<"$findings" >/dev/null || fail "$findings"
+  rejected "$after_check IfNotPresent since 2026-11-21T09:06:17Z" "$weak"
   evaluate '{"mode":"Warn"}'
-  [[ $allowed == true && -z $patch ]] || fail "not only warned"
-  [[ $warnings == 'container-0 waits for 127.0.0.1:5000/my-app:v1 (ImagePullBackOff), yet imagecheck-0 passed: set imagecheck-0 to Always'$'\n'"imagecheck-0 pulls "* ]] || fail "$warnings"
+  accepted "$after_check" "$weak"
   # In mode Fix, this policy doesn't read the status.
   evaluate
   [[ $allowed == true && $findings != *stuck-pull* ]] || fail "Fix looks at the status"
@@ -42,24 +39,19 @@ waits() {
 }
 
 @test "each reason about an image gives a finding, and other reasons give none" {
-  while fields reason way_out; do
+  while fields reason words; do
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a "$reason"
     evaluate '{"mode":"Reject"}'
-    if [[ -z $way_out ]]; then
-      untouched
-    else
-      rejected "a waits for app:1 with IfNotPresent ($reason since 2026-05-06T07:08:09Z): $way_out"
-      found "[{\"rule\":\"stuck-pull\",\"path\":\"status.containerStatuses[0].state.waiting.reason\",\"container\":\"a\",\"image\":\"app:1\",\"found\":\"$reason\",\"expected\":null}]"
-    fi
+    if [[ -z $words ]]; then untouched; else rejected "stuck-pull a app:1 $reason IfNotPresent since 2026-05-06T07:08:09Z $words"; fi
   done <<'ROWS'
-    ErrImagePull                | correct its image, or see to its registry
-    ImagePullBackOff            | correct its image, or see to its registry
-    ErrImageNeverPull           | its node doesn't have the image, set it to IfNotPresent
-    InvalidImageName            | correct its image
-    ImageInspectError           | see to its node
-    RegistryUnavailable         | see to its registry
-    SignatureValidationFailed   | sign its image
+    ErrImagePull                | image registry
+    ImagePullBackOff            | image registry
+    ErrImageNeverPull           | node set IfNotPresent
+    InvalidImageName            | image
+    ImageInspectError           | node
+    RegistryUnavailable         | registry
+    SignatureValidationFailed   | sign
     ContainerCreating           |
     PodInitializing             |
     CrashLoopBackOff            |
@@ -87,18 +79,18 @@ ROWS
     '.object.spec.containers[0].volumeMounts = [.object.spec.volumes[] | {name, mountPath: "/\(.name)"}]'
   waits containerStatuses a ImagePullBackOff
   evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
-  rejected "a waits for app:1 or other:1 with IfNotPresent (ImagePullBackOff since 2026-05-06T07:08:09Z): correct its image, or see to its registry"
+  rejected 'stuck-pull a app:1 or other:1 IfNotPresent ImagePullBackOff'
 }
 
 @test "init containers: the time is that of the condition Initialized, and no check has passed" {
   pod 'init imagecheck-0 app:1 Always, init setup app:1 IfNotPresent, app a app:1 IfNotPresent'
   waits initContainerStatuses imagecheck-0 ErrImagePull
   evaluate '{"mode":"Reject"}'
-  rejected 'imagecheck-0 waits for app:1 with Always (ErrImagePull since 2026-01-02T03:04:05Z): correct its image, or see to its registry'
+  rejected 'stuck-pull imagecheck-0 app:1 Always ErrImagePull since 2026-01-02T03:04:05Z'
   waits initContainerStatuses setup ErrImagePull
   edit '.object.status.initContainerStatuses += [{name: "imagecheck-0", state: {terminated: {exitCode: 0}}}]'
   evaluate '{"mode":"Reject"}'
-  rejected 'setup waits for app:1 with IfNotPresent (ErrImagePull since 2026-01-02T03:04:05Z): correct its image, or see to its registry'
+  rejected 'stuck-pull setup app:1 IfNotPresent ErrImagePull since 2026-01-02T03:04:05Z'
 }
 
 @test "a check volume has passed after its first carrier has started, an init container after it has ended without an error" {
@@ -110,9 +102,9 @@ ROWS
       waits containerStatuses a ImagePullBackOff
       edit '.object.status.initContainerStatuses = [{name: .object.spec.initContainers[0].name, state: $state}]' --argjson state "$state"
       evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
-      [[ $message == 'a waits for app:1 '* && $findings == *stuck-pull* ]] || fail "not found"
+      rejected 'stuck-pull a app:1 ImagePullBackOff'
       if [[ $passed == "${places_row%% *}"* || ( $passed == volume && $places_row == *volume* ) ]]; then
-        [[ $message == *'although imagecheck-0 passed with Always'* ]] || fail "$message"
+        rejected 'stuck-pull a app:1 imagecheck-0 passed Always'
       else
         [[ $message != *passed* ]] || fail "$message"
       fi
@@ -173,26 +165,24 @@ ROWS
 # If the kubelet's message has, in double quotes, one of the images that the container may wait for, the
 # finding names only this image. Otherwise the finding names all of these images.
 @test "a container that waits for an image volume: the finding has the image that the message names" {
-  while IFS='|' read -r message_of_kubelet images; do
+  while IFS='|' read -r message_of_kubelet told; do
     row=$message_of_kubelet
     pod 'init copy-agent agent:1 IfNotPresent, app a app:1 IfNotPresent, volume imagecheck-0 tools:v1 Always, volume imagecheck-1 ghcr.io/x/more:2 IfNotPresent, volume other unmounted:1' '
       .object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/0"}, {name: "imagecheck-1", mountPath: "/1"}]'
     waits initContainerStatuses copy-agent ImagePullBackOff
     edit '.object.status.initContainerStatuses[0].state.waiting.message = $text' --arg text "$message_of_kubelet"
     evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
-    rejected "copy-agent waits for $images (ImagePullBackOff since 2026-01-02T03:04:05Z): correct its image, or see to its registry"
-    image=${images%% with *} image=${image%% or *}
-    same 'images of the findings' "${image##* }" "$(in_jq -r '.[] | select(.rule == "stuck-pull") | .image' <<<"$findings")"
+    rejected "stuck-pull $told copy-agent ImagePullBackOff"
   done <<'ROWS'
-Back-off pulling image "tools:v1": ErrImagePull: rpc error: code = NotFound|imagecheck-0's image tools:v1 with Always
-Back-off pulling image "docker.io/library/tools:v1": ErrImagePull|imagecheck-0's image tools:v1 with Always
-failed to pull and unpack image "ghcr.io/x/more:2": not found|imagecheck-1's image ghcr.io/x/more:2 with IfNotPresent
-Back-off pulling image "agent:1"|agent:1 with IfNotPresent
-Back-off pulling image "agent:1", not "tools:v1"|agent:1 with IfNotPresent
-Back-off pulling image "unmounted:1"|agent:1 or tools:v1 or ghcr.io/x/more:2 with IfNotPresent
-Back-off pulling image tools:v1|agent:1 or tools:v1 or ghcr.io/x/more:2 with IfNotPresent
-Back-off pulling image "tools:v10"|agent:1 or tools:v1 or ghcr.io/x/more:2 with IfNotPresent
-Back-off pulling image|agent:1 or tools:v1 or ghcr.io/x/more:2 with IfNotPresent
+Back-off pulling image "tools:v1": ErrImagePull: rpc error: code = NotFound|imagecheck-0 tools:v1 Always
+Back-off pulling image "docker.io/library/tools:v1": ErrImagePull|imagecheck-0 tools:v1 Always
+failed to pull and unpack image "ghcr.io/x/more:2": not found|imagecheck-1 ghcr.io/x/more:2 IfNotPresent
+Back-off pulling image "agent:1"|copy-agent agent:1 IfNotPresent
+Back-off pulling image "agent:1", not "tools:v1"|copy-agent agent:1 IfNotPresent
+Back-off pulling image "unmounted:1"|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
+Back-off pulling image tools:v1|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
+Back-off pulling image "tools:v10"|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
+Back-off pulling image|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
 ROWS
 }
 
@@ -203,7 +193,8 @@ ROWS
   edit '.object.status.initContainerStatuses[0].state.waiting.message = "pulling image \"tools:v1\" from \"https://user:s3cr3t@10.0.0.1/\": i/o timeout"'
   # `evaluate` fails if the answer has the secret or a phrase of a network error.
   evaluate '{"mode":"Reject","imageChecks":{"coverage":"Off"}}'
-  [[ $message == "copy-agent waits for imagecheck-0's image tools:v1 "* && $message != *10.0.0.1* ]] || fail "$message"
+  rejected 'stuck-pull imagecheck-0 tools:v1 copy-agent Always'
+  [[ $message != *10.0.0.1* ]] || fail "$message"
 }
 
 @test "an exempt container that mounts image volumes is looked at because of these volumes" {
@@ -211,7 +202,7 @@ ROWS
   waits containerStatuses a ImagePullBackOff
   edit '.object.status.containerStatuses[0].state.waiting.message = "Back-off pulling image \"tools:v1\""'
   evaluate '{"mode":"Reject","exempt":{"containers":["a"]},"imageChecks":{"coverage":"Off"}}'
-  [[ $message == "a waits for tools's image tools:v1 "* ]] || fail "$message"
+  rejected 'stuck-pull tools tools:v1 a Always'
   # The container waits for its own image, which is exempt. The volume has the same image.
   edit '.object.spec.containers[0].image = "tools:v1"'
   evaluate '{"mode":"Reject","exempt":{"containers":["a"]},"imageChecks":{"coverage":"Off"}}'
@@ -226,7 +217,8 @@ ROWS
     waits containerStatuses a ErrImagePull
     edit '.object.status.conditions[1].lastTransitionTime = $time' --argjson time "$time"
     evaluate '{"mode":"Reject"}'
-    rejected "a waits for app:1 with IfNotPresent (ErrImagePull${since:+ $since}): correct its image, or see to its registry"
+    rejected "stuck-pull a app:1 IfNotPresent ErrImagePull $since"
+    [[ -n $since || $message != *since* ]] || fail "$message"
   done <<'ROWS'
 ""
 "yesterday"                                since yesterday

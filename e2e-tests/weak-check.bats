@@ -10,11 +10,7 @@ other=sha256:fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 alone='{"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
 
 @test "the strongest check of an image is as strong as the strongest container of it" {
-  while fields before after; do
-    pod "$before"
-    evaluate "$alone"
-    if [[ $after == same ]]; then untouched; else repaired "$after"; fi
-  done <<ROWS
+  outcomes "$alone" <<ROWS
     init imagecheck-0 app:1 Never, app a app:1 Always               | init imagecheck-0 app:1 Always, app a app:1 Always
     init imagecheck-0 app:1 Never, app a app:1 IfNotPresent         | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
     init imagecheck-0 app:1 IfNotPresent, app a app:1 Always        | init imagecheck-0 app:1 Always, app a app:1 Always
@@ -87,11 +83,7 @@ ROWS
 }
 
 @test "only init containers that end and have the name of a check are checks" {
-  while fields before; do
-    pod "$before"
-    evaluate "$alone"
-    untouched
-  done <<'ROWS'
+  outcomes "$alone" <<'ROWS'
     sidecar imagecheck-x app:1 IfNotPresent, app a app:1 Always
     init prepare app:1 IfNotPresent, app a app:1 Always
     init my-imagecheck-0 app:1 IfNotPresent, app a app:1 Always
@@ -101,11 +93,7 @@ ROWS
 }
 
 @test "only app containers are guarded" {
-  while fields before; do
-    pod "$before"
-    evaluate "$alone"
-    untouched
-  done <<'ROWS'
+  outcomes "$alone" <<'ROWS'
     init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, volume v app:1 Always
     init imagecheck-0 app:1 IfNotPresent, app a other:1 Always, ephemeral e app:1 Always
     init imagecheck-0 app:1 IfNotPresent, init prepare app:1 Always, app a other:1 Always
@@ -128,7 +116,7 @@ ROWS
     pod 'init imagecheck-0 app:1 Never, app a app' ".object.spec.containers[0].imagePullPolicy = $unset
       | .object.spec.initContainers[0].image = \"app\""
     evaluate '{"mode":"Reject"}'
-    rejected 'imagecheck-0 pulls app with Never but a pulls it with Always: set imagecheck-0 to Always'
+    rejected 'weak-check imagecheck-0 app Never Always a'
   done
 }
 
@@ -145,22 +133,18 @@ ROWS
 @test "the message names the first of the strongest containers" {
   pod 'init imagecheck-0 app:1 Never, app a app:1 IfNotPresent, app b app:1 Always, app c app:1 Always'
   evaluate '{"mode":"Reject"}'
-  rejected 'imagecheck-0 pulls app:1 with Never but b pulls it with Always: set imagecheck-0 to Always'
+  rejected 'weak-check imagecheck-0 app:1 Never Always b'
 }
 
 @test "a check that is written alike is raised, and another one only if there is none" {
   # pull-once is off, so that only the checks change.
-  while fields coverage before after; do
-    pod "$before"
-    evaluate "{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"$coverage\"}}"
-    repaired "$after"
-  done <<'ROWS'
-    Warn | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
-    Off  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
-    Warn | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
-    Fix  | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+  outcomes '{"pullOnce":false}' '.imageChecks.coverage = $value' <<'ROWS'
+    "Warn" | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    "Off" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
+    "Warn" | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
+    "Fix" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
 ROWS
 }
 
@@ -168,16 +152,16 @@ ROWS
   pod "init imagecheck-0 app:1@$sha Never, app a app:2@$sha Always"
   for mode in Fix Reject; do
     evaluate "{\"mode\":\"$mode\",\"images\":{\"forbidAlways\":[\"app:1\"]}}"
-    rejected "imagecheck-0 may not pull app:1@$sha with Always (images.forbidAlways), but a does: set a to IfNotPresent"
+    rejected "weak-check imagecheck-0 app:1@$sha images.forbidAlways a IfNotPresent"
   done
 }
 
 @test "a missing tag and the tag latest are written alike, and the warning gives the reason" {
   pod 'init imagecheck-0 docker.io/library/postgres:16, app a postgres:16'
   evaluate
-  accepted 'postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling'
+  accepted 'missing-check a postgres:16 docker.io/library/postgres:16'
   evaluate '{"imageChecks":{"coverage":"Reject"}}'
-  rejected 'a has no check of its own, postgres:16 is checked as docker.io/library/postgres:16: a node asks the registry again for another spelling, write both alike or add a check with IfNotPresent'
+  rejected 'missing-check a postgres:16 docker.io/library/postgres:16 IfNotPresent'
   pod 'init imagecheck-0 postgres:latest, app a postgres'
   evaluate '{"pullOnce":false,"imageChecks":{"coverage":"Reject"}}'
   untouched
