@@ -1,5 +1,6 @@
 //! Reads and writes lists and texts in the JSON of a Kubernetes object.
 
+use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
 /// The lists of containers in a Pod spec.
@@ -68,4 +69,46 @@ pub(crate) fn text(value: &Value) -> &str {
 /// The entries of a list that is written as a text, like the record and the audit annotations.
 pub(crate) fn entries_in(list: &Value) -> Option<Vec<Value>> {
     serde_json::from_str(list.as_str()?).ok()
+}
+
+/// The paths of the members of `value` that are missing in `typed`: the same value after a type read and
+/// wrote it. A null member counts as not set.
+#[must_use]
+pub fn unknown_fields(value: &Value, typed: &Value) -> Vec<String> {
+    let below = |key: String, value: &Value, typed: &Value| {
+        let fields = unknown_fields(value, typed).into_iter();
+        fields.map(move |field| format!("{key}{field}"))
+    };
+    match (value, typed) {
+        (Value::Object(members), Value::Object(of_type)) => members
+            .iter()
+            .filter(|(_, member)| !member.is_null())
+            .flat_map(|(key, member)| match of_type.get(key) {
+                Some(typed) => below(format!(".{key}"), member, typed).collect(),
+                None => vec![format!(".{key}")],
+            })
+            .collect(),
+        (Value::Array(elements), Value::Array(of_type)) => {
+            let pairs = elements.iter().zip(of_type).enumerate();
+            pairs
+                .flat_map(|(index, (element, typed))| below(format!("[{index}]"), element, typed))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A container as Kubernetes' type writes it, without null fields. `None` if the container has a field
+/// that the type doesn't know. **Decided**: the same holds for a value that the type can't read.
+#[must_use]
+pub fn as_container(container: &Value) -> Option<Value> {
+    let typed: Container = serde_json::from_value(container.clone()).ok()?;
+    let mut typed = serde_json::to_value(typed).ok()?;
+    // The type writes an empty name if there is none.
+    if container.get("name").is_none() {
+        typed.as_object_mut()?.remove("name");
+    }
+    unknown_fields(container, &typed)
+        .is_empty()
+        .then_some(typed)
 }

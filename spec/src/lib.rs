@@ -79,56 +79,8 @@ pub fn validate(request: &Value, settings: &Value, answers: &Answers) -> Verdict
         Err(path) => return broken(request, path),
     };
     pod.is_audit = request::names_no_user(request);
-    // If an object is rejected for another reason, its images are not looked up (docs/registry.md). So
-    // the rules first run without lookups. Findings that a lookup could remove are then left out.
-    let mut unasked = pod.clone();
-    rules::apply(&mut unasked, None);
-    let all = std::mem::take(&mut unasked.findings).into_iter();
-    unasked.findings = all.filter(|one| !is_undecided(&unasked, one)).collect();
-    pod.is_lenient = settings.max_lookups() == 0;
-    // A request that names no user is an audit. In mode `Reject`, the images of an audit are looked
-    // up even if a finding rejects the object.
-    if rejecting(&unasked).is_empty() || pod.is_audit && settings.mode() == "Reject" {
-        // A tag and a digest are the same image only if a lookup of this request gave that digest
-        // for the tag. The rules that run before *registry* need the digests of the lookups too. So
-        // all rules run twice, and the first run only collects the digests.
-        let mut first = pod.clone();
-        rules::apply(&mut first, Some(answers));
-        pod.lookups.digests = first.lookups.digests;
-        rules::apply(&mut pod, Some(answers));
-    } else {
-        rules::apply(&mut pod, None);
-    }
+    rules::apply(&mut pod, answers);
     answer(request, object, &pod)
-}
-
-/// Whether an answer of a registry could remove a finding.
-///
-/// **Decided**: a finding that an answer could remove is undecided, and doesn't prevent lookups. A
-/// finding of *missing-check*, *weak-check* or *default* is undecided if an answer could show that
-/// a check or another init container pulls the same image first. A finding of *weak-check* or
-/// *default* is also undecided if `Pin` or `UseCached` could change the pull policy. For
-/// *disallowed-policy*, see the comment in the code.
-fn is_undecided(pod: &Pod, finding: &Finding) -> bool {
-    match finding.rule {
-        "missing-check" => pod.may_be_pulled_first(finding.place),
-        "weak-check" | "default" => {
-            pod.may_be_pulled_first(finding.place) || pod.may_be_pinned_or_cached(finding.place)
-        }
-        // If the request has `Always`, and `Always` is allowed for the image, this finding has only
-        // one possible cause: *default* would replace `Always` with the default `Never`. But `Never`
-        // is forbidden for the image, so *default* sets `IfNotPresent` and reports it as
-        // *disallowed-policy*.
-        "disallowed-policy" => {
-            let is_allowed = pod
-                .reference(finding.place)
-                .is_some_and(|image| !pod.settings.forbids_always(&image));
-            is_allowed
-                && pod.places[finding.place].policy_before() == policy::PullPolicy::Always
-                && pod.may_be_pulled_first(finding.place)
-        }
-        _ => false,
-    }
 }
 
 /// Returns the findings that reject the request.

@@ -6,7 +6,7 @@ mod change;
 mod read;
 mod same_image;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -93,25 +93,10 @@ pub(crate) struct CameIn {
 }
 
 impl Place {
-    /// The pull policy in the request, or the server default if the request sets none. If this policy
-    /// added the place, the result is the current pull policy.
-    pub(crate) fn policy_before(&self) -> PullPolicy {
-        let came_in = self.came_in.as_ref();
-        came_in.map_or(self.policy, |came_in| came_in.effective)
-    }
-
     /// The image in the request. If this policy added the place, the result is its image.
     pub(crate) fn image_before(&self) -> &str {
         let came_in = self.came_in.as_ref();
         came_in.map_or(&self.image, |came_in| text(&came_in.image))
-    }
-
-    /// Whether the request sets the pull policy. An author or the API server may have written it. The
-    /// pull policy of a place that this policy added counts as set.
-    pub(crate) fn is_policy_written(&self) -> bool {
-        self.came_in
-            .as_ref()
-            .is_none_or(|came_in| came_in.policy.as_str().is_some_and(|text| !text.is_empty()))
     }
 }
 
@@ -125,8 +110,6 @@ pub(crate) struct Lookups {
     pub(crate) failed: Vec<Value>,
     /// The digest that a lookup found for each `registry/repository:tag`.
     pub(crate) digests: BTreeMap<String, String>,
-    /// Each `registry/repository:tag` whose lookup failed, so that `UseCached` applied.
-    pub(crate) cached: BTreeSet<String>,
 }
 
 /// A Pod spec with the findings and changes of the rules that have run.
@@ -150,9 +133,6 @@ pub(crate) struct Pod<'a> {
     pub(crate) places: Vec<Place>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) lookups: Lookups,
-    /// Whether `registry.maxLookups` is 0, as in the copy. In this case, a value is accepted if an
-    /// earlier run with `Pin`, `KeepTag` or `UseCached` could have returned this value.
-    pub(crate) is_lenient: bool,
 }
 
 impl Pod<'_> {
@@ -212,26 +192,6 @@ impl Pod<'_> {
     pub(crate) fn can_mount_image_volumes(&self) -> bool {
         let class = self.spec["runtimeClassName"].as_str();
         self.spec["hostUsers"] != false && class.unwrap_or_default().is_empty()
-    }
-
-    /// Whether an app container is the only place. Exempt places and native sidecars don't count. No
-    /// other container runs while this container waits for its image, so the image counts as covered.
-    /// **Decided**: ephemeral containers don't count either, because they start later.
-    pub(crate) fn has_only_one_place(&self) -> bool {
-        let mut places = self
-            .places
-            .iter()
-            .filter(|place| place.is_examined && !place.is_sidecar && place.came_in.is_some())
-            .filter(|place| place.list != List::EphemeralContainers);
-        let first = places.next();
-        first.is_some_and(|place| place.list == List::Containers) && places.next().is_none()
-    }
-
-    /// Whether this is the copy, and the Pod has one app container. Exempt containers don't count. Another
-    /// webhook may have added the other places after the first installation ran.
-    pub(crate) fn may_have_had_one_place(&self) -> bool {
-        let app = self.list(List::Containers).into_iter();
-        self.is_lenient && app.filter(|&place| self.places[place].is_examined).count() == 1
     }
 
     /// Whether the Pod is a Windows Pod. Three fields are read in this order, and the first that
@@ -299,12 +259,14 @@ impl Pod<'_> {
     /// Whether a place is an image check. The place must be examined and have a valid image, and its
     /// name must start with one of `imageChecks.namePrefixes`. An init container must not be a native
     /// sidecar. An image volume must be mounted by an init container that is no native sidecar, or by an
-    /// app container. If only app containers mount the volume, each app container that may have the
-    /// volume's image must mount it. The Pod may still have init containers, because a service mesh may inject them after
-    /// the volume was added.
+    /// app container. If only app containers mount the volume, each app container that pulls the volume's
+    /// image must mount it. The Pod may still have init containers, because a service mesh may inject them
+    /// after the volume was added.
     ///
-    /// **Decided**: an exempt app container need not mount the volume. A volume that neither an init
-    /// container nor an app container mounts is never a check.
+    /// **Decided**: an exempt app container need not mount the volume. **Decided\***: if the settings
+    /// select an image of the volume's repository for a lookup, all tags and digests of the repository
+    /// count as the volume's image. Otherwise a registry's answer would decide whether a volume is a
+    /// check, and the copy doesn't know this answer.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -323,7 +285,11 @@ impl Pod<'_> {
                 let is_on_each_that_pulls = app
                     .iter()
                     .filter(|&&app| self.places[app].is_examined)
-                    .filter(|&&app| self.may_be_same_image(app, index))
+                    .filter(|&&app| {
+                        self.is_same_image(app, index)
+                            || self.is_same_repository(app, index)
+                                && self.is_repository_looked_up(index)
+                    })
                     .all(|&app| mounts_it(app));
                 self.is_on_init_container(index)
                     || app.iter().any(|&app| mounts_it(app)) && is_on_each_that_pulls

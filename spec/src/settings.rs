@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::image::Reference;
-use crate::json::elements;
+use crate::json::{as_container, elements};
 use crate::pattern::{fault, glob, names_image};
 
 /// The settings of one installation of this policy, as JSON.
@@ -105,15 +105,10 @@ impl<'a> Settings<'a> {
         self.flag("pullOnce", true)
     }
 
-    /// The configured default of the pull policy, as text. For a check, `imageCheckPullPolicy` has
-    /// priority over `imagePullPolicy`.
+    /// The setting `defaults.imagePullPolicy`: `Always`, `IfNotPresent` or `AlwaysUnlessDigest`.
     #[must_use]
-    pub fn default_policy(self, is_check: bool) -> Option<&'a str> {
-        let any = self.get("defaults.imagePullPolicy").and_then(Value::as_str);
-        let check = self
-            .get("defaults.imageCheckPullPolicy")
-            .and_then(Value::as_str);
-        if is_check { check.or(any) } else { any }
+    pub fn default_policy(self) -> Option<&'a str> {
+        self.get("defaults.imagePullPolicy").and_then(Value::as_str)
     }
 
     /// Whether the image matches a pattern in the list that this key sets.
@@ -140,6 +135,12 @@ impl<'a> Settings<'a> {
     #[must_use]
     pub fn forbids_never(self, image: &Reference) -> bool {
         self.names("images.forbidNever", image)
+    }
+
+    /// Whether `requireAlways` and `forbidAlways` both match the image.
+    #[must_use]
+    pub fn contradict_each_other(self, image: &Reference) -> bool {
+        self.requires_always(image) && self.forbids_always(image)
     }
 
     /// Whether a container or image volume is exempt. The rules have no finding about the image or the
@@ -178,6 +179,19 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// Whether the settings select an image for a lookup. **Decided**: a digest that is not looked up
+    /// under `Pin` counts as selected too, because only the patterns and `lookup` decide.
+    #[must_use]
+    pub fn selects_for_lookup(self, image: &Reference) -> bool {
+        self.lookup(image) != "Off"
+    }
+
+    /// Whether this installation is the copy: the second, validating installation of this policy.
+    #[must_use]
+    pub fn is_copy(self) -> bool {
+        self.flag("validatingCopy", false)
+    }
+
     /// The largest number of lookups in one request.
     #[must_use]
     pub fn max_lookups(self) -> u64 {
@@ -214,10 +228,22 @@ impl<'a> Settings<'a> {
             self.coverage() == "Fix" && self.every_pod() && !self.as_image_volume();
         let reasons = [
             (
-                self.max_lookups() == 0 && self.mode() == "Fix",
-                "maxLookups: 0 only with Reject or Warn",
+                self.is_copy() && self.mode() == "Fix",
+                "validatingCopy only with Reject or Warn",
             ),
-            (self.max_lookups() > 100, "maxLookups: 0 to 100"),
+            (
+                !(1..=100).contains(&self.max_lookups()),
+                "maxLookups: 1 to 100",
+            ),
+            (
+                self.default_policy() == Some("Never"),
+                "no default `Never`: nothing would pull the image",
+            ),
+            (
+                self.template()
+                    .is_some_and(|one| as_container(one).is_none()),
+                "a field of the template is unknown to Kubernetes",
+            ),
             (
                 needs_template && self.template().is_none(),
                 "coverage: Fix with everyPod needs a template, unless checks are image volumes",

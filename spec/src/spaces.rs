@@ -84,21 +84,19 @@ pub fn pods(containers: u32, settings: &Value) -> impl Iterator<Item = Case> + u
 }
 
 /// Returns cases for the parsing of references and for the server default. The images are all texts of 1
-/// to `length` characters of `alphabet`. Each image is used twice: with `Always` and with
-/// `IfNotPresent`. A Pod has at most 500 containers. The settings set `defaults.imagePullPolicy: Never`.
-/// So the rule *default* has a finding for exactly those containers that have a valid image and the
-/// server default as pull policy.
+/// to `length` characters of `alphabet`. All containers have `IfNotPresent`. A Pod has at most 500
+/// containers. The settings set `defaults.imagePullPolicy: Always`. So the rule *default* has a finding for
+/// exactly those containers that have a valid image and the server default as pull policy.
 pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
-    let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Never"}, "imageChecks": {"coverage": "Off"}});
+    let settings = json!({"mode": "Warn", "defaults": {"imagePullPolicy": "Always"}, "imageChecks": {"coverage": "Off"}});
     let texts = texts(alphabet, length);
-    let chunks: Vec<Vec<String>> = texts.chunks(250).map(<[String]>::to_vec).collect();
+    let chunks: Vec<Vec<String>> = texts.chunks(500).map(<[String]>::to_vec).collect();
     chunks.into_iter().map(move |texts| {
         let containers: Vec<Value> = texts
             .iter()
-            .flat_map(|text| POLICIES[..2].iter().map(move |policy| (text, policy)))
             .enumerate()
-            .map(|(index, (text, policy))| {
-                json!({"name": format!("c{index}"), "image": text, "imagePullPolicy": policy})
+            .map(|(index, text)| {
+                json!({"name": format!("c{index}"), "image": text, "imagePullPolicy": "IfNotPresent"})
             })
             .collect();
         pod(&json!({"containers": containers}), &settings)

@@ -90,23 +90,57 @@ fn the_images_of_app_containers_are_looked_up_first() {
     assert_eq!(asked.count(), 1);
 }
 
+/// The copy has no finding about a repository if any place has an image of it that is looked up, also
+/// an exempt one.
 #[test]
-fn the_copy_accepts_the_possible_results_of_a_lookup() {
-    let is_accepted = |image: &str, registry: Value| {
-        let mut settings = json!({
-            "mode": "Reject", "defaults": {"imagePullPolicy": "Always"}, "registry": registry,
+fn the_copy_leaves_alone_what_a_lookup_may_have_decided() {
+    let is_accepted = |images: Value, exempt: Value| {
+        let settings = json!({
+            "mode": "Reject", "validatingCopy": true, "defaults": {"imagePullPolicy": "Always"},
+            "exempt": {"containers": exempt}, "registry": {"images": images, "lookup": "Pin"},
         });
-        settings["registry"]["maxLookups"] = 0.into();
-        let request = pod(&json!([container("a", image, "IfNotPresent")]), &json!([]));
+        let request = pod(
+            &json!([
+                container("a", "a:1", "IfNotPresent"),
+                container("b", "docker.io/library/a:2", "Always"),
+            ]),
+            &json!([]),
+        );
         validate(&request, &settings, &Answers::default()).allowed
     };
-    let pinned = format!("a:1@{D1}");
-    let cached = json!({"images": ["*"], "lookup": "Pin", "onUnreachable": "UseCached"});
-    assert!(is_accepted("a:1", cached));
-    assert!(!is_accepted("a:1", json!({"lookup": "Pin"})));
-    assert!(is_accepted(&pinned, json!({"lookup": "Pin"})));
-    // Another webhook may have added the digest after the default was written.
-    assert!(is_accepted(&pinned, json!({"lookup": "Verify"})));
+    assert!(is_accepted(json!(["*"]), json!([])));
+    assert!(is_accepted(json!(["a:2"]), json!(["b"])));
+    assert!(!is_accepted(json!(["b"]), json!([])));
+}
+
+/// The copy can't know whether a webhook added a digest to one of two references after the first
+/// installation ran. So the two references count as one image where this removes a finding.
+#[test]
+fn the_copy_forgives_a_digest_that_a_webhook_added() {
+    let pinned = format!("a@{D1}");
+    for (check, app, allowed) in [
+        ("a:latest", pinned.as_str(), true),
+        (&pinned, "a", true),
+        ("a:1", &pinned, false),
+        ("library/a", &pinned, false),
+    ] {
+        let request = pod(
+            &json!([
+                container("a", app, "Always"),
+                container("b", "b:1", "Never"),
+            ]),
+            &json!([
+                container("imagecheck-0", check, "Always"),
+                container("imagecheck-1", "b:1", "Never"),
+            ]),
+        );
+        let mut settings = json!({"mode": "Reject", "imageChecks": {"coverage": "Reject"}});
+        for (is_copy, allowed) in [(false, false), (true, allowed)] {
+            settings["validatingCopy"] = is_copy.into();
+            let verdict = validate(&request, &settings, &Answers::default());
+            assert_eq!(verdict.allowed, allowed, "{check} {app} {is_copy}");
+        }
+    }
 }
 
 /// The size of the additions depends on how the module writes the object. So the specification

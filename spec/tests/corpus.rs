@@ -8,10 +8,10 @@ use consistent_pull_policy_spec::corpus::{Sample, examples, manifests, samples};
 use consistent_pull_policy_spec::differential::check;
 use consistent_pull_policy_spec::events::{Event, Mesh};
 use consistent_pull_policy_spec::generate::Case;
+use consistent_pull_policy_spec::json::unknown_fields;
 use consistent_pull_policy_spec::promises::broken_promises;
 use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::Value;
 
 /// One case for each request of the corpus and each example. The case has the settings of the example. The
 /// first value is the file of the example.
@@ -73,27 +73,6 @@ fn the_corpus_keeps_the_promises() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Adds to `found` the paths of the members of `value` that are missing in `typed`.
-fn lost(value: &Value, typed: &Value, path: &str, found: &mut Vec<String>) {
-    match (value, typed) {
-        (Value::Object(members), Value::Object(of_type)) => {
-            for (key, member) in members {
-                let path = format!("{path}.{key}");
-                match of_type.get(key) {
-                    Some(typed) => lost(member, typed, &path, found),
-                    None => found.push(path),
-                }
-            }
-        }
-        (Value::Array(elements), Value::Array(of_type)) => {
-            for (index, (element, typed)) in elements.iter().zip(of_type).enumerate() {
-                lost(element, typed, &format!("{path}[{index}]"), found);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Finds misspelt field names in the corpus: a field that the type `Pod` doesn't have is lost when the
 /// Pod is read.
 #[test]
@@ -102,8 +81,7 @@ fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
         let pod: Pod = serde_json::from_value(manifest.clone())
             .unwrap_or_else(|error| panic!("{file}: {error}"));
         let typed = serde_json::to_value(&pod).expect("a Pod is JSON");
-        let mut fields = Vec::new();
-        lost(&manifest, &typed, "", &mut fields);
+        let fields = unknown_fields(&manifest, &typed);
         assert!(fields.is_empty(), "{file}: Kubernetes has no {fields:?}");
     }
 }

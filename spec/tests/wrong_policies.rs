@@ -83,7 +83,7 @@ fn assert_broken(event: Event, promise: &str, answer: impl Fn(&Value, &Value) ->
 /// A policy that accepts every request, but whose copy rejects them with this message.
 fn copy_rejects(message: &str) -> impl Fn(&Value, &Value) -> Value {
     move |_, settings| {
-        if settings["registry"]["maxLookups"] == 0 {
+        if settings["validatingCopy"] == true {
             json!({"accepted": false, "code": 422, "message": message})
         } else {
             accepted()

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Mesh;
 use crate::image::Reference;
 use crate::json::{elements, elements_mut, list_mut, named, text};
+use crate::server_default;
 use crate::settings::Settings;
 
 /// A webhook of another project.
@@ -78,6 +79,10 @@ fn change_images(spec: &mut Value, lists: &[&str], change: fn(&str, &Reference) 
         for container in elements_mut(spec, list) {
             let image = text(&container["image"]).to_owned();
             if let Some(reference) = Reference::parse(&image) {
+                // The API server has filled in the pull policy before any webhook.
+                if text(&container["imagePullPolicy"]).is_empty() {
+                    container["imagePullPolicy"] = server_default(&image).name().into();
+                }
                 container["image"] = change(&image, &reference).into();
             }
         }

@@ -99,7 +99,7 @@ impl Source<'_> {
         };
         let mut mount = json!({"name": name, "mountPath": path, "readOnly": true});
         if self.chance(1, 10)? {
-            mount["futureField"] = Value::Null;
+            mount["futureField"] = 1.into();
         }
         let mut put =
             |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());

@@ -19,9 +19,9 @@ const ON: [&str; 5] = [
     "onUnknown",
 ];
 
-/// Boolean settings that are valid only with certain other settings. The function `image_checks`
-/// writes them only together with those other settings.
-const BOOLEANS_WITH_CONDITIONS: [&str; 1] = ["imageChecks.everyPod"];
+/// Boolean settings that are valid only with certain other settings. They are written only together with
+/// those other settings.
+const BOOLEANS_WITH_CONDITIONS: [&str; 2] = ["imageChecks.everyPod", "validatingCopy"];
 
 /// The other boolean settings. They are read from Rancher's form `questions-ui.yml`, which lists every
 /// boolean setting. So this file needs no change for a new boolean setting that is always valid.
@@ -57,14 +57,12 @@ impl Source<'_> {
         if !image_checks.is_empty() {
             put("imageChecks", image_checks.into());
         }
-        for key in ["defaults.imagePullPolicy", "defaults.imageCheckPullPolicy"] {
-            if self.chance(1, 3)? {
-                put(
-                    key,
-                    self.pick(&["Always", "IfNotPresent", "Never", "AlwaysUnlessDigest"])?
-                        .into(),
-                );
-            }
+        if mode != "Fix" && self.chance(1, 4)? {
+            put("validatingCopy", true.into());
+        }
+        if self.chance(1, 3)? {
+            let defaults = ["Always", "IfNotPresent", "AlwaysUnlessDigest"];
+            put("defaults.imagePullPolicy", self.pick(&defaults)?.into());
         }
         for key in booleans() {
             if self.chance(1, 6)? {
@@ -81,8 +79,7 @@ impl Source<'_> {
             }
         }
         if self.chance(1, 2)? {
-            let asks_nothing = mode != "Fix" && self.chance(1, 4)?;
-            put("registry", self.registry(asks_nothing)?);
+            put("registry", self.registry()?);
         }
         if self.chance(2, 3)? {
             put("templates", self.pick(&["Enforce", "Warn", "Off"])?.into());
@@ -183,7 +180,7 @@ impl Source<'_> {
         Ok(checks)
     }
 
-    fn registry(&mut self, asks_nothing: bool) -> Result<Value> {
+    fn registry(&mut self) -> Result<Value> {
         let mut registry = self.actions()?;
         registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
         registry["images"] = if self.chance(1, 5)? {
@@ -194,9 +191,7 @@ impl Source<'_> {
         if self.chance(1, 6)? {
             registry["skipImages"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
         }
-        if asks_nothing {
-            registry["maxLookups"] = 0.into();
-        } else if self.chance(1, 4)? {
+        if self.chance(1, 4)? {
             registry["maxLookups"] = self.0.int_in_range(1..=4)?.into();
         }
         let mut looks_up = registry["lookup"] != "Off";

@@ -13,7 +13,9 @@ use crate::verdict::{Finding, Repair, Weight};
 impl Pod<'_> {
     /// Writes a pull policy. If `tell` is true and the pull policy changes, adds a finding too.
     ///
-    /// **Decided**: if two rules report a change of the same pull policy, only the later finding remains.
+    /// A pull policy that *disallowed-policy* replaced stays its change and its finding, even if *default*
+    /// or *pull-once* changes the replacement. **Decided**: of any other two rules that change the same
+    /// pull policy, the later one reports it.
     pub(crate) fn set_policy(
         &mut self,
         rule: &'static str,
@@ -25,6 +27,10 @@ impl Pod<'_> {
             return;
         }
         self.places[place].policy = to;
+        let is_replaced = self.places[place].policy_rule == "disallowed-policy";
+        if is_replaced && ["default", "pull-once"].contains(&rule) {
+            return;
+        }
         self.places[place].policy_rule = rule;
         if tell {
             self.forget_policy_finding(place);

@@ -34,7 +34,6 @@ impl<'a> Pod<'a> {
             places: Vec::new(),
             findings: Vec::new(),
             lookups: Lookups::default(),
-            is_lenient: false,
         };
         let (spec, old) = (&pod.spec, at(stored, root).unwrap_or(&Value::Null));
         for list in List::ALL {

@@ -9,11 +9,11 @@ use crate::differential::Policy;
 
 impl<P: Policy> Story<'_, P> {
     /// Checks that all modes that accept the object have the same findings. A Pod with a status is
-    /// skipped, because *stuck-pull* doesn't act in mode `Fix`. Settings with `maxLookups: 0` are
-    /// skipped, because they are not allowed in mode `Fix`.
+    /// skipped, because *stuck-pull* doesn't act in mode `Fix`. Settings of the copy are skipped, because
+    /// they are not allowed in mode `Fix`.
     pub(super) fn modes_agree(&mut self) -> Result<(), String> {
         let has_status = self.case.request["object"]["status"].is_object();
-        if has_status || self.settings().max_lookups() == 0 {
+        if has_status || self.settings().is_copy() {
             return Ok(());
         }
         let request = self.case.request.clone();
@@ -31,9 +31,8 @@ impl<P: Policy> Story<'_, P> {
         if !warn.is_accepted() {
             return Ok(());
         }
-        // If other findings are certain to reject the object, `Reject` and `Fix` skip the lookups. Then
-        // they lack findings that `Warn` has. So answers that reject the object are not compared. In an
-        // audit, `Reject` still makes the lookups.
+        // In an audit, `Reject` makes lookups that the other modes leave out. So answers that reject the
+        // object are not compared.
         for (mode, other) in [("Reject", &reject), ("Fix", &fix)] {
             if other.is_accepted() && findings(other) != findings(&warn) {
                 let details = format!("{mode} and Warn: {} {}", other.answer, warn.answer);

@@ -94,7 +94,13 @@ impl<P: Policy> Story<'_, P> {
         let request = self.request_with(object);
         let observed = self.observe(request.clone(), &copy())?;
         let message = text(&observed.answer["message"]);
-        let must_accept = matches!(webhook, Webhook::Mesh(_) | Webhook::DigestsPinned);
+        // An added digest makes `IfNotPresent` the server default of `app`. So a default `Always` raises it.
+        let is_raised = self.settings().default_policy() == Some("Always");
+        let must_accept = match webhook {
+            Webhook::Mesh(_) => true,
+            Webhook::DigestsPinned => !is_raised,
+            _ => false,
+        };
         let mut names = differing(&repaired["spec"], &request["object"]["spec"]);
         if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved = webhook {
             // Now a check can be added, and the copy can't know why there is none. It names the containers.
@@ -286,14 +292,8 @@ pub(super) fn is_mirror(pod: &Value) -> bool {
         .is_some()
 }
 
-/// Whether the promise `COPY_BESIDE_PLUGIN` applies to settings. Settings with `images.forbidAlways`
-/// are excluded, because the copy would reject the pull policies that the plugin raised. Settings
-/// with `Pin`, `UseCached` or `defaults` are excluded too. The section *Beside `AlwaysPullImages`* of
-/// docs/settings.md has the reasons.
+/// Whether the promise `COPY_BESIDE_PLUGIN` applies to settings. The copy would reject the pull policies
+/// that the plugin raised if `images.forbidAlways` forbids them, or if a default lowers them.
 fn goes_with_plugin(settings: Settings<'_>) -> bool {
-    let text = settings.0.to_string();
-    settings.list("images.forbidAlways").is_empty()
-        && !text.contains("\"Pin\"")
-        && !text.contains("\"UseCached\"")
-        && settings.get("defaults").is_none()
+    settings.list("images.forbidAlways").is_empty() && settings.get("defaults").is_none()
 }

@@ -3,10 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::json::{all_of, elements, text};
+use crate::json::{all_of, as_container, elements, text};
 use crate::pod::{List, Pod, RequestKind};
 use crate::policy::PullPolicy;
-use crate::rules::weak_check::as_it_would_stay;
 use crate::verdict::{Repair, Weight};
 
 /// The most bytes that *missing-check* inserts into an object: 1 MiB of containers, volumes and
@@ -25,7 +24,7 @@ pub(crate) fn apply(pod: &mut Pod) {
         let (repair, weight) = match (pod.settings.coverage(), &additions) {
             ("Fix", Additions::Fit) => (Repair::Addition, Weight::Rejects),
             // In the copy, a missing check in a Pod with one app container is only a warning.
-            _ if pod.may_have_had_one_place() => (Repair::None, Weight::Warns),
+            _ if is_copy_with_one_app_container(pod) => (Repair::None, Weight::Warns),
             // With `coverage: Reject`, the finding has the weight `Rejects`. **Decided**: this also
             // applies to a Windows Pod. If the additions are larger than 1 MiB, nothing
             // is added, and each image that is not covered is a finding without a repair.
@@ -64,7 +63,7 @@ enum Additions {
 fn additions(pod: &Pod, missing: &[(usize, PullPolicy)]) -> Additions {
     let is_added = pod.settings.coverage() == "Fix"
         && pod.request_kind == RequestKind::PodCreate
-        && !pod.may_have_had_one_place();
+        && !is_copy_with_one_app_container(pod);
     let form = form(pod).filter(|_| is_added);
     let Some(form) = form else {
         return Additions::Impossible;
@@ -104,7 +103,8 @@ fn form(pod: &Pod) -> Option<Form> {
         return volume;
     }
     // The fields of an added init container are copied from a check of the Pod: from the last one that
-    // is an init container and can be copied. If there is no such check, the fields are those of the
+    // is an init container and can be copied. A check can't be copied if one of the copied fields has a
+    // field that Kubernetes' type doesn't know. If there is no such check, the fields are those of the
     // check template. A template that mounts a volume which the Pod doesn't have counts as not set.
     let came_in = |list: List| -> Vec<usize> {
         let mut checks = pod.checks();
@@ -117,16 +117,17 @@ fn form(pod: &Pod) -> Option<Form> {
     let entry = |check: usize| &pod.spec["initContainers"][pod.places[check].index];
     let copied = came_in(List::InitContainers)
         .into_iter()
-        .rfind(|&check| {
+        .rev()
+        .filter(|&check| {
             is_program_mounted(entry(check))
                 && !pod.has_apparmor_annotation(&pod.places[check].name)
         })
-        .map(|check| copied_fields(entry(check)));
+        .find_map(|check| as_container(&copied_fields(entry(check))));
     let template = pod.settings.template().filter(|template| {
         let mut names = volumes_of(template).into_iter();
         names.all(|name| pod.has_volume(name))
     });
-    match copied.or_else(|| template.cloned()) {
+    match copied.or_else(|| as_container(template?)) {
         Some(mut container) => {
             // Beside `spec.resources`, an added init container has no requests and no limits.
             if let Some(resources) = container["resources"].as_object_mut()
@@ -215,6 +216,13 @@ fn copied_fields(check: &Value) -> Value {
     copy
 }
 
+/// Whether this is the copy, and the Pod has one app container. Exempt containers don't count. Another
+/// webhook may have added the other places after the first installation ran.
+fn is_copy_with_one_app_container(pod: &Pod) -> bool {
+    let app = pod.list(List::Containers).into_iter();
+    pod.settings.is_copy() && app.filter(|&place| pod.places[place].is_examined).count() == 1
+}
+
 fn is_asked_for(pod: &Pod) -> bool {
     pod.settings.coverage() != "Off" && (pod.has_checks() || pod.settings.every_pod())
 }
@@ -224,21 +232,16 @@ fn is_asked_for(pod: &Pod) -> bool {
 /// image needs, and the place is the image's first guarded place with this pull policy.
 fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     let mut found: Vec<(usize, PullPolicy)> = Vec::new();
-    if pod.has_only_one_place() {
-        return found;
-    }
     for container in pod.guarded() {
         let of_its_image = |other: &usize| {
             pod.is_same_image(*other, container) && pod.is_written_alike(*other, container)
         };
         let is_known = found.iter().any(|(known, _)| of_its_image(known));
-        // The copy makes no lookups, so it doesn't know whether a lookup of the first installation
-        // showed that the image is covered. If a lookup could have shown this, the copy has no finding.
-        let need = need(pod, container);
+        let need = pod.need(container);
         let mut places = pod.guarded().into_iter().filter(of_its_image);
         let neediest = places.find(|&other| pod.places[other].policy == need);
         let neediest = neediest.unwrap_or(container);
-        if !is_known && !is_covered(pod, container) && !pod.may_be_covered(neediest, need) {
+        if !is_known && !pod.is_covered(container) && !pod.lacks_answers(container) {
             found.push((neediest, need));
         }
     }
@@ -257,42 +260,11 @@ fn missing(pod: &Pod) -> Vec<(usize, PullPolicy)> {
     found
 }
 
-/// Whether `coverage: Fix` will add a check for each image that is not covered.
-pub(crate) fn will_add(pod: &Pod) -> bool {
-    is_asked_for(pod) && additions(pod, &missing(pod)) == Additions::Fit
-}
-
-/// The pull policy that an image needs: the strongest pull policy of its guarded places whose
-/// references are written alike.
-pub(crate) fn need(pod: &Pod, container: usize) -> PullPolicy {
-    pod.guarded()
-        .into_iter()
-        .filter(|&other| {
-            pod.is_same_image(other, container) && pod.is_written_alike(other, container)
-        })
-        .map(|other| pod.places[other].policy)
-        .max()
-        .unwrap_or(pod.places[container].policy)
-}
-
-/// Whether the image of a container is covered. An image is covered if an image check pulls it, or if
-/// another init container pulls it and ends before the app starts. The other init container must pull
-/// at least as strongly as the image needs. In both cases, the reference that is pulled first and the
-/// reference of the container must be written alike.
-pub(crate) fn is_covered(pod: &Pod, container: usize) -> bool {
-    let need = need(pod, container);
-    pod.examined().into_iter().any(|other| {
-        pod.serves(other, container)
-            && (pod.is_check(other) || pod.is_plain_init(other) && pod.places[other].policy >= need)
-    })
-}
-
-/// Adds a check of the container's image, with a pull policy that is at least as strong as `need`. The
-/// function `free_name` chooses the check's name, such as `imagecheck-0`.
+/// Adds a check of the container's image, with the pull policy that the image needs. The function
+/// `free_name` chooses the check's name, such as `imagecheck-0`.
 /// Returns the number of bytes that the check adds.
-fn add(pod: &mut Pod, form: &Form, container: usize, need: PullPolicy) -> usize {
+fn add(pod: &mut Pod, form: &Form, container: usize, policy: PullPolicy) -> usize {
     let image = pod.places[container].image.clone();
-    let policy = as_it_would_stay(pod, &image, need);
     match form {
         Form::InitContainer(like) => {
             let mut added = like.clone();

@@ -15,17 +15,15 @@ mod weak_check;
 use crate::answers::Answers;
 use crate::pod::{Pod, RequestKind};
 
-/// Runs the rules that apply to this kind of request. `answers` is `None` if no lookup may be made.
-pub(crate) fn apply(pod: &mut Pod, answers: Option<&Answers>) {
+/// Runs the rules that apply to this kind of request.
+pub(crate) fn apply(pod: &mut Pod, answers: &Answers) {
     invalid_image::apply(pod);
+    disallowed_policy::apply(pod);
     if pod.request_kind != RequestKind::PodUpdate {
         default::apply(pod);
     }
-    disallowed_policy::apply(pod);
     registry::keep_digests(pod);
-    if let Some(answers) = answers {
-        registry::apply(pod, answers);
-    }
+    registry::apply(pod, answers);
     if matches!(
         pod.request_kind,
         RequestKind::PodUpdate | RequestKind::EphemeralContainers

@@ -1,6 +1,6 @@
 //! **pull-once**: if an init container has pulled an image with `Always`, the app containers of this
 //! image don't have to pull the image again. So their `Always` becomes `IfNotPresent`. A check volume
-//! proves nothing here. This rule adds no finding.
+//! proves nothing here. This rule adds no finding. All modes compute it, and only `Fix` writes its result.
 
 use crate::pod::{List, Pod};
 use crate::policy::PullPolicy;
@@ -11,17 +11,12 @@ pub(crate) fn apply(pod: &mut Pod) {
         return;
     }
     for container in pod.examined() {
-        // *pull-once* changes only app containers.
+        // *pull-once* changes only app containers, and none whose image `images.requireAlways` names.
+        let image = pod.reference(container);
         if pod.places[container].list != List::Containers
             || pod.places[container].policy != PullPolicy::Always
+            || image.is_none_or(|image| pod.settings.requires_always(&image))
         {
-            continue;
-        }
-        let Some(image) = pod.reference(container) else {
-            continue;
-        };
-        // *pull-once* never changes a container whose image `images.requireAlways` names.
-        if pod.settings.requires_always(&image) {
             continue;
         }
         let is_proved = pod.examined().into_iter().any(|proof| {
@@ -30,15 +25,7 @@ pub(crate) fn apply(pod: &mut Pod) {
                 && pod.serves(proof, container)
         });
         if is_proved {
-            // All modes compute *pull-once*, and only `Fix` writes its result. **Decided**: another
-            // rule may have replaced `Never` with the `Always` that *pull-once* lowers. In this case
-            // the record still names that other rule for the change.
-            let rule = if pod.places[container].policy_before() == PullPolicy::Never {
-                pod.places[container].policy_rule
-            } else {
-                "pull-once"
-            };
-            pod.set_policy(rule, container, PullPolicy::IfNotPresent, false);
+            pod.set_policy("pull-once", container, PullPolicy::IfNotPresent, false);
         }
     }
 }

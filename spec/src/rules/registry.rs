@@ -14,8 +14,7 @@ use crate::rules::platform;
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod, answers: &Answers) {
-    // With `maxLookups: 0` no registry is asked, and this rule has no finding.
-    if pod.settings.max_lookups() == 0 {
+    if !makes_lookups(pod) {
         return;
     }
     pod.lookups.images = (0..pod.places.len())
@@ -59,16 +58,29 @@ pub(crate) fn apply(pod: &mut Pod, answers: &Answers) {
     }
 }
 
+/// Whether images are looked up. In the copy they never are. For an object with an invalid image, or with
+/// an image that `requireAlways` and `forbidAlways` both match, they are looked up only in an audit in
+/// mode `Reject`.
+fn makes_lookups(pod: &Pod) -> bool {
+    let is_rejected_anyway = |place: usize| {
+        let mut findings = pod.findings.iter();
+        let image = pod.reference(place);
+        findings.any(|one| one.place == place && one.rule == "invalid-image")
+            || image.is_some_and(|image| pod.settings.contradict_each_other(&image))
+    };
+    let is_audit = pod.is_audit && pod.settings.mode() == "Reject";
+    !pod.settings.is_copy() && (is_audit || !pod.examined().into_iter().any(is_rejected_anyway))
+}
+
 /// At UPDATE of a Pod, the stored image may be the requested tag with a digest. In this case the
 /// request's image gets this digest, whether or not the stored Pod has a record.
 ///
 /// **Decided**: the image gets the digest under `lookup: Pin`, in every mode, and the change is
-/// reported like any other pin. With `maxLookups: 0` the image doesn't get it. If the stored image is
+/// reported like any other pin. In the copy the image doesn't get it. If the stored image is
 /// `app@sha256:…`, its tag counts as `latest`, so a requested `app` or `app:latest` gets the digest.
-/// If the object is rejected because the digest is missing, no registry is asked.
 pub(crate) fn keep_digests(pod: &mut Pod) {
-    // With `maxLookups: 0`, an unpinned tag is not a finding.
-    if pod.request_kind != RequestKind::PodUpdate || pod.settings.max_lookups() == 0 {
+    // In the copy, an unpinned tag is not a finding.
+    if pod.request_kind != RequestKind::PodUpdate || pod.settings.is_copy() {
         return;
     }
     for place in pod.examined() {
@@ -322,9 +334,6 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
             }
             _ => {}
         }
-    }
-    if action == "UseCached" {
-        pod.lookups.cached.insert(normalised.clone());
     }
     pod.lookups.failed.push(json!({
         "image": normalised,

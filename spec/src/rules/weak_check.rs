@@ -3,23 +3,21 @@
 //! check volumes. If a container needs `Always`, checks whose image matches `images.forbidAlways` are
 //! skipped.
 
-use crate::image::Reference;
 use crate::pod::Pod;
-use crate::policy::{PullPolicy, server_default};
-use crate::rules::{default, missing_check};
+use crate::policy::PullPolicy;
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
     let came_with: Vec<PullPolicy> = pod.places.iter().map(|place| place.policy).collect();
     let mut refused = Vec::new();
+    let mut containers = pod.guarded();
+    containers.retain(|&container| !pod.lacks_answers(container));
+    let checks: Vec<_> = containers
+        .into_iter()
+        .map(|container| (container, checks_of(pod, container)))
+        .collect();
     // **Decided**: containers that have a check in their own spelling are handled first. A check that is
     // raised for one of them may already be strong enough for a container with another spelling.
-    let will_add = missing_check::will_add(pod);
-    let checks: Vec<_> = pod
-        .guarded()
-        .into_iter()
-        .map(|container| (container, checks_of(pod, container, will_add)))
-        .collect();
     for is_written_alike in [true, false] {
         for (container, (alike, checks)) in &checks {
             if *alike == is_written_alike {
@@ -47,51 +45,36 @@ pub(crate) fn apply(pod: &mut Pod) {
 }
 
 /// Returns the checks of a container: all checks of the same image in the container's spelling. If there
-/// are none, returns the checks of the same image in other spellings. But returns no check if one will
-/// be added in the container's spelling, or if the image is covered. The first returned value says
-/// whether the returned checks are in the container's spelling.
-///
-/// **Decided**: checks in another spelling count only if the image is not covered. If an init container
-/// covers the image, the image is pulled before the app starts. So *weak-check* then demands nothing of
-/// checks in another spelling.
-fn checks_of(pod: &Pod, container: usize, will_add: bool) -> (bool, Vec<usize>) {
-    let same: Vec<usize> = pod
-        .checks()
+/// are none, and the image is not covered, returns the checks of the same image in other spellings. The
+/// first returned value says whether the returned checks are in the container's spelling.
+fn checks_of(pod: &Pod, container: usize) -> (bool, Vec<usize>) {
+    let mut same = pod.checks();
+    same.retain(|&check| pod.is_same_image(check, container));
+    let (alike, other): (Vec<usize>, Vec<usize>) = same
         .into_iter()
-        .filter(|&check| pod.is_same_image(check, container))
-        .collect();
-    let alike: Vec<usize> = same
-        .iter()
-        .copied()
-        .filter(|&check| pod.is_written_alike(check, container))
-        .collect();
+        .partition(|&check| pod.is_written_alike(check, container));
     if !alike.is_empty() {
         (true, alike)
-    } else if will_add || missing_check::is_covered(pod, container) {
+    } else if pod.is_covered(container) {
         (false, Vec::new())
     } else {
-        (false, same)
+        (false, other)
     }
 }
 
 fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<usize>) {
-    let need = missing_check::need(pod, container);
-    let strongest = checks.iter().map(|&check| pod.places[check].policy).max();
-    let (Some(&first), Some(strongest)) = (checks.first(), strongest) else {
+    let need = pod.need(container);
+    let Some(&first) = checks.first() else {
         return;
     };
-    if strongest >= need {
-        return;
-    }
-    // The copy makes no lookups itself. So the copy accepts a weak check if `UseCached` may have written
-    // the check's `IfNotPresent`. The copy also accepts a weak check if a lookup may have shown that
-    // another check of the same image is strong enough.
-    let came_with = checks
-        .iter()
-        .map(|&check| pod.places[check].policy_before());
-    let may_be_cached =
-        came_with.max() < Some(need) && checks.iter().any(|&check| pod.may_be_cached(check));
-    if may_be_cached || pod.may_be_checked(container, need) {
+    // In the copy, a check that may be of the same image is strong enough too.
+    let is_alike = pod.is_written_alike(first, container);
+    let is_strong_enough = pod.checks().into_iter().any(|check| {
+        pod.places[check].policy >= need
+            && pod.is_written_alike(check, container) == is_alike
+            && (checks.contains(&check) || pod.may_be_same_image(check, container))
+    });
+    if is_strong_enough {
         return;
     }
     // **Decided**: if `Always` is needed, a check whose image `forbidAlways` matches is skipped. Two
@@ -102,43 +85,8 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
         need != PullPolicy::Always
             || !image.is_some_and(|image| pod.settings.forbids_always(&image))
     };
-    let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
-        refused.push(first);
-        return;
-    };
-    if pod.places[first].policy >= need {
-        return;
+    match checks.iter().find(|check| may_pull(check)) {
+        Some(&first) => pod.set_policy("weak-check", first, need, false),
+        None => refused.push(first),
     }
-    let to = as_it_would_stay(pod, &pod.places[first].image, need);
-    pod.set_policy("weak-check", first, to, false);
-}
-
-/// Returns the pull policy of a raised or added check. This is `need`, or a stronger pull policy if the
-/// next run would demand a stronger one.
-///
-/// **Decided**: a check that is raised or added gets the pull policy that its containers need. If a
-/// default or a setting of `images` would raise the check in the next run, the check gets the
-/// stronger pull policy at once.
-pub(crate) fn as_it_would_stay(pod: &Pod, image: &str, need: PullPolicy) -> PullPolicy {
-    // In the next run, a default replaces an allowed pull policy only if that pull policy equals the
-    // server default.
-    let is_reached = need == server_default(image);
-    let default = default::configured(pod.settings, image, true).filter(|_| is_reached);
-    let mut policy = need.max(default.unwrap_or(need));
-    if let Some(image) = Reference::parse(image) {
-        // In the next run, *disallowed-policy* would make these changes. If the lookup of the image
-        // failed with the action `UseCached`, the checks of the image are lowered to `IfNotPresent` too.
-        // If `requireAlways` and `forbidAlways` both name the image, neither of them changes the check.
-        let required = pod.settings.requires_always(&image);
-        let forbidden = pod.settings.forbids_always(&image);
-        if required && !forbidden {
-            policy = PullPolicy::Always;
-        } else if forbidden && !required || pod.lookups.cached.contains(&image.normalised()) {
-            policy = policy.min(PullPolicy::IfNotPresent);
-        }
-        if pod.settings.forbids_never(&image) {
-            policy = policy.max(PullPolicy::IfNotPresent);
-        }
-    }
-    policy.max(need)
 }
