@@ -3,6 +3,8 @@
 //! Each rule has its own file, with its condition, its reasons and its sentences. A rule works on the
 //! [`Examination`] that the rules before it have changed. No rule calls another rule.
 
+#[cfg(test)]
+mod answers_for_tests;
 mod default;
 mod disallowed_policy;
 mod invalid_image;
@@ -10,8 +12,6 @@ mod missing_check;
 mod outdated_check;
 mod pull_once;
 mod registry;
-#[cfg(test)]
-mod sentences_of_answers;
 mod stuck_pull;
 mod weak_check;
 

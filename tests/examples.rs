@@ -111,7 +111,7 @@ fn updated_resources(manifest: &Value) -> Vec<&str> {
 fn has_lookups(settings: &Value) -> bool {
     let registry = &settings["registry"];
     let lookup = registry["lookup"].as_str().unwrap_or("Off");
-    lookup != "Off" && registry["maxLookups"] != 0
+    lookup != "Off" && settings["validatingCopy"] != true
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn each_example_can_be_applied_beside_the_others() {
                     servers.any(|server| *server == spec["policyServer"]),
                     "{name}: lookups hold up the other policies of a policy server"
                 );
-                let is_copy = settings["registry"]["maxLookups"] == 0;
+                let is_copy = settings["validatingCopy"] == true;
                 assert!(
                     !(settings["mode"] == "Fix" || is_copy)
                         || example.text.contains("AlwaysPullImages"),
@@ -286,7 +286,7 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     assert!(count > 5, "{count}");
 }
 
-/// The copy has the settings of the first installation, except `mode` and `registry.maxLookups`.
+/// The copy has the settings of the first installation, except `mode` and `validatingCopy`.
 #[test]
 fn a_validating_copy_has_the_settings_of_its_first_installation() {
     let in_mode = |name: &str, mode: &str| {
@@ -304,7 +304,7 @@ fn a_validating_copy_has_the_settings_of_its_first_installation() {
     ] {
         let mut expected = in_mode(first, "Fix");
         expected["mode"] = json!("Reject");
-        expected["registry"]["maxLookups"] = json!(0);
+        expected["validatingCopy"] = json!(true);
         assert_eq!(in_mode(copy, "Reject"), expected, "{copy}");
     }
     assert_eq!(

@@ -45,7 +45,7 @@ fn the_schema_has_the_defaults_and_the_limits_of_the_settings() {
     }
     let schema = schema().to_string();
     for limit in [
-        json!({"minimum": 0, "maximum": 100}),
+        json!({"minimum": 1, "maximum": 100}),
         json!({"minItems": 1}),
     ] {
         for (key, value) in limit.as_object().expect("an object") {

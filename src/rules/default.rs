@@ -79,13 +79,13 @@ impl Reason for NotChosen {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::message;
+    use crate::rules::answers_for_tests::message;
 
     #[test]
     fn sentence() {
         let settings = json!({"mode": "Reject", "defaults": {"imagePullPolicy": "Always"}});
         assert_eq!(
-            message("app a app:1 IfNotPresent", settings),
+            message("app a app:1 IfNotPresent", &settings),
             "a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy)"
         );
     }

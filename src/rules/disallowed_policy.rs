@@ -127,24 +127,24 @@ impl Reason for DisallowedPolicy<'_> {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::{answer, message, pod, warnings};
+    use crate::rules::answers_for_tests::{answer, message, pod, warnings};
 
     #[test]
     fn sentences() {
         let settings = json!({"mode": "Reject", "images": {"requireAlways": ["app"]}});
         assert_eq!(
-            message("app a app:1 Never", settings),
+            message("app a app:1 Never", &settings),
             "a pulls app:1 with Never but images.requireAlways has app: set a to Always"
         );
         let settings = json!({"images": {"requireAlways": ["app"], "forbidAlways": ["*/app"]}});
         assert_eq!(
-            message("app a app:1 Never", settings),
+            message("app a app:1 Never", &settings),
             "a pulls app:1, but images.requireAlways has app and images.forbidAlways has */app: take one out \
              of the policy's settings"
         );
         let settings = json!({"images": {"forbidNever": ["app"]}});
         assert_eq!(
-            warnings("app a app:1 Never", settings),
+            warnings("app a app:1 Never", &settings),
             "a now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)"
         );
     }
@@ -156,7 +156,7 @@ mod tests {
         request["oldObject"] = pod("app a app:1 Never")["object"].take();
         let settings = json!({"images": {"forbidNever": ["app"]}});
         assert_eq!(
-            answer(&request, settings)["message"],
+            answer(&request, &settings)["message"],
             "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, \
              recreate it with IfNotPresent"
         );

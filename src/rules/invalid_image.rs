@@ -62,7 +62,7 @@ impl Reason for InvalidImage {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::message;
+    use crate::rules::answers_for_tests::message;
 
     #[test]
     fn sentences() {
@@ -74,7 +74,7 @@ mod tests {
             ),
             ("", "a has no image in spec.containers[0].image"),
         ] {
-            assert_eq!(message(&format!("app a {image}"), json!({})), sentence);
+            assert_eq!(message(&format!("app a {image}"), &json!({})), sentence);
         }
     }
 }

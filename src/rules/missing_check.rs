@@ -338,7 +338,7 @@ fn is_checked_in_another_spelling<'s>(finding: &'s Finding<'_>, other: &'s str) 
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::sentences_of_answers::{answer, lines, message, pod, warnings};
+    use crate::rules::answers_for_tests::{answer, lines, message, pod, warnings};
 
     const PLACES: &str = "init imagecheck-0 app:1 Always, app a app:1 Always, app b db:2 Always";
     const OTHER_SPELLING: &str = "init imagecheck-0 docker.io/library/db:2 Always, init x app:1 Always, app a app:1 Always, app b db:2 Always";
@@ -350,20 +350,20 @@ mod tests {
     #[test]
     fn sentences() {
         assert_eq!(
-            message(PLACES, coverage("Reject", "Fix")),
+            message(PLACES, &coverage("Reject", "Fix")),
             "b pulls db:2 but no image check pulls it first: add imagecheck-1 with Always"
         );
         assert_eq!(
-            warnings(PLACES, coverage("Fix", "Fix")),
+            warnings(PLACES, &coverage("Fix", "Fix")),
             "imagecheck-1 was added: it pulls db:2 with Always before b does"
         );
         assert_eq!(
-            message(OTHER_SPELLING, coverage("Fix", "Reject")),
+            message(OTHER_SPELLING, &coverage("Fix", "Reject")),
             "b has no check of its own, db:2 is checked as docker.io/library/db:2: a node asks the registry \
              again for another spelling, write both alike or add a check with Always"
         );
         assert_eq!(
-            warnings(OTHER_SPELLING, coverage("Fix", "Warn")),
+            warnings(OTHER_SPELLING, &coverage("Fix", "Warn")),
             "db:2 is checked as docker.io/library/db:2: a node asks the registry again for another spelling"
         );
     }
@@ -372,14 +372,14 @@ mod tests {
     fn not_added(edit: impl Fn(&mut Value)) -> String {
         let mut request = pod(PLACES);
         edit(&mut request["object"]["spec"]);
-        lines(&answer(&request, coverage("Fix", "Fix")))
+        lines(&answer(&request, &coverage("Fix", "Fix")))
     }
 
     #[test]
     fn the_sentence_says_why_no_check_is_added() {
         let sentence = |why: &str| format!("b pulls db:2 but no image check pulls it first: {why}");
         assert_eq!(
-            warnings(PLACES, coverage("Fix", "Warn")),
+            warnings(PLACES, &coverage("Fix", "Warn")),
             sentence("add one with Always")
         );
         let windows = not_added(|spec| spec["os"] = json!({"name": "windows"}));
@@ -394,7 +394,7 @@ mod tests {
         let mut request = pod(PLACES);
         request["object"]["spec"]["hostUsers"] = json!(false);
         assert_eq!(
-            lines(&answer(&request, volume)),
+            lines(&answer(&request, &volume)),
             sentence("no image volume is added beside hostUsers: false")
         );
         let template =
@@ -402,14 +402,14 @@ mod tests {
         let template =
             json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}});
         assert_eq!(
-            warnings("init i app:1 Always, app b db:2 Always", template),
+            warnings("init i app:1 Always, app b db:2 Always", &template),
             sentence("the Pod lacks the volume x of imageChecks.template")
         );
         let large = json!(["/tools/true", "x".repeat(1024 * 1024)]);
         let mut request = pod(PLACES);
         request["object"]["spec"]["initContainers"][0]["command"] = large;
         assert_eq!(
-            answer(&request, coverage("Fix", "Fix"))["message"],
+            answer(&request, &coverage("Fix", "Fix"))["message"],
             sentence("all missing checks together would be larger than 1 MiB")
         );
     }

@@ -88,7 +88,7 @@ impl Reason for OutdatedCheck {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::{answer, lines, pod};
+    use crate::rules::answers_for_tests::{answer, lines, pod};
 
     #[test]
     fn sentences() {
@@ -100,7 +100,7 @@ mod tests {
         request["oldObject"]["spec"]["containers"][0]["image"] = json!("app:1");
         request["operation"] = json!("UPDATE");
         assert_eq!(
-            lines(&answer(&request, json!({}))),
+            lines(&answer(&request, &json!({}))),
             "imagecheck-0 still pulls app:1, which no container has any more: change its image as well\n\
              imagecheck-1 still pulls app:1, which no container has any more: create the Pod anew"
         );

@@ -336,7 +336,7 @@ impl Reason for WrongImage {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::sentences_of_answers::{message, warnings};
+    use crate::rules::answers_for_tests::{message, warnings};
 
     fn lookup(mode: &str, lookup: &str) -> Value {
         let registry = json!({"images": ["*"], "lookup": lookup, "onUnreachable": "UseCached", "maxLookups": 2});
@@ -347,28 +347,28 @@ mod tests {
     fn sentences() {
         let digest = format!("sha256:{}", "a".repeat(64));
         assert_eq!(
-            message("app a app:1 Always", lookup("Reject", "Pin")),
+            message("app a app:1 Always", &lookup("Reject", "Pin")),
             format!("a pulls app:1 by its tag: set its image to app:1@{digest} with IfNotPresent")
         );
         assert_eq!(
             warnings(
                 &format!("app {} app:1 Always", "a".repeat(60)),
-                lookup("Warn", "Pin")
+                &lookup("Warn", "Pin")
             ),
             format!("aaaaaaaaaaaaaa...aaaaaaaaaaaaa: pin app:1 to @{digest}")
         );
         assert_eq!(
-            message("app a away:1 Always", lookup("Reject", "Verify")),
+            message("app a away:1 Always", &lookup("Reject", "Verify")),
             "a pulls away:1 with Always but its registry gives no digest: set a to IfNotPresent"
         );
         assert_eq!(
-            message("app a missing:1 Always", lookup("Fix", "Verify")),
+            message("app a missing:1 Always", &lookup("Fix", "Verify")),
             "a's image missing:1 does not exist in its registry: correct its tag or repository"
         );
         assert_eq!(
             warnings(
                 "app a app:1 Always, app b r.io/x:1 Always, app c r.io/y:1",
-                lookup("Fix", "Verify")
+                &lookup("Fix", "Verify")
             ),
             "r.io/x:1 has a registry that gives no answer: try again later (cached copy allowed)\n\
              r.io/y:1 was not looked up: its registry just gave no answer (kept as it is)"

@@ -245,7 +245,7 @@ impl Reason for WaitingContainer<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::sentences_of_answers::{answer, lines, pod};
+    use crate::rules::answers_for_tests::{answer, lines, pod};
 
     const PLACES: &str = "init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent";
 
@@ -266,7 +266,7 @@ mod tests {
         for (reason, way_out) in super::REASONS {
             let request = audit(PLACES, reason, &Value::Null);
             assert_eq!(
-                answer(&request, json!({"mode": "Reject"}))["message"],
+                answer(&request, &json!({"mode": "Reject"}))["message"],
                 format!(
                     "a waits for app:1 with IfNotPresent ({reason} since 2026-05-06T07:08:09Z): {way_out}"
                 )
@@ -280,7 +280,7 @@ mod tests {
         let sentence = |places: &str, mode: &str| {
             let answer = answer(
                 &audit(places, "ErrImagePull", &passed),
-                json!({"mode": mode}),
+                &json!({"mode": mode}),
             );
             answer["message"]
                 .as_str()
@@ -314,7 +314,7 @@ mod tests {
         request["object"].pointer_mut(waiting).expect("a state")["message"] =
             json!("failed to pull \"data:1\"");
         assert_eq!(
-            answer(&request, json!({"mode": "Reject"}))["message"],
+            answer(&request, &json!({"mode": "Reject"}))["message"],
             "a waits for v's image data:1 with Always (ErrImagePull since 2026-05-06T07:08:09Z): correct its \
              image, or see to its registry"
         );

@@ -113,22 +113,22 @@ impl Reason for WeakCheck<'_> {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::{message, warnings};
+    use crate::rules::answers_for_tests::{message, warnings};
 
     #[test]
     fn sentences() {
         let places = "init imagecheck-0 app:1 IfNotPresent, app a app:1 Always";
         assert_eq!(
-            message(places, json!({"mode": "Reject"})),
+            message(places, &json!({"mode": "Reject"})),
             "imagecheck-0 pulls app:1 with IfNotPresent but a pulls it with Always: set imagecheck-0 to Always"
         );
         assert_eq!(
-            warnings(places, json!({})),
+            warnings(places, &json!({})),
             "imagecheck-0 now pulls app:1 with Always instead of IfNotPresent, as a needs"
         );
         let digest = format!("@sha256:{}", "a".repeat(64));
         let places = format!("init imagecheck-0 app:1{digest} Never, app a app:2{digest} Always");
-        let sentence = message(&places, json!({"images": {"forbidAlways": ["app:1"]}}));
+        let sentence = message(&places, &json!({"images": {"forbidAlways": ["app:1"]}}));
         assert_eq!(
             sentence.replace(&digest, ""),
             "imagecheck-0 may not pull app:1 with Always (images.forbidAlways), but a does: set a to IfNotPresent"

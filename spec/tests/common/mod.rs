@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use consistent_pull_policy::evaluate;
-use consistent_pull_policy::lookup::RegistryLookups;
+use consistent_pull_policy::lookup::RegistryClient;
+use consistent_pull_policy::validate;
 use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use oci_spec::image::{ImageIndex, Platform};
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl Host {
     }
 }
 
-impl RegistryLookups for Host {
+impl RegistryClient for Host {
     fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
         let answer = self.ask("v1/manifest_digest", image)?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
@@ -40,11 +40,11 @@ impl RegistryLookups for Host {
 
 impl Policy for Native {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        evaluate::validate(payload, &mut Host(host)).map_err(|error| error.to_string())
+        validate::validate(payload, &mut Host(host)).map_err(|error| error.to_string())
     }
 
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
-        evaluate::validate_settings(settings).map_err(|error| error.to_string())
+        validate::validate_settings(settings).map_err(|error| error.to_string())
     }
 }
 

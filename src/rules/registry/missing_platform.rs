@@ -90,7 +90,7 @@ impl Reason for MissingPlatform {
 mod tests {
     use serde_json::json;
 
-    use crate::rules::sentences_of_answers::{answer, pod};
+    use crate::rules::answers_for_tests::{answer, pod};
 
     #[test]
     fn sentence() {
@@ -98,7 +98,7 @@ mod tests {
         request["object"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "arm64"});
         let registry = json!({"images": ["*"], "lookup": "Verify", "platform": "Reject"});
         assert_eq!(
-            answer(&request, json!({"registry": registry}))["message"],
+            answer(&request, &json!({"registry": registry}))["message"],
             "a's image app:1 has linux/amd64 only, but the Pod asks for arm64: build it for arm64 or change \
              spec.nodeSelector"
         );

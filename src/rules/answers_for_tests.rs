@@ -71,7 +71,7 @@ pub(super) fn pod(places: &str) -> Value {
 }
 
 /// The answer to a request. `registry.images` is the digest of each image that the registries have.
-pub(super) fn answer(request: &Value, settings: Value) -> Value {
+pub(super) fn answer(request: &Value, settings: &Value) -> Value {
     let digest = format!("sha256:{}", "a".repeat(64));
     let images = BTreeMap::from([("docker.io/library/app:1", digest)]);
     let payload = json!({"request": request, "settings": settings}).to_string();
@@ -80,13 +80,13 @@ pub(super) fn answer(request: &Value, settings: Value) -> Value {
 }
 
 /// The message of the rejection of a Pod.
-pub(super) fn message(places: &str, settings: Value) -> String {
+pub(super) fn message(places: &str, settings: &Value) -> String {
     let answer = answer(&pod(places), settings);
     answer["message"].as_str().unwrap_or("accepted").to_owned()
 }
 
 /// The warnings about a Pod, a line each.
-pub(super) fn warnings(places: &str, settings: Value) -> String {
+pub(super) fn warnings(places: &str, settings: &Value) -> String {
     lines(&answer(&pod(places), settings))
 }
 
