@@ -4,8 +4,8 @@
 //! has passed.
 //!
 //! **Decided**: here an image volume is a check if an app container, or an init container that is no
-//! native sidecar, mounts it. A check volume has passed once its first carrier started. An exempt check
-//! is no check. The images are compared as they came in, without the answers of registries.
+//! native sidecar, mounts it. An exempt check is no check. The images are compared as they came in,
+//! without the answers of registries.
 
 use serde_json::Value;
 

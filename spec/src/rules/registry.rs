@@ -282,8 +282,8 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
 
 /// Carries out the action `Reject`, `KeepTag` or `UseCached` after a failed lookup.
 ///
-/// **Decided**: `UseCached` keeps `Always` for an image that `requireAlways` names. If a failed
-/// lookup rejects the object, there is one finding, at the first place of the image.
+/// **Decided**: if a failed lookup rejects the object, there is one finding, at the first place of the
+/// image.
 fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedBy) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),
