@@ -156,6 +156,17 @@ impl Source<'_> {
             }
             request["object"]["spec"]["ephemeralContainers"] = brought.into();
             request["oldObject"]["spec"]["ephemeralContainers"] = stored.into();
+        } else if is_pod && self.chance(1, 6)? {
+            // An ephemeral container that mounts a volume is no carrier.
+            let mut container = self.container("debug-0", &["app"])?;
+            let volume = self.pick(&VOLUMES)?;
+            container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
+            for object in ["object", "oldObject"] {
+                let spec = &mut request[object]["spec"];
+                if spec.is_object() {
+                    spec["ephemeralContainers"] = json!([container]);
+                }
+            }
         }
         Ok(())
     }

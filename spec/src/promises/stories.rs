@@ -102,8 +102,10 @@ impl<P: Policy> Story<'_, P> {
             _ => false,
         };
         let mut names = differing(&repaired["spec"], &request["object"]["spec"]);
-        if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved = webhook {
-            // Now a check can be added, and the copy can't know why there is none. It names the containers.
+        if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved | Webhook::VolumeImagesDropped =
+            webhook
+        {
+            // Now a check can be added, or a check is gone. The copy can't know why, and names the containers.
             let containers = elements(&repaired["spec"], "containers").iter();
             names.extend(containers.map(|one| text(&one["name"])));
         }
