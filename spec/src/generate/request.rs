@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
-use crate::RECORD;
-use crate::events::Mesh;
+use crate::events::{Mesh, forge_record};
 use crate::json::{ROOTS, elements};
 
 impl Source<'_> {
@@ -241,28 +240,6 @@ impl Source<'_> {
             *value = broken;
         }
         Ok(())
-    }
-}
-
-/// Writes a record into the stored Pod which claims that this policy wrote each image that the request
-/// changes. Anybody can write such a record, so only an added digest may come back.
-fn forge_record(request: &mut Value) {
-    let mut entries = Vec::new();
-    for list in ["initContainers", "containers"] {
-        let stored = elements(&request["oldObject"]["spec"], list).iter();
-        let brought = elements(&request["object"]["spec"], list);
-        for (index, (stored, brought)) in stored.zip(brought).enumerate() {
-            if stored["image"] != brought["image"] {
-                entries.push(json!({
-                    "path": format!("spec.{list}[{index}].image"), "container": stored["name"],
-                    "from": brought["image"], "to": stored["image"], "rule": "registry",
-                }));
-            }
-        }
-    }
-    let metadata = &mut request["oldObject"]["metadata"];
-    if metadata.is_object() && !entries.is_empty() {
-        metadata["annotations"] = json!({RECORD: Value::from(entries).to_string()});
     }
 }
 
