@@ -27,8 +27,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         }
     }
     for (check, &from) in came_with.iter().enumerate() {
-        // *weak-check* changed the pull policy last, so no earlier rule has a finding about it.
-        let is_raised = from != pod.places[check].policy;
+        // *weak-check* changed the pull policy last, so a default has no finding about it.
+        let is_raised =
+            from != pod.places[check].policy && pod.places[check].policy_rule == "weak-check";
         if is_raised {
             pod.forget_policy_finding(check);
         }
