@@ -1,0 +1,350 @@
+//! Requests that somebody makes to be expensive.
+//!
+//! No cost may be a product of two lists that a request can lengthen. So this file makes a request for each
+//! pair of the parts of a request, in several sizes, and compares what a byte costs. A budget bounds the cost
+//! for each byte in addition, so that no request reaches policy-server's time limit.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, thread};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::host::capabilities::Capabilities;
+
+use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
+
+/// The file with the parts and the profiles.
+const FILE: &str = "xtask/src/bench/pairs.yaml";
+
+/// The sizes of each pair: how often each of its parts is repeated. Each size is four times the size before. In
+/// small sizes, a cost shows that has a limit: a product of two lists of which only 32 entries are read.
+const SIZES: [usize; 4] = [8, 32, 128, 512];
+
+/// The largest size of the added checks (1 MiB) and of the record (20 KiB) together. Longer pull
+/// policies and moved mounts also add bytes, but fewer bytes than the object has. So the check of this
+/// limit adds the size of the object.
+const ADDED_BYTES_MAX: u64 = 1024 * 1024 + 20 * 1024;
+
+/// The largest cost of a hostile request. The bytes of a registry's answers count as bytes of the request.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostileBudget {
+    /// The instructions that each byte of the request, or each added byte, may cost.
+    instructions_per_byte: u64,
+    /// The instructions that every request may use in addition.
+    instructions: u64,
+    /// The bytes of linear memory, at its peak, that each byte of the request may cost.
+    memory_per_byte: u64,
+    /// The bytes of linear memory that each byte added to the object may cost.
+    memory_per_added_byte: u64,
+    /// The bytes of linear memory that every request may use in addition.
+    memory_bytes: u64,
+    /// The instructions that each comparison of an image with a pattern may cost.
+    instructions_per_match: u64,
+    /// The largest growth of the instructions for a byte, in per cent, if a pair is four times as large.
+    growth_percent: f64,
+}
+
+/// The contents of the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostileRequests {
+    texts: BTreeMap<String, String>,
+    parts: BTreeMap<String, Part>,
+    profiles: BTreeMap<String, Profile>,
+    bodies: BTreeMap<String, Body>,
+}
+
+/// A part of a request that can be repeated or lengthened: what it adds to each slot.
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(default = "once")]
+    times: usize,
+    #[serde(flatten)]
+    added: BTreeMap<String, String>,
+}
+
+fn once() -> usize {
+    1
+}
+
+/// Settings and a kind of request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profile {
+    request: String,
+    #[serde(default = "pod")]
+    object: String,
+    #[serde(default)]
+    texts: BTreeMap<String, String>,
+    /// The replacements that make the stored object of the object.
+    #[serde(default)]
+    stored: BTreeMap<String, String>,
+    settings: Value,
+    #[serde(default)]
+    answers: BTreeMap<String, String>,
+    /// The rules that act on the request without parts.
+    rules: Vec<String>,
+}
+
+fn pod() -> String {
+    "<pod>".to_owned()
+}
+
+/// A request that is no pair.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    profile: String,
+    parts: BTreeMap<String, usize>,
+    /// The number of comparisons of images with patterns.
+    #[serde(default)]
+    matches: u64,
+}
+
+/// A hostile request, its cost, and what is wrong with the cost.
+pub(crate) struct HostileCost {
+    pub(crate) name: String,
+    pub(crate) cost: RequestCost,
+    pub(crate) excesses: Vec<String>,
+}
+
+/// Parts, each with the number of its repetitions.
+type Repeated<'h> = Vec<(&'h Part, usize)>;
+
+impl HostileRequests {
+    /// Reads the file.
+    pub(crate) fn read(root: &Path) -> Result<Self> {
+        let path = root.join(FILE);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
+    }
+
+    /// The cost of each pair in its largest size, and of each body. `sizes` is how many of the sizes are sent.
+    pub(crate) fn all_costs(
+        &self,
+        policy: &MeteredPolicy,
+        budget: &HostileBudget,
+        sizes: usize,
+    ) -> Result<Vec<HostileCost>> {
+        let mut jobs: Vec<Box<dyn Fn() -> Result<HostileCost> + Send + Sync + '_>> = Vec::new();
+        for (name, body) in &self.bodies {
+            jobs.push(Box::new(move || self.body(policy, budget, name, body)));
+        }
+        for (profile_name, profile) in &self.profiles {
+            let base = self.cost(policy, profile, &Vec::new());
+            let base = base.with_context(|| format!("in profile {profile_name}"))?;
+            for (one, part) in &self.parts {
+                for (other, second) in self.parts.range(one.clone()..) {
+                    let base = base.clone();
+                    jobs.push(Box::new(move || {
+                        let name = format!("{one} and {other}, with {profile_name}");
+                        let parts = [part, second];
+                        self.pair(policy, budget, &name, (profile, parts), (&base, sizes))
+                            .with_context(|| format!("in the request: {name}"))
+                    }));
+                }
+            }
+        }
+        let threads = thread::available_parallelism()?.get();
+        thread::scope(|scope| {
+            let run = |first: usize| {
+                let jobs = jobs.iter().skip(first).step_by(threads);
+                jobs.map(|job| job()).collect::<Result<Vec<_>>>()
+            };
+            let running: Vec<_> = (0..threads)
+                .map(|first| scope.spawn(move || run(first)))
+                .collect();
+            let mut costs = Vec::new();
+            for thread in running {
+                let thread = thread.join().map_err(|_| anyhow!("a thread panicked"))?;
+                costs.extend(thread?);
+            }
+            Ok(costs)
+        })
+    }
+
+    fn body(
+        &self,
+        policy: &MeteredPolicy,
+        budget: &HostileBudget,
+        name: &str,
+        body: &Body,
+    ) -> Result<HostileCost> {
+        let profile = self.profiles.get(&body.profile).context("no such profile")?;
+        let parts = body.parts.iter().map(|(part, &times)| {
+            let part = self.parts.get(part).context("no such part")?;
+            Ok((part, times))
+        });
+        let cost = self.cost(policy, profile, &parts.collect::<Result<_>>()?)?;
+        Ok(HostileCost {
+            name: name.to_owned(),
+            excesses: budget.excesses(name, &cost, body.matches),
+            cost,
+        })
+    }
+
+    /// Sends a pair in the first `sizes` sizes.
+    ///
+    /// `base` is the cost of the same request without the parts. It is subtracted, because the start-up and the
+    /// rest of the request would hide the growth in a small request. A product stays visible: the request
+    /// without the parts has no part of it.
+    fn pair(
+        &self,
+        policy: &MeteredPolicy,
+        budget: &HostileBudget,
+        name: &str,
+        (profile, parts): (&Profile, [&Part; 2]),
+        (base, sizes): (&RequestCost, usize),
+    ) -> Result<HostileCost> {
+        let mut excesses = Vec::new();
+        let mut last = base.clone();
+        for (index, size) in SIZES.into_iter().take(sizes).enumerate() {
+            let cost = self.cost(policy, profile, &parts.map(|part| (part, size)).into())?;
+            excesses.extend(budget.excesses(name, &cost, 0));
+            if index > 0 {
+                excesses.extend(budget.growth(name, base, [&last, &cost]));
+            }
+            last = cost;
+        }
+        Ok(HostileCost {
+            name: name.to_owned(),
+            cost: last,
+            excesses,
+        })
+    }
+
+    /// Sends a request.
+    fn cost(
+        &self,
+        policy: &MeteredPolicy,
+        profile: &Profile,
+        parts: &Repeated<'_>,
+    ) -> Result<RequestCost> {
+        let fill = |text: &str| self.filled(text, profile, parts);
+        let object = fill(&profile.object);
+        let stored = (profile.stored.iter()).fold(object.clone(), |text, (from, to)| {
+            text.replace(from, to)
+        });
+        let stored = if profile.stored.is_empty() {
+            "null"
+        } else {
+            &stored
+        };
+        let payload = format!(
+            r#"{{"request":{{"uid":"u",{},"object":{object},"oldObject":{stored}}},"settings":{}}}"#,
+            fill(&profile.request),
+            profile.settings
+        );
+        let answers = profile.answers.iter();
+        let answers: BTreeMap<_, _> = answers.map(|(key, text)| (key.clone(), fill(text))).collect();
+        let answered = Arc::new(AtomicU64::new(0));
+        let registry = registry(answers, Arc::clone(&answered));
+        let (answer, mut cost) = policy.cost(payload.as_bytes(), &registry)?;
+        if parts.is_empty() {
+            let text = String::from_utf8_lossy(&answer);
+            for rule in &profile.rules {
+                let entry = format!(r#"\"rule\":\"{rule}\""#);
+                ensure!(text.contains(&entry), "{rule} doesn't act: {text}");
+            }
+        }
+        cost.request_bytes += answered.load(Ordering::Relaxed);
+        cost.added_bytes = added_bytes(&answer, object.len())?;
+        ensure!(
+            cost.added_bytes <= ADDED_BYTES_MAX + 5 * u64::try_from(object.len())?,
+            "{} bytes were added to the object",
+            cost.added_bytes
+        );
+        Ok(cost)
+    }
+
+    /// A text whose slots are filled.
+    fn filled(&self, text: &str, profile: &Profile, parts: &Repeated<'_>) -> String {
+        let mut filled = String::new();
+        let mut pieces = text.split(['<', '>']);
+        while let Some(piece) = pieces.next() {
+            filled.push_str(piece);
+            let Some(slot) = pieces.next() else { break };
+            if let Some(text) = profile.texts.get(slot).or_else(|| self.texts.get(slot)) {
+                filled.push_str(&self.filled(text, profile, parts));
+            }
+            for (index, (part, times)) in parts.iter().enumerate() {
+                let Some(text) = part.added.get(slot) else { continue };
+                // The numbers of a part that is repeated twice are different too.
+                let numbers = (0..times * part.times).map(|number| number * parts.len() + index);
+                for number in numbers {
+                    filled.push_str(&text.replace('%', &number.to_string()));
+                }
+            }
+        }
+        filled
+    }
+}
+
+/// A registry with these answers, by operation. It counts the bytes of its answers.
+fn registry(answers: BTreeMap<String, String>, answered: Arc<AtomicU64>) -> Capabilities {
+    Arc::new(move |call| {
+        let Some(answer) = answers.get(call.operation) else {
+            return Err(format!("{} has not been granted access", call.operation));
+        };
+        answered.fetch_add(u64::try_from(answer.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if answer.starts_with('{') {
+            Ok(answer.clone().into_bytes())
+        } else {
+            Err(answer.clone())
+        }
+    })
+}
+
+impl HostileBudget {
+    /// A sentence for each figure of a request that exceeds the budget.
+    fn excesses(&self, name: &str, cost: &RequestCost, matches: u64) -> Vec<String> {
+        let (bytes, added) = (cost.request_bytes, cost.added_bytes);
+        let instructions = self.instructions_per_byte * (bytes + added)
+            + self.instructions
+            + self.instructions_per_match * matches;
+        let memory =
+            self.memory_per_byte * bytes + self.memory_per_added_byte * added + self.memory_bytes;
+        let figures = [
+            (cost.instructions, instructions, "instructions"),
+            (cost.memory_bytes, memory, "bytes of memory"),
+        ];
+        let excesses = figures.into_iter().filter(|(is, most, _)| is > most);
+        excesses
+            .map(|(is, most, unit)| {
+                format!("{name}: {is} {unit} for {bytes} bytes and {added} added ones, at most {most} are allowed")
+            })
+            .collect()
+    }
+
+    /// A sentence if a byte costs too much more in the larger one of two requests.
+    fn growth(
+        &self,
+        name: &str,
+        base: &RequestCost,
+        [small, large]: [&RequestCost; 2],
+    ) -> Option<String> {
+        let bytes = |cost: &RequestCost| cost.request_bytes + cost.added_bytes;
+        #[allow(clippy::cast_precision_loss)]
+        let of_a_byte = |cost: &RequestCost| {
+            let instructions = cost.instructions.saturating_sub(base.instructions);
+            instructions as f64 / bytes(cost).saturating_sub(bytes(base)).max(1) as f64
+        };
+        let percent = (of_a_byte(large) / of_a_byte(small) - 1.0) * 100.0;
+        (percent > self.growth_percent).then(|| {
+            format!(
+                "{name}: {} instructions for {} bytes, and {} for {}: a byte costs {percent:.0} % more",
+                small.instructions,
+                bytes(small),
+                large.instructions,
+                bytes(large),
+            )
+        })
+    }
+}
