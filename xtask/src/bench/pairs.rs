@@ -21,9 +21,13 @@ use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 /// The file with the parts and the profiles.
 const FILE: &str = "xtask/src/bench/pairs.yaml";
 
-/// The sizes of each pair: how often each of its parts is repeated. Each size is four times the size before. In
-/// small sizes, a cost shows that has a limit: a product of two lists of which only 32 entries are read.
-const SIZES: [usize; 3] = [8, 32, 128];
+/// The sizes of each pair: how often each of its parts is repeated. In small sizes, a cost shows that has a
+/// limit: a product of two lists of which only 32 entries are read.
+///
+/// The cost of the first size is subtracted from the others, because the start-up and the rest of the request
+/// would hide the growth. A product stays visible: the first size has next to nothing of it. (Without any of the
+/// two parts, other rules may act: an image that is not valid ends most of the work.)
+const SIZES: [usize; 4] = [1, 8, 32, 128];
 
 /// The largest cost of a hostile request. The bytes of a registry's answers count as bytes of the request.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -141,19 +145,18 @@ impl HostileRequests {
             jobs.push(Box::new(move || self.body(policy, budget, name, body)));
         }
         for (profile_name, profile) in &self.profiles {
-            let base = self.cost(policy, profile, &Vec::new());
-            let base = base.with_context(|| format!("in profile {profile_name}"))?;
+            let acts = self.cost(policy, profile, &Vec::new());
+            acts.with_context(|| format!("with {profile_name}"))?;
             // A part of another kind of request, such as a status, adds nothing here.
             let empty = self.request(profile, &Vec::new());
             let adds = |part| self.request(profile, &vec![(part, 1)]) != empty;
             let parts: Vec<_> = self.parts.iter().filter(|(_, part)| adds(part)).collect();
             for (index, (one, part)) in parts.iter().enumerate() {
                 for (other, second) in parts.iter().skip(index) {
-                    let base = base.clone();
                     let pair = [*part, *second];
                     let name = format!("{one} and {other}, with {profile_name}");
                     jobs.push(Box::new(move || {
-                        self.pair(policy, budget, &name, (profile, pair), (&base, sizes))
+                        self.pair(policy, budget, &name, (profile, pair, sizes))
                             .with_context(|| format!("in the request: {name}"))
                     }));
                 }
@@ -198,31 +201,28 @@ impl HostileRequests {
     }
 
     /// Sends a pair in the first `sizes` sizes.
-    ///
-    /// `base` is the cost of the same request without the parts. It is subtracted, because the start-up and the
-    /// rest of the request would hide the growth in a small request. A product stays visible: the request
-    /// without the parts has no part of it.
     fn pair(
         &self,
         policy: &MeteredPolicy,
         budget: &HostileBudget,
         name: &str,
-        (profile, parts): (&Profile, [&Part; 2]),
-        (base, sizes): (&RequestCost, usize),
+        (profile, parts, sizes): (&Profile, [&Part; 2], usize),
     ) -> Result<HostileCost> {
+        let mut costs = Vec::new();
+        for size in SIZES.into_iter().take(sizes) {
+            costs.push(self.cost(policy, profile, &parts.map(|part| (part, size)).into())?);
+        }
         let mut excesses = Vec::new();
-        let mut last = base.clone();
-        for (index, size) in SIZES.into_iter().take(sizes).enumerate() {
-            let cost = self.cost(policy, profile, &parts.map(|part| (part, size)).into())?;
-            excesses.extend(budget.excesses(name, &cost, 0));
-            if index > 0 {
-                excesses.extend(budget.growth(name, base, [&last, &cost]));
-            }
-            last = cost;
+        for cost in &costs {
+            excesses.extend(budget.excesses(name, cost, 0));
+        }
+        if let Some((first, costs)) = costs.split_first() {
+            let growths = costs.windows(2).filter_map(|two| budget.growth(name, first, two));
+            excesses.extend(growths);
         }
         Ok(HostileCost {
             name: name.to_owned(),
-            cost: last,
+            cost: costs.pop().context("no size")?,
             excesses,
         })
     }
@@ -339,17 +339,20 @@ impl HostileBudget {
     fn growth(
         &self,
         name: &str,
-        base: &RequestCost,
-        [small, large]: [&RequestCost; 2],
+        first: &RequestCost,
+        two: &[RequestCost],
     ) -> Option<String> {
+        let [small, large] = two else { return None };
         let bytes = |cost: &RequestCost| cost.request_bytes + cost.added_bytes;
         #[allow(clippy::cast_precision_loss)]
         let of_a_byte = |cost: &RequestCost| {
-            let instructions = cost.instructions.saturating_sub(base.instructions);
-            instructions as f64 / bytes(cost).saturating_sub(bytes(base)).max(1) as f64
+            let instructions = cost.instructions.saturating_sub(first.instructions);
+            instructions as f64 / bytes(cost).saturating_sub(bytes(first)).max(1) as f64
         };
         let percent = (of_a_byte(large) / of_a_byte(small) - 1.0) * 100.0;
-        (percent > self.growth_percent).then(|| {
+        // Beyond 1 MiB, nothing is added.
+        let adds_less = large.added_bytes < small.added_bytes;
+        (percent > self.growth_percent && !adds_less).then(|| {
             format!(
                 "{name}: {} instructions for {} bytes, and {} for {}: a byte costs {percent:.0} % more",
                 small.instructions,

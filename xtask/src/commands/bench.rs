@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let budgets = Budgets::read(&root)?;
     let policy = MeteredPolicy::new(&module)?;
     let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root)?;
-    let sizes = if args.check && !args.both_sizes { 2 } else { 3 };
+    let sizes = if args.check && !args.both_sizes { 3 } else { 4 };
     let hostile = HostileRequests::read(&root)?.all_costs(&policy, &budgets.hostile, sizes)?;
     if args.check {
         check(&module, &budgets, &counted, &hostile)
