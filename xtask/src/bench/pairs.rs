@@ -24,9 +24,10 @@ const FILE: &str = "xtask/src/bench/pairs.yaml";
 /// The sizes of each pair: how often each of its parts is repeated. In small sizes, a cost shows that has a
 /// limit: a product of two lists of which only 32 entries are read.
 ///
-/// The cost of the first size is subtracted from the others, because the start-up and the rest of the request
-/// would hide the growth. A product stays visible: the first size has next to nothing of it. (Without any of the
-/// two parts, other rules may act: an image that is not valid ends most of the work.)
+/// The cost of the first size, or of the request without the two parts, is subtracted from the others, because
+/// the start-up and the rest of the request would hide the growth. A product stays visible: the subtracted cost
+/// has next to nothing of it. The first size is needed, because without the parts other rules may act: an image
+/// that is not valid ends most of the work.
 const SIZES: [usize; 4] = [1, 8, 32, 128];
 
 /// The smallest number of added instructions that is checked for growth: less than 0.1 ms.
@@ -148,18 +149,18 @@ impl HostileRequests {
             jobs.push(Box::new(move || self.body(policy, budget, name, body)));
         }
         for (profile_name, profile) in &self.profiles {
-            let acts = self.cost(policy, profile, &Vec::new());
-            acts.with_context(|| format!("with {profile_name}"))?;
+            let empty_cost = self.cost(policy, profile, &Vec::new());
+            let empty_cost = empty_cost.with_context(|| format!("with {profile_name}"))?;
             // A part of another kind of request, such as a status, adds nothing here.
             let empty = self.request(profile, &Vec::new());
             let adds = |part| self.request(profile, &vec![(part, 1)]) != empty;
             let parts: Vec<_> = self.parts.iter().filter(|(_, part)| adds(part)).collect();
             for (index, (one, part)) in parts.iter().enumerate() {
                 for (other, second) in parts.iter().skip(index) {
-                    let pair = [*part, *second];
+                    let (pair, empty) = ([*part, *second], empty_cost.clone());
                     let name = format!("{one} and {other}, with {profile_name}");
                     jobs.push(Box::new(move || {
-                        self.pair(policy, budget, &name, (profile, pair, sizes))
+                        self.pair(policy, budget, &name, (profile, pair), (&empty, sizes))
                             .with_context(|| format!("in the request: {name}"))
                     }));
                 }
@@ -190,7 +191,10 @@ impl HostileRequests {
         name: &str,
         body: &Body,
     ) -> Result<HostileCost> {
-        let profile = self.profiles.get(&body.profile).context("no such profile")?;
+        let profile = self
+            .profiles
+            .get(&body.profile)
+            .context("no such profile")?;
         let mut profile = profile.clone();
         if body.patterns > 0 {
             let patterns = (0..body.patterns).map(|number| format!("*a*a*a*b{number}"));
@@ -216,7 +220,8 @@ impl HostileRequests {
         policy: &MeteredPolicy,
         budget: &HostileBudget,
         name: &str,
-        (profile, parts, sizes): (&Profile, [&Part; 2], usize),
+        (profile, parts): (&Profile, [&Part; 2]),
+        (empty, sizes): (&RequestCost, usize),
     ) -> Result<HostileCost> {
         let mut costs = Vec::new();
         for size in SIZES.into_iter().take(sizes) {
@@ -227,7 +232,9 @@ impl HostileRequests {
             excesses.extend(budget.excesses(name, cost, 0));
         }
         if let Some((first, costs)) = costs.split_first() {
-            let growths = costs.windows(2).filter_map(|two| budget.growth(name, first, two));
+            let growths = costs
+                .windows(2)
+                .filter_map(|two| budget.growth(name, [empty, first], two));
             excesses.extend(growths);
         }
         Ok(HostileCost {
@@ -293,7 +300,9 @@ impl HostileRequests {
                 filled.push_str(&self.filled(text, profile, parts));
             }
             for (index, (part, times)) in parts.iter().enumerate() {
-                let Some(text) = part.added.get(slot) else { continue };
+                let Some(text) = part.added.get(slot) else {
+                    continue;
+                };
                 let times = times * part.times;
                 if text.contains('%') {
                     // The numbers of a part that is repeated twice are different too.
@@ -315,7 +324,10 @@ fn registry(answers: BTreeMap<String, String>, answered: Arc<AtomicU64>) -> Capa
         let Some(answer) = answers.get(call.operation) else {
             return Err(format!("{} has not been granted access", call.operation));
         };
-        answered.fetch_add(u64::try_from(answer.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        answered.fetch_add(
+            u64::try_from(answer.len()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
         if answer.starts_with('{') {
             Ok(answer.clone().into_bytes())
         } else {
@@ -346,26 +358,25 @@ impl HostileBudget {
     }
 
     /// A sentence if a byte costs too much more in the larger one of two requests.
-    fn growth(
-        &self,
-        name: &str,
-        first: &RequestCost,
-        two: &[RequestCost],
-    ) -> Option<String> {
+    fn growth(&self, name: &str, starts: [&RequestCost; 2], two: &[RequestCost]) -> Option<String> {
         let [small, large] = two else { return None };
-        let request = |cost: &RequestCost| cost.request_bytes;
-        let all = |cost: &RequestCost| cost.request_bytes + cost.added_bytes;
+        let request: fn(&RequestCost) -> u64 = |cost| cost.request_bytes;
+        let all: fn(&RequestCost) -> u64 = |cost| cost.request_bytes + cost.added_bytes;
         #[allow(clippy::cast_precision_loss)]
-        let of_a_byte = |cost: &RequestCost, bytes: fn(&RequestCost) -> u64| {
-            let instructions = cost.instructions.saturating_sub(first.instructions);
-            instructions as f64 / bytes(cost).saturating_sub(bytes(first)).max(1) as f64
-        };
-        // The smaller growth counts. A product of added bytes is no product of instructions, and if a limit of
-        // this policy keeps bytes from being added, the others cost more.
-        let growth = |bytes| of_a_byte(large, bytes) / of_a_byte(small, bytes);
-        let percent = (growth(request).min(growth(all)) - 1.0) * 100.0;
+        let of_a_byte =
+            |cost: &RequestCost, start: &RequestCost, bytes: fn(&RequestCost) -> u64| {
+                let instructions = cost.instructions.saturating_sub(start.instructions);
+                instructions as f64 / bytes(cost).saturating_sub(bytes(start)).max(1) as f64
+            };
+        // The smallest growth counts, because a limit of this policy looks like growth: some bytes are not
+        // added any more, or a long name is not in the first ten warnings. A product grows in each way.
+        let growths = starts.iter().flat_map(|start| {
+            [request, all]
+                .map(|bytes| of_a_byte(large, start, bytes) / of_a_byte(small, start, bytes))
+        });
+        let percent = (growths.fold(f64::INFINITY, f64::min) - 1.0) * 100.0;
         // In a small cost, a single branch is many per cent.
-        let is_large = large.instructions > first.instructions + COST_MIN;
+        let is_large = large.instructions > starts[1].instructions + COST_MIN;
         (percent > self.growth_percent && is_large).then(|| {
             format!(
                 "{name}: {} instructions for {} bytes, and {} for {}: a byte costs {percent:.0} % more",
@@ -375,5 +386,86 @@ impl HostileBudget {
                 request(large),
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget() -> HostileBudget {
+        HostileBudget {
+            instructions_per_byte: 100,
+            instructions: 1_000,
+            memory_per_byte: 8,
+            memory_per_added_byte: 5,
+            memory_bytes: 90,
+            growth_percent: 20.0,
+            instructions_per_match: 7,
+        }
+    }
+
+    fn cost([request_bytes, added_bytes, instructions, memory_bytes]: [u64; 4]) -> RequestCost {
+        RequestCost {
+            request_bytes,
+            added_bytes,
+            instructions,
+            memory_bytes,
+        }
+    }
+
+    #[test]
+    fn costs_above_the_budget_are_reported() {
+        for (figures, expected) in [
+            ([100, 2, 11_207, 900], None),
+            (
+                [100, 2, 11_208, 900],
+                Some("x: 11208 instructions for 100 bytes"),
+            ),
+            ([100, 2, 11_207, 901], Some("x: 901 bytes of memory")),
+        ] {
+            let excesses = budget().excesses("x", &cost(figures), 1);
+            assert_eq!(excesses.len(), usize::from(expected.is_some()));
+            assert!(
+                excesses
+                    .iter()
+                    .all(|one| one.starts_with(expected.unwrap_or_default()))
+            );
+        }
+    }
+
+    #[test]
+    fn a_cost_that_grows_faster_than_the_bytes_is_reported() {
+        let start = cost([1_000, 0, 500_000, 1]);
+        // A byte costs `linear` instructions, and `product` more for each other byte.
+        let grows = |linear: u64, product: u64| {
+            let of = |bytes: u64| {
+                cost([
+                    1_000 + bytes,
+                    0,
+                    500_000 + linear * bytes + product * bytes * bytes,
+                    1,
+                ])
+            };
+            budget().growth("x", [&start, &start], &[of(1_000), of(4_000)])
+        };
+        assert!(grows(1_000, 0).is_none() && grows(10_000, 0).is_none());
+        assert!(grows(1_000, 1).is_some_and(|text| text.ends_with("a byte costs 150 % more")));
+        assert!(grows(100_000, 1).is_none());
+    }
+
+    #[test]
+    fn each_part_is_in_a_request_of_some_profile() {
+        let requests = HostileRequests::read(&crate::workspace::root()).expect("the file");
+        let profiles = requests.profiles.values();
+        let empty: Vec<_> = profiles
+            .map(|profile| (profile, requests.request(profile, &Vec::new())))
+            .collect();
+        for (name, part) in &requests.parts {
+            let adds = |(profile, empty): &(&Profile, HostileRequest)| {
+                requests.request(profile, &vec![(part, 1)]) != *empty
+            };
+            assert!(empty.iter().any(adds), "{name}");
+        }
     }
 }

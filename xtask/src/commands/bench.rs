@@ -56,17 +56,21 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// A table of the hostile requests in which a byte costs most.
 fn hostile_table(mut hostile: Vec<HostileCost>) -> String {
     #[allow(clippy::cast_precision_loss)]
-    let of_a_byte = |cost: &RequestCost, part: u64| part as f64 / (cost.request_bytes + cost.added_bytes) as f64;
+    let of_a_byte = |cost: &RequestCost, part: u64| {
+        part as f64 / (cost.request_bytes + cost.added_bytes) as f64
+    };
     let instructions = |one: &HostileCost| of_a_byte(&one.cost, one.cost.instructions);
     hostile.sort_by(|one, other| instructions(other).total_cmp(&instructions(one)));
-    let rows = hostile.iter().take(20).map(|one| [
-        one.name.clone(),
-        one.cost.request_bytes.to_string(),
-        one.cost.added_bytes.to_string(),
-        one.cost.instructions.to_string(),
-        format!("{:.1}", instructions(one)),
-        format!("{:.1}", of_a_byte(&one.cost, one.cost.memory_bytes)),
-    ]);
+    let rows = hostile.iter().take(20).map(|one| {
+        [
+            one.name.clone(),
+            one.cost.request_bytes.to_string(),
+            one.cost.added_bytes.to_string(),
+            one.cost.instructions.to_string(),
+            format!("{:.1}", instructions(one)),
+            format!("{:.1}", of_a_byte(&one.cost, one.cost.memory_bytes)),
+        ]
+    });
     let header = [
         "hostile request",
         "bytes",
