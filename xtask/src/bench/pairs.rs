@@ -72,7 +72,7 @@ struct Part {
     added: BTreeMap<String, String>,
 }
 
-fn once() -> usize {
+const fn once() -> usize {
     1
 }
 
