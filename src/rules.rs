@@ -39,8 +39,8 @@ pub(crate) fn examine<'p>(
     // Before the checks are compared, because a digest shows which images are the same.
     registry::look_up_images(&mut examination, registries);
     if has_checks_or_needs_them(&examination) {
-        let coverage = Coverage::of(&examination);
-        weak_check::raise_weak_checks(&mut examination, &coverage);
+        let mut coverage = Coverage::of(&examination);
+        weak_check::raise_weak_checks(&mut examination, &mut coverage);
         missing_check::add_missing_checks(&mut examination, &coverage);
         // After the checks were raised and added, because only a check that is strong enough spares a pull.
         pull_once::spare_second_pulls(&mut examination, &coverage);

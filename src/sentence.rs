@@ -30,11 +30,11 @@ const TEXT_MAX: usize = 512;
 const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
 /// Shortens a text in the middle to at most `max` characters, or to `...` if `max` is less than three.
-/// Each control character becomes `_`, so that the text can't break a line.
+/// Each invisible character becomes `_`, so that the text can't break a line.
 pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
     let fits = text.len() <= max || text.chars().count() <= max;
-    let text = without(text, char::is_control);
+    let text = without(text, is_invisible);
     if fits {
         return text;
     }
@@ -46,6 +46,38 @@ pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     let skipped = text.chars().count().saturating_sub(tail);
     short.extend(text.chars().skip(skipped));
     Cow::Owned(short)
+}
+
+/// Whether a character has no shape of its own: Unicode's categories Cc (control) and Cf (format). Such a character can
+/// break a line, hide a part of a text, or turn the direction in which it is read.
+///
+/// Source: `UnicodeData.txt` of Unicode 17. The tests compare this with a package that has all categories.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{600}'..='\u{605}'
+                | '\u{61c}'
+                | '\u{6dd}'
+                | '\u{70f}'
+                | '\u{890}'..='\u{891}'
+                | '\u{8e2}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{110bd}'
+                | '\u{110cd}'
+                | '\u{13430}'..='\u{1343f}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0001}'
+                | '\u{e0020}'..='\u{e007f}'
+        )
 }
 
 /// The text with `_` in place of each refused character.
@@ -68,7 +100,7 @@ pub(crate) struct UntrustedText<'t>(pub &'t str);
 
 impl<'t> UntrustedText<'t> {
     fn cleaned(self) -> Cow<'t, str> {
-        without(self.0, |c| c.is_control() || c.is_whitespace())
+        without(self.0, |c| is_invisible(c) || c.is_whitespace())
     }
 }
 
@@ -213,6 +245,17 @@ pub(crate) fn line<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_and_format_characters_are_invisible() {
+        use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+        for c in '\0'..=char::MAX {
+            let category = c.general_category();
+            let is_expected =
+                matches!(category, GeneralCategory::Control | GeneralCategory::Format);
+            assert_eq!(is_invisible(c), is_expected, "{c:?}");
+        }
+    }
 
     #[test]
     fn long_texts_are_shortened_in_the_middle() {

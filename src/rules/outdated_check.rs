@@ -1,4 +1,4 @@
-//! *outdated-check*: at UPDATE of a Pod, warns of an image check whose image no container has any more.
+//! *outdated-check*: at UPDATE of a Pod, warns of an image check whose image no app container has any more.
 //!
 //! `kubectl set image` changes the image of a container, and not the image of its check. If the check
 //! waits for a misspelt tag, it goes on waiting, and the Pod never starts.
@@ -16,7 +16,7 @@ use crate::rule_id::RuleId;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength};
 
-/// Reports each check whose image a container had before, written alike, if no container has this image
+/// Reports each check whose image an app container had before, written alike, if no app container has this image
 /// now and the check has not passed.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let (object, settings) = (examination.object, examination.settings);
@@ -61,7 +61,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     }
 }
 
-/// No container has the image of this check any more.
+/// No app container has the image of this check any more.
 #[derive(Debug)]
 struct OutdatedCheck;
 
@@ -76,7 +76,7 @@ impl Reason for OutdatedCheck {
             _ => "change its image as well",
         };
         sentence!(
-            "{} still pulls {}, which no container has any more: {}",
+            "{} still pulls {}, which no app container has any more: {}",
             finding.name(),
             finding.image(),
             way_out
@@ -101,8 +101,8 @@ mod tests {
         request["operation"] = json!("UPDATE");
         assert_eq!(
             lines(&answer(&request, &json!({}))),
-            "imagecheck-0 still pulls app:1, which no container has any more: change its image as well\n\
-             imagecheck-1 still pulls app:1, which no container has any more: create the Pod anew"
+            "imagecheck-0 still pulls app:1, which no app container has any more: change its image as well\n\
+             imagecheck-1 still pulls app:1, which no app container has any more: create the Pod anew"
         );
     }
 }
