@@ -32,20 +32,23 @@ const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 /// Shortens a text in the middle to at most `max` characters, or to `...` if `max` is less than three.
 /// Each invisible character becomes `_`, so that the text can't break a line.
 pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
-    // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
-    let fits = text.len() <= max || text.chars().count() <= max;
-    let text = without(text, is_invisible);
-    if fits {
-        return text;
+    shorten_without(text, max, is_invisible)
+}
+
+/// Shortens a text, and writes `_` for each refused character. The parts that are left out are not read: a text may
+/// be very long.
+fn shorten_without(text: &str, max: usize, is_refused: fn(char) -> bool) -> Cow<'_, str> {
+    if text.len() <= max || text.chars().nth(max).is_none() {
+        return without(text, is_refused);
     }
     let kept = max.saturating_sub(ELLIPSIS.len());
     let tail = kept / 2;
     let head = kept.saturating_sub(tail);
-    let mut short: String = text.chars().take(head).collect();
-    short.push_str(ELLIPSIS);
-    let skipped = text.chars().count().saturating_sub(tail);
-    short.extend(text.chars().skip(skipped));
-    Cow::Owned(short)
+    let head: String = text.chars().take(head).collect();
+    let tail: Vec<char> = text.chars().rev().take(tail).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    let (head, tail) = (without(&head, is_refused), without(&tail, is_refused));
+    Cow::Owned([&head, ELLIPSIS, &tail].concat())
 }
 
 /// Whether a character has no shape of its own: Unicode's categories Cc (control) and Cf (format). Such a character can
@@ -81,8 +84,8 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// The text with `_` in place of each refused character.
-fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if text.chars().any(&is_refused) {
+fn without(text: &str, is_refused: fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().any(is_refused) {
         let clean = |c: char| if is_refused(c) { '_' } else { c };
         Cow::Owned(text.chars().map(clean).collect())
     } else {
@@ -99,8 +102,8 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
 pub(crate) struct UntrustedText<'t>(pub &'t str);
 
 impl<'t> UntrustedText<'t> {
-    fn cleaned(self) -> Cow<'t, str> {
-        without(self.0, |c| is_invisible(c) || c.is_whitespace())
+    fn shortened(self, max: usize) -> Cow<'t, str> {
+        shorten_without(self.0, max, |c| is_invisible(c) || c.is_whitespace())
     }
 }
 
@@ -127,16 +130,15 @@ impl SentencePiece<'_> {
     fn write(&self, max: usize, written: &mut String) {
         match self {
             Self::Words(words) => written.push_str(words),
-            Self::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
+            Self::Text(text) => written.push_str(&text.shortened(max)),
             Self::List(texts) => {
-                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
+                let texts = texts.iter().map(|text| UntrustedText(text).shortened(max));
                 let list = texts.collect::<Vec<_>>().join(", ");
                 written.push_str(&shorten(&list, max));
             }
             Self::OneOf(texts) => {
-                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
-                let texts: Vec<_> = texts.map(|text| shorten(&text, max).into_owned()).collect();
-                written.push_str(&texts.join(" or "));
+                let texts = texts.iter().map(|text| UntrustedText(text).shortened(max));
+                written.push_str(&texts.collect::<Vec<_>>().join(" or "));
             }
             Self::Digest(digest) => written.push_str(digest),
             Self::Sentence(sentence) => sentence.write(max, written),

@@ -10,7 +10,7 @@ use crate::examination::passed_image_checks::PassedImageChecks;
 use crate::examination::role::{PodRoles, Role};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::PodSpecList;
+use crate::pod::{Place, PodSpecList};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence;
@@ -24,7 +24,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         return;
     }
     let pod = &object.pod;
-    let stored = object.stored_places();
+    let stored = &examination.stored_places;
     // The images before the change, of the containers whose image has changed.
     let images_before = pod.list(PodSpecList::Containers).filter_map(|place| {
         let before = stored.get(&(place.list, &*place.name))?.image_text();
@@ -41,20 +41,24 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         .filter_map(|place| Reference::parse(place.image_text()).ok());
     let mut now: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     now.extend(images_now.map(Reference::identity));
-    let roles = PodRoles::of(pod, settings);
+    let is_outdated = |place: &&Place<'_>| {
+        Reference::parse(place.image_text()).is_ok_and(|image| {
+            before.contains(&(image.identity(), image.written()))
+                && !now.contains(&image.identity())
+                && !settings.exempt.covers(&place.name, Some(image))
+        })
+    };
+    let candidates: Vec<_> = pod.places.iter().filter(is_outdated).collect();
+    let has_volumes = candidates
+        .iter()
+        .any(|place| place.list == PodSpecList::Volumes);
+    let roles = PodRoles::of(pod, has_volumes, settings);
     let mounters = pod.mounters();
     let status = object.status();
     let passed = PassedImageChecks::of(&mounters, &status);
-    let outdated = pod.places.iter().filter(|place| {
-        let Ok(image) = Reference::parse(place.image_text()) else {
-            return false;
-        };
-        before.contains(&(image.identity(), image.written()))
-            && !now.contains(&image.identity())
-            && roles.role(place) == Role::ImageCheck
-            && !settings.exempt.covers(&place.name, Some(image))
-            && !passed.has_passed(place)
-    });
+    let outdated = candidates
+        .into_iter()
+        .filter(|place| roles.role(place) == Role::ImageCheck && !passed.has_passed(place));
     for check in outdated {
         let finding = Finding::not_repairable(check, WrongField::Image, OutdatedCheck);
         examination.findings.push(finding.into_warning());

@@ -82,7 +82,7 @@ fn keep_stored_digests(examination: &mut Examination<'_>) {
     if object.request_type != RequestType::PodUpdate {
         return;
     }
-    let stored = object.stored_places();
+    let stored = &examination.stored_places;
     for examined in &mut examination.places {
         let place = examined.place;
         if examined.lookup.mode == LookupMode::Pin
