@@ -2,6 +2,7 @@
 //!
 //! No other module writes the changed object as JSON.
 
+mod audit_annotation;
 mod changed_object;
 mod changes_record;
 
@@ -9,14 +10,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kubewarden_policy_sdk::reject_request;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use wapc_guest::CallResult;
 
+use self::audit_annotation::AuditAnnotation;
 use self::changed_object::changed_object;
 use self::changes_record::{ChangesRecord, change_entries};
 use crate::finding::{Finding, FindingEffect};
-use crate::findings_and_changes::FindingsAndChanges;
-use crate::lookup::failed_lookup::AppliedLookupAction;
+use crate::findings_and_changes::{Change, FindingsAndChanges};
+use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence::{Sentence, SentenceLength, line, shorten};
@@ -42,7 +44,7 @@ const NOT_EDITABLE: &str =
 /// changed object is added as text. If this policy parsed the object into a `Value` and wrote this
 /// `Value`, an evaluation would take twice as long.
 #[derive(Serialize)]
-struct ValidateAnswer {
+struct ValidateAnswer<'a> {
     accepted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<u16>,
@@ -51,18 +53,17 @@ struct ValidateAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    audit_annotations: BTreeMap<&'static str, String>,
+    audit_annotations: BTreeMap<&'static str, AuditAnnotation<'a>>,
 }
 
-impl ValidateAnswer {
-    /// Writes the answer, with the changed object if there is one.
-    fn write(&self, object: Option<&str>) -> CallResult {
-        // While a buffer grows, its old and its new memory are both in use. So this buffer gets about
-        // its final size from the start.
-        let annotations: usize = self.audit_annotations.values().map(String::len).sum();
+impl ValidateAnswer<'_> {
+    /// Writes the answer, with the changed object if there is one. `annotations_size` is about the size of the audit
+    /// annotations, in bytes. While a buffer grows, its old and its new memory are both in use. So this buffer gets
+    /// about its final size from the start.
+    fn write(&self, annotations_size: usize, object: Option<&str>) -> CallResult {
         let object_size = object.map_or(0, str::len);
-        let size = annotations.saturating_mul(5) / 4;
-        let mut answer = Vec::with_capacity(size.saturating_add(object_size).saturating_add(1024));
+        let size = annotations_size.saturating_add(object_size);
+        let mut answer = Vec::with_capacity(size.saturating_add(4096));
         serde_json::to_writer(&mut answer, self)?;
         if let Some(object) = object {
             answer.pop();
@@ -72,6 +73,32 @@ impl ValidateAnswer {
         }
         Ok(answer)
     }
+}
+
+/// About the size of the entries about findings and changes in the audit annotations, in bytes.
+fn size_of_entries(result: &FindingsAndChanges<'_>) -> usize {
+    /// The size of an entry without the texts of the object.
+    const ENTRY: usize = 170;
+    let with_texts = |texts: usize| texts.saturating_add(ENTRY);
+    let findings = result.findings.iter().map(|finding| {
+        let place = finding
+            .place
+            .name
+            .len()
+            .saturating_add(finding.place.image_text().len());
+        let found = finding.found().map_or(0, str::len);
+        let expected = finding.expected().map_or(0, str::len);
+        with_texts(place.saturating_add(found).saturating_add(expected))
+    });
+    let changes = result.changes.iter().map(|change| match change {
+        Change::Image { place, to } => {
+            let texts = place.name.len().saturating_add(place.image_text().len());
+            with_texts(texts.saturating_add(to.len()))
+        }
+        Change::PullPolicy { place, .. } => with_texts(place.name.len()),
+        Change::NewCheck(check) => with_texts(check.image.image.len()),
+    });
+    findings.chain(changes).fold(0, usize::saturating_add)
 }
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
@@ -114,10 +141,11 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     if !is_repaired {
         result.changes.clear();
     }
-    let changes = change_entries(&result)?;
+    let changes = change_entries(&result);
+    let has_changes = !result.changes.is_empty();
     let records = result.settings.record_changes && object.request_type.is_create();
-    let record = (records && !changes.is_empty()).then(|| ChangesRecord::of(&changes, object));
-    let text = if is_rejected || (changes.is_empty() && object.restored.is_empty()) {
+    let record = (records && has_changes).then(|| ChangesRecord::of(changes.clone(), object));
+    let text = if is_rejected || (!has_changes && object.restored.is_empty()) {
         None
     } else {
         let record = record.as_ref().and_then(|record| record.value.as_deref());
@@ -127,29 +155,24 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         };
         Some(text)
     };
-    let mut audit_annotations = BTreeMap::new();
-    if !changes.is_empty() {
-        audit_annotations.insert("changes", format!("[{}]", changes.join(",")));
-    }
-    drop(changes);
     let findings = in_order_of_pod(&result.findings);
+    let mut audit_annotations = BTreeMap::new();
+    if has_changes {
+        audit_annotations.insert("changes", AuditAnnotation::list(changes));
+    }
     if !findings.is_empty() {
         let spec_path = object.spec_path();
-        let list = json_list(findings.iter().map(|one| FindingEntry::of(one, spec_path)))?;
-        audit_annotations.insert("findings", list);
+        let entries = findings
+            .iter()
+            .map(move |one| FindingEntry::of(one, spec_path));
+        audit_annotations.insert("findings", AuditAnnotation::list(entries));
     }
     if !result.failed_lookups.is_empty() {
-        let lookups = result.failed_lookups.iter();
-        let lookups = lookups.map(|(image, lookup)| FailedLookupEntry {
-            image,
-            failure: lookup.error.class.id(),
-            asked: lookup.error.was_asked,
-            action: lookup.action.as_str(),
-        });
-        audit_annotations.insert("lookups", json_list(lookups)?);
+        let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
+        audit_annotations.insert("lookups", AuditAnnotation::list(lookups));
     }
     if let Some(note) = record.and_then(|record| record.note) {
-        audit_annotations.insert("record", note.to_owned());
+        audit_annotations.insert("record", AuditAnnotation::Note(note));
     }
     let important = by_importance(&findings);
     let answer = ValidateAnswer {
@@ -159,7 +182,7 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         warnings: warnings(&result, &important, mode, is_rejected),
         audit_annotations,
     };
-    answer.write(text.as_deref())
+    answer.write(size_of_entries(&result), text.as_deref())
 }
 
 /// The findings in the order of the Pod. Findings about the same field keep their order.
@@ -170,16 +193,6 @@ fn in_order_of_pod<'f, 'p>(findings: &'f [Finding<'p>]) -> Vec<&'f Finding<'p>> 
         sorted.insert((finding.order(), number), finding);
     }
     sorted.into_values().collect()
-}
-
-/// A list as JSON. The buffer gets about its final size from the start, because the old and the new
-/// memory of a buffer are both in use while it grows.
-fn json_list(entries: impl ExactSizeIterator<Item = impl Serialize>) -> serde_json::Result<String> {
-    /// The usual size of an entry, in bytes.
-    const ENTRY: usize = 192;
-    let mut text = Vec::with_capacity(entries.len().saturating_mul(ENTRY));
-    serde_json::Serializer::new(&mut text).collect_seq(entries)?;
-    String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
 /// The status code of a rejection because of findings.
@@ -224,6 +237,17 @@ struct FailedLookupEntry<'l> {
     failure: &'static str,
     asked: bool,
     action: &'static str,
+}
+
+impl<'l> FailedLookupEntry<'l> {
+    fn of((image, lookup): (&'l String, &FailedLookup)) -> Self {
+        Self {
+            image,
+            failure: lookup.error.class.id(),
+            asked: lookup.error.was_asked,
+            action: lookup.action.as_str(),
+        }
+    }
 }
 
 /// The findings in the order of their importance, the most important first.

@@ -45,7 +45,7 @@ pub(crate) enum WrongField {
     /// The image gets a digest. A new pull policy because of the digest is part of this finding.
     ImageToPin {
         /// The image with its digest.
-        pinned: String,
+        pinned: Rc<str>,
     },
     /// The image is not covered.
     MissingCheck {

@@ -4,6 +4,7 @@
 //! `answer.rs` writes this answer.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheck;
@@ -42,7 +43,7 @@ pub(crate) enum Change<'p> {
         /// The place before the change.
         place: &'p Place<'p>,
         /// The new image.
-        to: String,
+        to: Rc<str>,
     },
     /// The pull policy of a place changes.
     PullPolicy {
@@ -54,7 +55,7 @@ pub(crate) enum Change<'p> {
         rule: RuleId,
     },
     /// A check is added: an init container, or an image volume behind all other volumes.
-    NewCheck(AddedCheck<'p>),
+    NewCheck(Box<AddedCheck<'p>>),
 }
 
 impl<'p> FindingsAndChanges<'p> {
@@ -114,14 +115,15 @@ fn changes<'p>(
     for examined in places {
         let place = examined.place;
         if place.list != PodSpecList::InitContainers || place.index >= index {
-            changes.extend(init_containers.drain(..).map(Change::NewCheck));
+            let added = init_containers.drain(..);
+            changes.extend(added.map(|check| Change::NewCheck(Box::new(check))));
         }
-        let to = examined.pinned_image().map(str::to_owned);
+        let to = examined.pinned_image().map(Rc::clone);
         changes.extend(to.map(|to| Change::Image { place, to }));
         let policy = examined.policy_change();
         changes.extend(policy.map(|(to, rule)| Change::PullPolicy { place, to, rule }));
     }
     let rest = init_containers.into_iter().chain(volumes);
-    changes.extend(rest.map(Change::NewCheck));
+    changes.extend(rest.map(|check| Change::NewCheck(Box::new(check))));
     changes
 }

@@ -56,6 +56,9 @@ fn shorten_without(text: &str, max: usize, is_refused: fn(char) -> bool) -> Cow<
 ///
 /// Source: `UnicodeData.txt` of Unicode 17. The tests compare this with a package that has all categories.
 fn is_invisible(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
         || matches!(
             c,

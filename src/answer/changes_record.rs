@@ -30,7 +30,10 @@ pub(super) struct ChangesRecord {
 impl ChangesRecord {
     /// The record of these changes. The entries of the request's own record come last, so that a forged
     /// record can't take the room of the new entries. Changes that do not fit are only counted.
-    pub(super) fn of(changes: &[String], object: &ExaminedObject<'_>) -> Self {
+    pub(super) fn of<'c>(
+        changes: impl Iterator<Item = ChangeEntry<'c>>,
+        object: &ExaminedObject<'_>,
+    ) -> Self {
         let incoming = object.metadata.record();
         let others = other_annotations(object);
         let room = ANNOTATIONS_MAX
@@ -40,8 +43,10 @@ impl ChangesRecord {
             .as_deref()
             .and_then(read_record)
             .unwrap_or_default();
-        let own = changes.iter().map(String::as_str);
-        let items = own.chain(earlier);
+        let json = |change| serde_json::to_string(&change).unwrap_or_default().into();
+        let items = changes
+            .map(json)
+            .chain(earlier.into_iter().map(Cow::Borrowed));
         let value = list(items, more, room.min(RECORD_MAX));
         let note = match &value {
             None => Some("left out: the annotations would be larger than 262144 bytes"),
@@ -68,7 +73,11 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
 
 /// The first items that fit into `room` bytes, as a JSON list. The other items are only counted. None
 /// if there is no room for brackets and a count.
-fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: u32, room: usize) -> Option<String> {
+fn list<'i>(
+    items: impl Iterator<Item = Cow<'i, str>>,
+    mut more: u32,
+    room: usize,
+) -> Option<String> {
     // Brackets and the count of the other items need some room.
     let mut left = room.checked_sub(40)?;
     let mut kept = Vec::new();
@@ -77,7 +86,7 @@ fn list<'i>(items: impl Iterator<Item = &'i str>, mut more: u32, room: usize) ->
         match left.checked_sub(item.len().saturating_add(1)) {
             Some(rest) if !is_full => {
                 left = rest;
-                kept.push(Cow::Borrowed(item));
+                kept.push(item);
             }
             _ => {
                 is_full = true;
@@ -114,7 +123,7 @@ fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
 
 /// An entry of the record.
 #[derive(Serialize)]
-struct ChangeEntry<'c> {
+pub(super) struct ChangeEntry<'c> {
     path: String,
     container: &'c str,
     from: Option<&'c str>,
@@ -127,14 +136,13 @@ struct ChangeEntry<'c> {
 #[serde(untagged)]
 enum ChangedValue<'c> {
     Text(&'c str),
-    NewCheck(Box<RawValue>),
+    NewCheck(Option<Box<RawValue>>),
 }
 
-/// An entry for each change as JSON, with the paths of the fields in the returned object.
-///
-/// # Errors
-/// Never, because serde can write every entry.
-pub(super) fn change_entries(result: &FindingsAndChanges<'_>) -> serde_json::Result<Vec<String>> {
+/// An entry for each change, with the paths of the fields in the returned object.
+pub(super) fn change_entries<'c>(
+    result: &'c FindingsAndChanges<'_>,
+) -> impl Iterator<Item = ChangeEntry<'c>> + Clone {
     let index_of_added = result.index_of_added();
     let is_new = |change: &&Change<'_>| match change {
         Change::NewCheck(check) => !check.form.is_image_volume(),
@@ -143,48 +151,43 @@ pub(super) fn change_entries(result: &FindingsAndChanges<'_>) -> serde_json::Res
     let added = result.changes.iter().filter(is_new).count();
     let spec_path = result.object.spec_path();
     // Init containers that are added before a place change its index.
-    let path_of = |place: &Place<'_>, field| {
+    let path_of = move |place: &Place<'_>, field| {
         let is_moved = place.list == PodSpecList::InitContainers && place.index >= index_of_added;
         let index = place.index.saturating_add(if is_moved { added } else { 0 });
         place.list.path(spec_path, index, field)
     };
     let mut new_init_containers = index_of_added..;
     let mut new_volumes = result.object.pod.volume_names.len()..;
-    let mut entries = Vec::with_capacity(result.changes.len());
-    for change in &result.changes {
-        let entry = match change {
-            Change::Image { place, to } => ChangeEntry {
-                path: path_of(place, place.list.image_field()),
-                container: &place.name,
-                from: Some(place.image_text()),
-                to: ChangedValue::Text(to),
-                rule: RuleId::Registry,
-            },
-            Change::PullPolicy { place, to, rule } => ChangeEntry {
-                path: path_of(place, place.list.pull_policy_field()),
-                container: &place.name,
-                from: place.policy.map(PullPolicy::as_str),
-                to: ChangedValue::Text(to.as_str()),
-                rule: *rule,
-            },
-            Change::NewCheck(check) => {
-                let (list, indexes) = if check.form.is_image_volume() {
-                    (PodSpecList::Volumes, &mut new_volumes)
-                } else {
-                    (PodSpecList::InitContainers, &mut new_init_containers)
-                };
-                ChangeEntry {
-                    path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
-                    container: &check.image.name,
-                    from: None,
-                    to: ChangedValue::NewCheck(RawValue::from_string(
-                        check.form.summary(&check.image),
-                    )?),
-                    rule: RuleId::MissingCheck,
-                }
+    result.changes.iter().map(move |change| match change {
+        Change::Image { place, to } => ChangeEntry {
+            path: path_of(place, place.list.image_field()),
+            container: &place.name,
+            from: Some(place.image_text()),
+            to: ChangedValue::Text(to),
+            rule: RuleId::Registry,
+        },
+        Change::PullPolicy { place, to, rule } => ChangeEntry {
+            path: path_of(place, place.list.pull_policy_field()),
+            container: &place.name,
+            from: place.policy.map(PullPolicy::as_str),
+            to: ChangedValue::Text(to.as_str()),
+            rule: *rule,
+        },
+        Change::NewCheck(check) => {
+            let (list, indexes) = if check.form.is_image_volume() {
+                (PodSpecList::Volumes, &mut new_volumes)
+            } else {
+                (PodSpecList::InitContainers, &mut new_init_containers)
+            };
+            ChangeEntry {
+                path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
+                container: &check.image.name,
+                from: None,
+                to: ChangedValue::NewCheck(
+                    RawValue::from_string(check.form.summary(&check.image)).ok(),
+                ),
+                rule: RuleId::MissingCheck,
             }
-        };
-        entries.push(serde_json::to_string(&entry)?);
-    }
-    Ok(entries)
+        }
+    })
 }

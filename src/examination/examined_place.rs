@@ -34,7 +34,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// The digest behind its tag, if it is known.
     pub(crate) digest_of_tag: Option<Rc<str>>,
     /// The image with its digest, if the digest is to be written, and the reason.
-    pin: Option<(String, Rc<dyn Reason + 'p>)>,
+    pin: Option<(Rc<str>, Rc<dyn Reason + 'p>)>,
 }
 
 /// Why a rule changes a pull policy.
@@ -104,20 +104,21 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Writes the digest behind the tag into the image. A pinned image keeps its tag, and gets `latest` if it has
     /// none: people read the tag, and patterns match it.
-    pub(crate) fn pin(&mut self, digest: Rc<str>, reason: impl Reason + 'p) {
+    pub(crate) fn pin(&mut self, digest: &Rc<str>, reason: &Rc<dyn Reason + 'p>) {
         let image = self.image();
         let tag = if self.reference.tag().is_none() {
             ":latest"
         } else {
             ""
         };
-        self.pin = Some((format!("{image}{tag}@{digest}"), Rc::new(reason)));
-        self.digest_of_tag = Some(digest);
+        let pinned = [image, tag, "@", digest].concat();
+        self.pin = Some((pinned.into(), Rc::clone(reason)));
+        self.digest_of_tag = Some(Rc::clone(digest));
     }
 
     /// The image with its digest, if a rule has pinned it.
-    pub(crate) fn pinned_image(&self) -> Option<&str> {
-        self.pin.as_ref().map(|(image, _)| &**image)
+    pub(crate) fn pinned_image(&self) -> Option<&Rc<str>> {
+        self.pin.as_ref().map(|(image, _)| image)
     }
 
     /// The findings about the image and the pull policy that came in.
@@ -188,7 +189,7 @@ impl<'p> ExaminedPlace<'p> {
 
     /// The image as it should be.
     pub(crate) fn image_after(&self) -> &str {
-        self.pinned_image().unwrap_or(self.image())
+        self.pinned_image().map_or(self.image(), |image| image)
     }
 
     /// The identity that decides whether two places pull the same image. A tag and a digest are

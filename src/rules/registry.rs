@@ -92,7 +92,7 @@ fn keep_stored_digests(examination: &mut Examination<'_>) {
             && let Some(digest) = stored.digest()
         {
             let digest: Rc<str> = Rc::from(digest);
-            examined.pin(Rc::clone(&digest), WrongImage::TagToPin(digest));
+            examined.pin(&digest, &tag_to_pin(&digest));
         }
     }
 }
@@ -196,6 +196,7 @@ fn use_answer<'p>(
     }
     let request_type = examination.object.request_type;
     let digest: Rc<str> = Rc::from(&*answer.digest);
+    let reason = tag_to_pin(&digest);
     for index in &lookup.places {
         let examined = examination.places.get_mut(*index);
         let Some(examined) = examined.filter(|examined| !examined.has_digest()) else {
@@ -205,7 +206,7 @@ fn use_answer<'p>(
         if examined.lookup.mode != LookupMode::Pin || request_type.is_template() {
             continue;
         }
-        examined.pin(Rc::clone(&digest), WrongImage::TagToPin(Rc::clone(&digest)));
+        examined.pin(&digest, &reason);
         if request_type.may_change_pull_policy() && examined.policy != PullPolicy::Never {
             let policy = match examined.patterns.require_always {
                 Some(_) => PullPolicy::Always,
@@ -287,6 +288,11 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> AppliedLoo
         is_lowered,
         is_always_kept,
     }
+}
+
+/// The reason why a tag is pinned.
+fn tag_to_pin<'p>(digest: &Rc<str>) -> Rc<dyn Reason + 'p> {
+    Rc::new(WrongImage::TagToPin(Rc::clone(digest)))
 }
 
 /// An image that has to be pinned, or whose lookup failed.
