@@ -112,7 +112,7 @@ added() {
   pod 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init later x:1, app c c:1 Always, app d d:1' '
     .object.spec.initContainers[0].command = ["/check/first"]
     | .object.spec.initContainers[1] += {command: ["/v/last"], args: ["x"], workingDir: "/", volumeMounts: [{name: "v", mountPath: "/v"}],
-        resources: {limits: {cpu: "1m"}, requests: {memory: "1Mi"}, claims: [{name: "gpu"}]}, securityContext: {runAsUser: 7, future: [1.50]},
+        resources: {limits: {cpu: "1m"}, requests: {memory: "1Mi"}, claims: [{name: "gpu"}]}, securityContext: {runAsUser: 7},
         terminationMessagePath: "/t", terminationMessagePolicy: "File",
         envFrom: [{secretRef: {name: "s"}}], ports: [{containerPort: 80}], volumeDevices: [{name: "d", devicePath: "/d"}],
         livenessProbe: {exec: {command: ["x"]}}, readinessProbe: {tcpSocket: {port: 1}}, startupProbe: {grpc: {port: 1}},
@@ -122,7 +122,7 @@ added() {
   evaluate "$fix"
   repaired 'init imagecheck-0 a:1, init imagecheck-1 b:1 Never, init imagecheck-2 c:1 Always, init imagecheck-3 d:1 IfNotPresent, init later x:1, app c c:1 IfNotPresent, app d d:1'
   added '{"command":["/v/last"],"args":["x"],"workingDir":"/","volumeMounts":[{"name":"v","mountPath":"/v"}],
-    "resources":{"limits":{"cpu":"1m"},"requests":{"memory":"1Mi"}},"securityContext":{"runAsUser":7,"future":[1.5]},
+    "resources":{"limits":{"cpu":"1m"},"requests":{"memory":"1Mi"}},"securityContext":{"runAsUser":7},
     "terminationMessagePath":"/t","terminationMessagePolicy":"File"}'
 }
 
@@ -210,6 +210,31 @@ ROWS
   evaluate "{\"imageChecks\":{\"coverage\":\"Fix\",\"after\":[\"later\"],\"template\":$template}}"
   repaired 'init imagecheck-0 nginx, init imagecheck-1 b:1 IfNotPresent, init later x:1, app b b:1'
   added "$template"
+}
+
+@test "a check whose copied fields have a field or a value that Kubernetes doesn't know is not copied" {
+  while IFS='|' read -r fields is_copied; do
+    row=$fields
+    pod 'init imagecheck-0 a:1, app b b:1' '.object.spec.initContainers[0] *= $fields' --argjson fields "$fields"
+    evaluate "$fix"
+    if [[ $is_copied == yes ]]; then added "$(in_jq -c '.object.spec.initContainers[0] | del(.name, .image, .imagePullPolicy, .env, .future, .unknownField, .resources.claims)' "$request")"; else not_added b; fi
+  done <<'ROWS'
+{"securityContext":{"future":true}}|no
+{"securityContext":{"runAsUser":"0"}}|no
+{"volumeMounts":[{"name":"check","mountPath":"/check","future":1}]}|no
+{"args":["x",5]}|no
+{"terminationMessagePath":5}|no
+{"resources":{"limits":{"cpu":true}}}|no
+{"resources":{"limits":{"cpu":"1m"},"claims":[{"name":"gpu","future":1}]}}|yes
+{"env":[{"name":"X","future":1}]}|yes
+{"args":["$(X)"],"env":[{"name":"X","future":1}]}|no
+{"future":{"a":1},"volumeMounts":[{"name":"check","mountPath":"/check","recursiveReadOnly":"Disabled"}]}|yes
+ROWS
+  # An older check, which Kubernetes knows whole, is copied in its place.
+  pod 'init imagecheck-0 a:1, init imagecheck-1 a:1, app b b:1' \
+    '.object.spec.initContainers[0].args = ["older"] | .object.spec.initContainers[1].securityContext = {future: true}'
+  evaluate "$fix_alone"
+  added '{"command":["/check/true"],"args":["older"],"volumeMounts":[{"name":"check","mountPath":"/check"}]}'
 }
 
 @test "a check with an AppArmor annotation is not copied, because its copy would run without the profile" {
@@ -327,7 +352,7 @@ ROWS
     same 'rules of the findings' '110 missing-check' "$(in_jq -r 'map(.rule) | group_by(.)[] | "\(length) \(.[0])"' <<<"$findings")"
   done
   row=
-  # No check is added, so the check in another spelling has to be strong enough.
+  # The check in another spelling has to be strong enough all the same.
   pod "init imagecheck-0 a:1, init imagecheck-1 docker.io/library/c1:1 IfNotPresent, $(series 110 'app c# c#:1 Always')" \
     '.object.spec.initContainers[1].args = ["x" * 10000]'
   evaluate "$fix_alone"
@@ -431,10 +456,8 @@ ROWS
   outcomes "$fix_alone" '. + $value' <<'ROWS'
     {"images":{"requireAlways":["b"]}}                 | init imagecheck-0 a:1, app b b:1 Never | init imagecheck-0 a:1, init imagecheck-1 b:1 Always, app b b:1 Always
     {"images":{"forbidAlways":["b"]}}                  | init imagecheck-0 a:1, app b b         | init imagecheck-0 a:1, init imagecheck-1 b IfNotPresent, app b b IfNotPresent
-    {"defaults":{"imageCheckPullPolicy":"Always"}}     | init imagecheck-0 a:1 Never, app b b:1 | init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Always, app b b:1
     {"defaults":{"imagePullPolicy":"Always"}}          | init imagecheck-0 a:1 Never, app b b:1 | init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Always, app b b:1 Always
-    {"defaults":{"imagePullPolicy":"Never"}}           | init imagecheck-0 a:1 Always, app b b:1 | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 Never, app b b:1 Never
-    {"defaults":{"imageCheckPullPolicy":"Never"}}      | init imagecheck-0 a:1 Always, app b b:1 Always | init imagecheck-0 a:1 Always, init imagecheck-1 b:1 Always, app b b:1 Always
+    {"defaults":{"imagePullPolicy":"IfNotPresent"}}    | init imagecheck-0 a:1 Always, app b b Always | init imagecheck-0 a:1 Always, init imagecheck-1 b IfNotPresent, app b b IfNotPresent
 ROWS
 }
 

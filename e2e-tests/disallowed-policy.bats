@@ -59,19 +59,6 @@ load lib
 ROWS
 }
 
-@test "requireAlways and forbidAlways together with the defaults" {
-  pod 'app a app:1, app b app'
-  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"requireAlways":["app"]}}'
-  repaired 'app a app:1 Always, app b app'
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
-  repaired 'app a app:1, app b app IfNotPresent'
-  # A forbidden pull policy counts as not chosen, so the default replaces it. Otherwise the first run
-  # would write IfNotPresent, the server default. Then a second run would replace IfNotPresent with Never.
-  pod 'app a app:1 Always'
-  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
-  repaired 'app a app:1 Never'
-}
-
 @test "forbidNever: Never becomes IfNotPresent in every container and volume" {
   pod 'init i app:1 Never, sidecar s app:1 Never, app a app Never, app b app:1 Always, app c app:1, app d other:1 Never, ephemeral e app Never, volume v app:1 Never'
   evaluate '{"images":{"forbidNever":["app"]}}'
@@ -93,15 +80,12 @@ ROWS
   done <<'ROWS'
     {"images":{"forbidNever":["app"],"requireAlways":["app"]}}                                 | app a app:1 Always
     {"images":{"forbidNever":["app"],"forbidAlways":["app"]}}                                  | app a app:1 IfNotPresent
-    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Always"}}                 | app a app:1 Always
-    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Never"}}                  | app a app:1 IfNotPresent
-    {"images":{"forbidNever":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}} | app a app:1 IfNotPresent
 ROWS
 }
 
-@test "requireAlways and forbidAlways contradict each other: only this is told, and no check is raised because of it" {
+@test "requireAlways and forbidAlways contradict each other: only this is told" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent'
-  evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}}'
   conflict='app:1 images.requireAlways app images.forbidAlways app'
   rejected "disallowed-policy imagecheck-0 $conflict" "disallowed-policy a $conflict"
 }

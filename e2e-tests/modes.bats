@@ -30,13 +30,13 @@ weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
 
 @test "a rejection has one sentence for each finding, the most important one first" {
   pod 'init imagecheck-0 app:1 Never, init imagecheck-1 dull:1, app a app:1 Always, app b other:1 Always, app c Bad IfNotPresent, app d forbidden:1 Always'
-  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imagePullPolicy":"Always"}}'
   rejected 'invalid-image c Bad spec.containers[2].image' \
     'disallowed-policy d forbidden:1 Always IfNotPresent images.forbidAlways' \
     'weak-check imagecheck-0 app:1 Never Always a' \
     'missing-check b other:1 Always' \
     'missing-check d forbidden:1 IfNotPresent' \
-    'default imagecheck-1 dull:1 IfNotPresent Never'
+    'default imagecheck-1 dull:1 IfNotPresent Always'
 }
 
 @test "Fix rejects findings that it can't repair, and the message has only these" {

@@ -1,17 +1,13 @@
 # registry.overrides: only the first entry with a pattern that matches the image decides. The value of a key
-# that this entry lacks comes from `registry`. This file also tests the copy (the second, validating
-# installation). The copy makes no lookups, and accepts each object that the first installation may return
-# after lookups.
+# that this entry lacks comes from `registry`.
 
 load lib
 load registry/lib
 
 setup_file() {
-  export REGISTRY FAULTY GONE APP DIGEST
+  export REGISTRY FAULTY APP DIGEST
   REGISTRY=$(start_registry registry)
   FAULTY=$(start_faulty_registry)
-  GONE=$(start_registry gone)
-  stop gone
   APP=$REGISTRY/app:1
   publish "$APP" app
   DIGEST=$(digest_of "$APP")
@@ -80,31 +76,4 @@ ROWS
   invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
     'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
-}
-
-# ---- the copy ------------------------------------------------------------------------------------
-
-@test "the copy rejects an object that the first installation would not have returned" {
-  copy='"maxLookups":0'
-  pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always"
-  consult "$(with "$copy" '"mode":"Reject"')"
-  rejected "weak-check imagecheck-0 $APP IfNotPresent Always a"
-  asked_for
-  pod "app a $GONE/app:1 IfNotPresent"
-  consult "$(with "$copy,\"onUnreachable\":\"KeepTag\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
-  rejected "default a $GONE/app:1 IfNotPresent Always"
-  consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","defaults":{"imagePullPolicy":"Always"}')"
-  untouched
-  consult "$(with "$copy,\"onUnreachable\":\"UseCached\"" '"mode":"Reject","images":{"requireAlways":["*"]}')"
-  rejected "disallowed-policy a $GONE/app:1 IfNotPresent Always images.requireAlways"
-}
-
-@test "maxLookups 0 makes no lookup and gives no warning" {
-  pod "app a $APP Always, app b $GONE/b:1 Always"
-  for mode in Reject Warn; do
-    row=$mode
-    consult "$(with '"maxLookups":0,"onUnreachable":"Reject","onNotFound":"Reject"' "\"mode\":\"$mode\"")"
-    untouched
-    asked_for
-  done
 }

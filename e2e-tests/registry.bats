@@ -316,28 +316,24 @@ ROWS
   done <<<"$warnings"
 }
 
-@test "an object that is rejected in any case gets no lookup" {
-  while fields lookup others before; do
-    [[ -n $lookup ]] || break
+@test "only an invalid image, or settings that contradict each other for an image, leave out the lookups" {
+  while fields asks others before; do
+    [[ -n $asks ]] || break
     pod "${before//APP/$APP}"
     consult "$(with '' "${others//HOST/$REGISTRY}")"
     [[ $allowed == false ]] || fail "accepted"
-    [[ $reports != *$'registry '* && $lookups == '[]' ]] || fail "looked up"
-    asked_for
+    if [[ $asks == yes ]]; then asked_for "$APP"; else asked_for; fi
   done <<ROWS
-    Pin    |                                                                    | app a APP Always, app b Bad Always
-    Pin    | "mode":"Reject"                                                    | app a APP Always, app b Bad Always
-    Pin    | "images":{"requireAlways":["HOST/app"],"forbidAlways":["HOST/a*"]} | app a APP Always
-    Pin    | "imageChecks":{"coverage":"Reject"}                                | init imagecheck-0 x@$APP_DIGEST, app a APP Always
-    Pin    | "mode":"Reject","images":{"requireAlways":["x"]}                   | init imagecheck-0 x@$APP_DIGEST IfNotPresent, app a APP Always
-    Verify | "mode":"Reject"                                                    | init imagecheck-0 APP IfNotPresent, app a APP Always
-    Verify | "mode":"Reject","defaults":{"imagePullPolicy":"Always"}            | app a APP IfNotPresent
-    Pin    | "mode":"Reject","defaults":{"imagePullPolicy":"IfNotPresent"}      | app a APP IfNotPresent, app b x:latest@$APP_DIGEST Always
+    no  |                                                                    | app a APP Always, app b Bad Always
+    no  | "mode":"Reject"                                                    | app a APP Always, app b Bad Always
+    no  | "images":{"requireAlways":["HOST/app"],"forbidAlways":["HOST/a*"]} | app a APP Always
+    yes | "imageChecks":{"coverage":"Reject"}                                | init imagecheck-0 x@$APP_DIGEST, app a APP Always
+    yes | "mode":"Reject","images":{"requireAlways":["x"]}                   | init imagecheck-0 x@$APP_DIGEST IfNotPresent, app a APP Always
+    yes | "mode":"Reject","pullOnce":false                                   | init imagecheck-0 APP IfNotPresent, app a APP Always
 ROWS
 }
 
-# The request of an audit names no user. An audit reports everything that is wrong with a Pod, so it
-# makes lookups even if no answer of a registry can prevent the rejection.
+# The request of an audit names no user. An audit reports everything that is wrong with a Pod.
 @test "an audit looks up the images whatever its other findings are" {
   for user in '.userInfo = {}' '.userInfo = {groups: ["x"]}'; do
     row=$user
@@ -347,13 +343,6 @@ ROWS
     rejected 'invalid-image b Bad' "registry a $REGISTRY/app:none ${told[notFound]}" "registry c $APP $APP@$APP_DIGEST IfNotPresent"
     in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
   done
-  row=
-  # With `lookup: Verify`, an audit also looks up the images of a Pod with a weak check.
-  pod "init imagecheck-0 $APP IfNotPresent, app a $APP Always, app b $REGISTRY/app:none Always" '.userInfo = {}'
-  lookup=Verify
-  consult "$(with '' '"mode":"Reject","imageChecks":{"coverage":"Off"}')"
-  asked_for "$APP" "$REGISTRY/app:none"
-  rejected "registry b $REGISTRY/app:none ${told[notFound]}" "weak-check imagecheck-0 $APP IfNotPresent Always a"
 }
 
 @test "Pod UPDATE: only changed images are pinned, and no pull policy changes" {
@@ -373,13 +362,13 @@ ROWS
   asked_for "$APP" "$OTHER"
 }
 
-@test "Pod UPDATE: Reject refuses a tag in place of its stored digest without a lookup, and the copy accepts it" {
+@test "Pod UPDATE: Reject refuses a tag in place of its stored digest without a lookup of it, and the copy accepts it" {
   pod "app a $APP@$APP_DIGEST IfNotPresent, app b $MULTI IfNotPresent"
   update "app a $APP IfNotPresent, app b $OTHER IfNotPresent"
   consult "$(with '' '"mode":"Reject"')"
-  [[ $allowed == false ]] || fail "accepted"
-  asked_for
-  consult "$(with '"maxLookups":0' '"mode":"Reject"')"
+  rejected "registry a $APP $APP@$APP_DIGEST IfNotPresent" "registry b $OTHER $OTHER@$OTHER_DIGEST IfNotPresent"
+  asked_for "$OTHER"
+  consult "$(with '' '"mode":"Reject","validatingCopy":true')"
   untouched
 }
 

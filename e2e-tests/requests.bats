@@ -52,7 +52,7 @@ ROWS
   # default, weak-check, pull-once and missing-check don't act: pull policies are immutable, and the
   # checks have run.
   pod 'init imagecheck-0 app:1 Never, app a app:2 Always, app b app:1 Always' "$update | .oldObject.spec.containers[0].image = \"app:1\""
-  in_each_mode '{"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Never","imageCheckPullPolicy":"Always"}}' untouched
+  in_each_mode '{"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Always"}}' untouched
 }
 
 @test "Pod UPDATE of an image: forbidAlways alone and with requireAlways, and references that can't be parsed" {

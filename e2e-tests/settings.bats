@@ -5,13 +5,13 @@ load lib
 @test "no settings, and every way to leave out a setting" {
   review agent-stack-pod-create
   for unset in '{}' null '{"mode":null}' \
-    '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null}' \
-    '{"mode":{},"imageChecks":{},"pullOnce":{},"defaults":{},"images":{},"registry":{},"templates":{},"exempt":{},"recordChanges":{}}' \
-    '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[]}' \
+    '{"mode":null,"imageChecks":null,"pullOnce":null,"defaults":null,"images":null,"registry":null,"templates":null,"exempt":null,"recordChanges":null,"validatingCopy":null}' \
+    '{"mode":{},"imageChecks":{},"pullOnce":{},"defaults":{},"images":{},"registry":{},"templates":{},"exempt":{},"recordChanges":{},"validatingCopy":{}}' \
+    '{"mode":[],"imageChecks":[],"pullOnce":[],"defaults":[],"images":[],"registry":[],"templates":[],"exempt":[],"recordChanges":[],"validatingCopy":[]}' \
     '{"imageChecks":{"namePrefixes":null,"coverage":null,"everyPod":null,"as":null,"template":null,"after":null}}' \
     '{"imageChecks":{"namePrefixes":[],"coverage":[],"everyPod":[],"as":{},"template":{},"after":[]},"images":{"requireAlways":[],"forbidAlways":{},"forbidNever":[]}}' \
     '{"imageChecks":{"namePrefixes":[""],"after":["",""]},"images":{"requireAlways":[""]},"registry":{"images":[""]},"exempt":{"containers":[""],"images":[""]}}' \
-    '{"defaults":{"imagePullPolicy":null,"imageCheckPullPolicy":{}},"exempt":{"containers":[],"images":null}}' \
+    '{"defaults":{"imagePullPolicy":null},"exempt":{"containers":[],"images":null}}' \
     '{"registry":{"lookup":null,"images":[],"skipImages":{},"onNotFound":null,"onDenied":null,"onRateLimited":[],"onUnreachable":null,"onUnknown":null,"maxLookups":null,"overrides":[],"platform":{}}}'; do
     row=$unset
     evaluate "$unset"
@@ -23,7 +23,7 @@ load lib
   # The image is written as in its check, so that the check covers it.
   review agent-stack-pod-create '.object.spec.containers[1].image = "docker.io/library/postgres:16"'
   for given in \
-    '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true}' \
+    '{"mode":"Fix","pullOnce":true,"templates":"Off","recordChanges":true,"validatingCopy":false}' \
     '{"mode":"Fix","pullOnce":false,"templates":"Warn","recordChanges":false}' \
     '{"templates":"Enforce","imageChecks":{"namePrefixes":["imagecheck-"],"coverage":"Off","everyPod":false,"after":["copy-*","a?"]}}' \
     '{"imageChecks":{"coverage":"Warn"}}' '{"imageChecks":{"coverage":"Reject"}}' '{"imageChecks":{"coverage":"Fix"}}' \
@@ -48,14 +48,15 @@ load lib
     refuse "${given/LONG/$long}"
     same problems "${problem/CUT/${cut}...${cut:1}}" "$message"
   done <<'ROWS'
-    {"Mode":"Fix"}                                           | Mode is not a setting: the settings have mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, recordChanges
+    {"Mode":"Fix"}                                           | Mode is not a setting: the settings have mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, validatingCopy, recordChanges
     {"images":{"require":[]}}                                | images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever
     {"mode":"fix"}                                           | mode must be one of Fix, Reject, Warn, not "fix"
     {"pullOnce":"yes"}                                       | pullOnce must be true or false, not "yes"
     {"images":"x"}                                           | images must be an object, not a string
     {"images":{"forbidNever":"nginx"}}                       | images.forbidNever must be a list, not "nginx"
     {"images":{"forbidNever":["a",5]}}                       | images.forbidNever[1] must be a string, not 5
-    {"registry":{"maxLookups":101}}                          | registry.maxLookups must be a whole number from 0 to 100, not 101
+    {"defaults":{"imagePullPolicy":"Never"}}                 | defaults.imagePullPolicy "Never" is no default: nothing would pull the image
+    {"registry":{"maxLookups":0}}                            | registry.maxLookups must be a whole number from 1 to 100, not 0
     {"registry":{"overrides":[{"lookup":"Off"}]}}            | registry.overrides[0].images is required
     {"exempt":{"images":["a@sha256:b"]}}                     | exempt.images[0] "a@sha256:b" has a digest, but patterns match registry/repository[:tag]
     {"exempt":{"images":["https://x/y"]}}                    | exempt.images[0] "https://x/y" has a URL scheme, but image names have none
@@ -80,7 +81,7 @@ load lib
     {"imageChecks":{"template":{"command":["/x"],"resources":{"limits":{"cpu":true}}}}} | imageChecks.template.resources.limits.cpu must be a quantity such as 100m or 64Mi, not a boolean
     {"imageChecks":{"coverage":"Fix","everyPod":true}}       | imageChecks.template is missing: with coverage Fix and everyPod true, a Pod without image checks has none to copy, unless imageChecks.as is ImageVolume
     {"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["a","*"]}} | exempt.containers "*" matches the checks that imageChecks.coverage Fix adds, imagecheck- and a number: name containers that it does not
-    {"registry":{"images":["*"],"maxLookups":0,"lookup":"Pin"}} | registry.maxLookups 0 is for mode Reject or Warn, a copy that accepts what lookups left: in mode Fix set registry.lookup to "Off", which asks nothing either
+    {"validatingCopy":true}                                  | validatingCopy is for mode Reject or Warn: a validating installation changes nothing
     {"registry":{"lookup":"Pin"}}                            | registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, and policy-server connects to them; name your registries, e.g. registry.example.com/*, or write * for all images
     {"registry":{"images":["*"],"platform":"Warn"}}          | registry.platform needs lookups, and none is made: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin
     {"registry":{"overrides":[{"images":["docker.io/*"]},{"images":["nginx:1.*"]}]}} | registry.overrides[1].images "nginx:1.*" never decides: "docker.io/*" of registry.overrides[0] matches all that it does; put it before that entry or take it out
@@ -94,8 +95,7 @@ ROWS
     {"mode ":"Fix"}                                           | mode not a setting
     {"imageChecks":{"prefixes":["a-"]}}                       | imageChecks.prefixes not a setting namePrefixes coverage everyPod as template after
     {"imageChecks":{"replaceExisting":true}}                  | imageChecks.replaceExisting not a setting
-    {"defaults":{"replaceServerDefaults":true}}               | defaults.replaceServerDefaults not a setting imagePullPolicy imageCheckPullPolicy
-    {"defaults":{"pullPolicy":"Always"}}                      | defaults.pullPolicy not a setting
+    {"defaults":{"imageCheckPullPolicy":"Always"}}            | defaults.imageCheckPullPolicy not a setting imagePullPolicy
     {"registry":{"onError":"Reject"}}                         | registry.onError not a setting lookup images skipImages onNotFound onDenied onRateLimited onUnreachable onUnknown maxLookups overrides platform
     {"registry":{"overrides":[{"images":["a"],"maxLookups":1}]}} | registry.overrides[0].maxLookups not a setting images lookup onNotFound onDenied onRateLimited onUnreachable onUnknown
     {"exempt":{"namespaces":["a"]}}                           | exempt.namespaces not a setting containers images
@@ -116,9 +116,8 @@ ROWS
     imageChecks.coverage          | true        | Off, Warn, Reject, Fix
     imageChecks.as                | "Volume"    | InitContainer, ImageVolume
     templates                     | "Fix"       | Off, Warn, Enforce
-    defaults.imagePullPolicy      | "always"    | Always, IfNotPresent, Never, AlwaysUnlessDigest
-    defaults.imagePullPolicy      | false       | Always, IfNotPresent, Never, AlwaysUnlessDigest
-    defaults.imageCheckPullPolicy | "Sometimes" | Always, IfNotPresent, Never, AlwaysUnlessDigest
+    defaults.imagePullPolicy      | "always"    | Always, IfNotPresent, AlwaysUnlessDigest
+    defaults.imagePullPolicy      | false       | Always, IfNotPresent, AlwaysUnlessDigest
     registry.lookup               | "On"        | Off, Verify, Pin
     registry.onNotFound           | "Warn"      | Reject, KeepTag, UseCached
     registry.onDenied             | "keepTag"   | Reject, KeepTag, UseCached
@@ -132,7 +131,7 @@ ROWS
 }
 
 @test "booleans: true and false only, and no words or numbers" {
-  for path in pullOnce recordChanges imageChecks.everyPod; do
+  for path in pullOnce recordChanges validatingCopy imageChecks.everyPod; do
     for found in '"true"' '"yes"' 1 0 '""'; do
       row="$path $found"
       invalid "$(in_jq -c -n --arg path "$path" --argjson found "$found" '{} | setpath($path | split("."); $found)')" \
@@ -218,12 +217,12 @@ ROWS
   after '.spec.initContainers[0].args == [""]'
 }
 
-@test "registry.maxLookups is a whole number from 0 to 100" {
-  for found in 101 -1 1.5 '"10"' true 1000000000000000000000; do
+@test "registry.maxLookups is a whole number from 1 to 100" {
+  for found in 0 101 -1 1.5 '"10"' true 1000000000000000000000; do
     row=$found
     # Each host may write a very large number in its own way.
     [[ $found == 1000* ]] && shown= || shown=$found
-    invalid "{\"registry\":{\"maxLookups\":$found}}" "registry.maxLookups whole number 0 to 100 not $shown"
+    invalid "{\"registry\":{\"maxLookups\":$found}}" "registry.maxLookups whole number 1 to 100 not $shown"
   done
 }
 
@@ -280,7 +279,7 @@ ROWS
     "securityContext":{"runAsUser":65534,"runAsNonRoot":true,"readOnlyRootFilesystem":true,"capabilities":{"drop":["ALL"]},"seccompProfile":{"type":"RuntimeDefault"}},
     "terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File",
     "volumeMounts":[{"name":"v","mountPath":"/v","readOnly":true,"subPath":"s"}]}}}'
-  after '.spec.initContainers[0] | .name == "imagecheck-0" and .command == ["/x"] and .resources.limits.memory == 1048576
+  after '.spec.initContainers[0] | .name == "imagecheck-0" and .command == ["/x"] and .resources == {limits: {cpu: "100m", memory: "1048576"}, requests: {cpu: "0.1"}}
     and .securityContext.capabilities.drop == ["ALL"] and .volumeMounts[0].subPath == "s"'
 }
 
@@ -298,7 +297,7 @@ ROWS
     row=$registry
     invalid "{\"registry\":{$registry}}" "$images_required"
     # The copy has the same settings as the first installation.
-    invalid "{\"mode\":\"Reject\",\"registry\":{\"maxLookups\":0,$registry}}" "$images_required"
+    invalid "{\"mode\":\"Reject\",\"validatingCopy\":true,\"registry\":{$registry}}" "$images_required"
   done
   row=
   invalid '{"registry":{"overrides":[{"images":["docker.io/*"]},{"images":["ghcr.io/*","nginx:1.*"]}]}}' \
@@ -315,7 +314,8 @@ ROWS
   done <<'ROWS'
     {"registry":{"lookup":"pin","platform":"Warn"}} | registry.lookup not pin
     {"registry":{"platform":"Warn","overrides":[{"images":["*"],"lookup":1}]}} | registry.overrides[0].lookup not 1
-    {"mode":"warn","registry":{"maxLookups":0}} | mode not warn
+    {"mode":"reject","validatingCopy":true} | mode not reject
+    {"validatingCopy":"true"} | validatingCopy true or false not true
     {"imageChecks":{"coverage":"Fix","everyPod":true,"template":5}} | imageChecks.template object not a number
 ROWS
   invalid '{"pullOnce":5,"registry":{"images":["*"],"platform":"Warn"}}' 'pullOnce not 5' 'registry.platform registry.lookup'
@@ -332,8 +332,8 @@ ROWS
     {"exempt":{"containers":["imagecheck-*"]}}
     {"exempt":{"containers":["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","*???????????????????????????????????????????????????????????????*"]}}
     {"imageChecks":{"coverage":"Fix"},"exempt":{"containers":["imagecheck-a*","imagecheck-*a","imagecheck-01","imagepullcheck-1"]}}
-    {"mode":"Reject","registry":{"images":["*"],"maxLookups":0,"lookup":"Pin","platform":"Warn"}}
-    {"mode":"Warn","registry":{"maxLookups":0}}
+    {"mode":"Reject","validatingCopy":true,"registry":{"images":["*"],"lookup":"Pin","platform":"Warn"}}
+    {"mode":"Warn","validatingCopy":true}
     {"registry":{"images":["a"],"platform":"Reject","overrides":[{"images":["a"],"lookup":"Pin"}]}}
     {"registry":{"overrides":[{"images":["nginx:1.*","nginx","nginx"]},{"images":["docker.io/*"]},{"images":["*"]}]}}
 ROWS

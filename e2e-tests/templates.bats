@@ -101,7 +101,6 @@ ROWS
     done
   done <<'ROWS'
     {"defaults":{"imagePullPolicy":"Always"}}                                 | 0 | default       | app a app:1, app b b:1
-    {"defaults":{"imageCheckPullPolicy":"Always"}}                            | 0 | default       | init imagecheck-0 app:1, app a app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}     | 0 | missing-check | app a app:1, app b app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | 0 | missing-check | app a app:1, app b app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"volumeMounts":[{"name":"t","mountPath":"/t"}]}}} | 1 | missing-check | app a app:1, app b app:1

@@ -144,7 +144,7 @@ ROWS
     "Warn" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
     "Off" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, app a app:1 Always
     "Warn" | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1, app a docker.io/library/app:1 Always, app b app:1 Always | init imagecheck-0 library/app:1, init imagecheck-1 docker.io/library/app:1 Always, app a docker.io/library/app:1 Always, app b app:1 Always
-    "Fix" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1, init imagecheck-1 app:1 Always, app a app:1 Always
+    "Fix" | init imagecheck-0 docker.io/library/app:1, app a app:1 Always | init imagecheck-0 docker.io/library/app:1 Always, init imagecheck-1 app:1 Always, app a app:1 Always
 ROWS
 }
 
