@@ -455,14 +455,9 @@ ROWS
 @test "an added check follows the other rules, so that a second run changes nothing" {
   outcomes "$fix_alone" '. + $value' <<'ROWS'
     {"images":{"requireAlways":["b"]}}                 | init imagecheck-0 a:1, app b b:1 Never | init imagecheck-0 a:1, init imagecheck-1 b:1 Always, app b b:1 Always
+    {"images":{"forbidNever":["b"]}}                   | init imagecheck-0 a:1, app b b:1 Never | init imagecheck-0 a:1, init imagecheck-1 b:1 IfNotPresent, app b b:1 IfNotPresent
     {"images":{"forbidAlways":["b"]}}                  | init imagecheck-0 a:1, app b b         | init imagecheck-0 a:1, init imagecheck-1 b IfNotPresent, app b b IfNotPresent
     {"defaults":{"imagePullPolicy":"Always"}}          | init imagecheck-0 a:1 Never, app b b:1 | init imagecheck-0 a:1 Never, init imagecheck-1 b:1 Always, app b b:1 Always
     {"defaults":{"imagePullPolicy":"IfNotPresent"}}    | init imagecheck-0 a:1 Always, app b b Always | init imagecheck-0 a:1 Always, init imagecheck-1 b IfNotPresent, app b b IfNotPresent
 ROWS
-}
-
-@test "an added check obeys forbidNever, also if requireAlways and forbidAlways contradict each other" {
-  pod 'init imagecheck-0 a:1 Always, app a a:1 Always, app b b:1 Never'
-  evaluate '{"mode":"Warn","imageChecks":{"coverage":"Fix"},"images":{"requireAlways":["b"],"forbidAlways":["b"],"forbidNever":["b"]}}'
-  warned 'disallowed-policy b b:1 images.requireAlways images.forbidAlways' 'missing-check b b:1 imagecheck-1 IfNotPresent'
 }
