@@ -10,12 +10,14 @@
 //! - There are at most ten warnings. A warning has at most 120 characters and no line break.
 //! - `Verdict::warned` demands at least one warning. `Verdict::is_silent` demands that there is none.
 //! - The message of a rejection isn't empty. If a field is malformed, the message has its path.
-//! - No sentence has a control character, a secret or a phrase of `RETRIED`.
+//! - No sentence has a control or format character, a secret or a phrase of `RETRIED`.
 //!
 //! If `Verdict::is_undecided` is set, the function `differences` compares nothing at all.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::generate::Case;
@@ -53,6 +55,10 @@ const RETRIED: [&str; 20] = [
     "resource quota evaluation timed out",
     "etcdserver: leader changed",
 ];
+
+/// Unicode's control and format characters, for example those that turn the direction of a text.
+static UNSHOWN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\p{Cc}\p{Cf}]").expect("a regular expression"));
 
 /// The answer and the host calls of the module for one request.
 #[derive(Clone, Debug, Default)]
@@ -231,9 +237,9 @@ fn sentences(verdict: &Verdict, answer: &Value) -> Vec<String> {
         lines.push(format!("warnings that nobody needs: {warnings:?}"));
     }
     for sentence in warnings.into_iter().chain([message]) {
-        // Texts of the object can have control characters, but a sentence must not show them.
-        if sentence.contains(char::is_control) {
-            lines.push(format!("a control character in a sentence: {sentence:?}"));
+        // Texts of the object can have such characters, but a sentence must not show them.
+        if UNSHOWN.is_match(sentence) {
+            lines.push(format!("a control or format character: {sentence:?}"));
         }
         let lower = sentence.to_lowercase();
         if let Some(phrase) = RETRIED

@@ -188,7 +188,7 @@ fn manifest(platforms: Option<Vec<(String, String)>>) -> Value {
 }
 
 /// Returns the error text of a Kubewarden host for a failure. `NotGranted` has one text. Each other
-/// failure has two or three texts, and the length of `image` decides which of them is returned. Each
+/// failure has several texts, and the length of `image` decides which of them is returned. Each
 /// text except that of `NotGranted` contains a secret. No answer of the module may show this secret.
 fn words(failure: Failure, image: &str, operation: &str) -> String {
     let fail = "Callback evaluation failure: ";
@@ -198,17 +198,27 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
         |message: &str| format!("Registry error: {url}, envelope: OCI API errors: [{message}]");
     let unreachable = format!("error sending request for {url}");
     let texts = match failure {
-        Failure::NotFound => vec![envelope("OCI API error: manifest unknown"), status(404)],
+        Failure::NotFound => vec![
+            envelope("OCI API error: manifest unknown"),
+            status(404),
+            envelope("OCI API error: Failed to fetch \"v9\""),
+            envelope("OCI API error: The named manifest is not known to the registry."),
+        ],
         Failure::Denied => vec![
             status(403),
             format!("Not authorized: {url}\n\nCaused by:\n    Not authorized: {url}"),
             envelope("OCI API error: requested access to the resource is denied"),
+            envelope(
+                "OCI API error: Your authorization token has expired. Reauthenticate and try again.",
+            ),
+            envelope("OCI API error: Unauthenticated request. s3cr3t-value"),
         ],
         Failure::RateLimited => vec![
             envelope(
                 "OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value",
             ),
             status(429),
+            envelope("OCI API error: Rate exceeded"),
         ],
         Failure::Unreachable => vec![
             format!(

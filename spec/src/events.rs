@@ -9,6 +9,7 @@ mod webhook;
 
 use serde_json::{Value, json};
 
+use crate::RECORD;
 use crate::json::{CONTAINER_LISTS, elements, elements_mut, list_mut, named, text};
 
 pub use self::mesh::Mesh;
@@ -39,7 +40,8 @@ pub enum Event {
     /// A person creates a copy of the Pod with `kubectl debug --copy-to`. The first app container gets
     /// another image.
     CopiedToDebug,
-    /// A person changes an image with `kubectl set image`. A check of the old image waits for it.
+    /// A person changes an image with `kubectl set image`. A check of the old image waits for it. The
+    /// stored Pod has a forged record, which asks for the old image.
     ImageSet,
     /// An audit examines the running Pod.
     Audited,
@@ -244,6 +246,28 @@ pub fn image_set(create: &Value, stored: &Value, status: &Value) -> Value {
     let mut request = update(create, object, &stored);
     request["userInfo"] = json!({"username": "jane"});
     request
+}
+
+/// Writes a record into the stored Pod which claims that this policy wrote each image that the request
+/// changes. Anybody can write such a record, so only an added digest may come back.
+pub fn forge_record(request: &mut Value) {
+    let mut entries = Vec::new();
+    for list in ["initContainers", "containers"] {
+        let stored = elements(&request["oldObject"]["spec"], list).iter();
+        let brought = elements(&request["object"]["spec"], list);
+        for (index, (stored, brought)) in stored.zip(brought).enumerate() {
+            if stored["image"] != brought["image"] {
+                entries.push(json!({
+                    "path": format!("spec.{list}[{index}].image"), "container": stored["name"],
+                    "from": brought["image"], "to": stored["image"], "rule": "registry",
+                }));
+            }
+        }
+    }
+    let metadata = &mut request["oldObject"]["metadata"];
+    if metadata.is_object() && !entries.is_empty() {
+        metadata["annotations"] = json!({RECORD: Value::from(entries).to_string()});
+    }
 }
 
 /// Returns the request of an audit for a Pod that exists: a CREATE that names no user.

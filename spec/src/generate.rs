@@ -152,7 +152,7 @@ impl Source<'_> {
     }
 
     fn case(&mut self) -> Result<Case> {
-        let settings = self.settings()?;
+        let mut settings = self.settings()?;
         let mut images = Vec::new();
         for _ in 0..self.0.int_in_range(1..=3)? {
             images.push(self.repository()?);
@@ -170,6 +170,11 @@ impl Source<'_> {
             if let Some(stored) = stored(&first) {
                 if self.chance(1, 3)? {
                     request["object"] = stored;
+                    // Some of these are requests to the copy.
+                    if self.chance(1, 3)? {
+                        settings["mode"] = "Reject".into();
+                        settings["validatingCopy"] = true.into();
+                    }
                 } else {
                     request["operation"] = "UPDATE".into();
                     request["oldObject"] = stored.clone();

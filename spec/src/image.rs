@@ -23,6 +23,9 @@ pub struct Reference {
     /// Registry and repository as they were written, without tag and digest. A kubelet remembers under
     /// this name which pull credentials were proved for the image.
     pub spelling: String,
+    /// Whether the text is the ID of an image on the node: `sha256:<hex>`. The hash may be truncated. A
+    /// node reads this text as a tag of `docker.io/library/sha256`, but no registry has this image.
+    pub is_image_id: bool,
 }
 
 // The grammar of `distribution/reference`, which the API server and the kubelet use. The group
@@ -43,7 +46,6 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\A[a-f0-9]{64}\z").expect("a regular expression"));
 
-// A reference that is only `sha256:<hex>` is an image ID, even if the hash is truncated.
 static IMAGE_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\Asha256:[a-f0-9]+\z").expect("a regular expression"));
 
@@ -64,13 +66,6 @@ impl Reference {
             let read = || Self::read(text);
             parsed.entry(text.to_owned()).or_insert_with(read).clone()
         })
-    }
-
-    /// Parses a reference that a node can pull from a registry. `None` means that the text is no
-    /// reference, or that it is an image ID.
-    #[must_use]
-    pub fn pullable(text: &str) -> Option<Self> {
-        Self::parse(text).filter(|_| !is_image_id(text))
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -115,6 +110,7 @@ impl Reference {
             tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
             digest,
             spelling: spelling.to_owned(),
+            is_image_id: IMAGE_ID.is_match(text),
         })
     }
 
@@ -158,12 +154,11 @@ pub fn is_registry(first: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
 }
 
-static PORT_443: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r":0*443\z").expect("a regular expression"));
+static LEADING_ZEROS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r":0+([0-9]+)\z").expect("a regular expression"));
 
-/// Returns a registry host in the form that is compared with image patterns: in lower case, and
-/// without the port 443, even if this port is written with leading zeros. `registry-1.docker.io`
-/// becomes `docker.io`.
+/// Returns a registry host in the form that is compared with image patterns: in lower case, without the
+/// leading zeros of its port, and without the port 443. `registry-1.docker.io` becomes `docker.io`.
 ///
 /// **Decided**: `index.docker.io` becomes `docker.io` too, also in upper case or with port 443. The
 /// repository is not changed. `library/` is added only after `docker.io` and `index.docker.io` in
@@ -171,14 +166,9 @@ static PORT_443: LazyLock<Regex> =
 #[must_use]
 pub fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();
-    let host = PORT_443.replace(&host, "");
-    match host.as_ref() {
+    let host = LEADING_ZEROS.replace(&host, ":$1");
+    match host.strip_suffix(":443").unwrap_or(&host) {
         "registry-1.docker.io" | "index.docker.io" => "docker.io".to_owned(),
         other => other.to_owned(),
     }
-}
-
-/// Whether containerd would treat the text as the ID of an image on the node.
-fn is_image_id(text: &str) -> bool {
-    IMAGE_ID.is_match(text) || IDENTIFIER.is_match(text)
 }

@@ -1,8 +1,13 @@
 //! The specification: the behaviour of this policy, written a second time from the documentation
-//! (`docs/`) alone. The specification works on [`serde_json::Value`], and shares no code with the
-//! module. It is written to be read, not to be fast. Comments beside the code repeat the rules of the
-//! documentation. Random requests, settings and registry answers go through the specification and the
-//! module. So a mistake stays hidden only if the specification and the module both make it.
+//! (`docs/`). The specification works on [`serde_json::Value`], and shares no code with the module. It is
+//! written to be read, not to be fast. Comments beside the code repeat the rules of the documentation.
+//! Random requests, settings and registry answers go through the specification and the module.
+//!
+//! The specification is not fully independent. Where the two differed and the documentation left the
+//! question open, the specification was often changed to do what the module does. So a mistake that both
+//! make stays hidden from this comparison. Other proofs can find it: the [`corpus`], the [`promises`], and
+//! runs on real hosts. The specification and the module also use the same types of Kubernetes, those of
+//! `k8s-openapi`, for the containers that this policy adds.
 //!
 //! The table *Words* at the top of the module's `src/lib.rs` explains words like *place*, *check*,
 //! *covered* and *record*. This crate adds one name: a place's field

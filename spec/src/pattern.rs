@@ -127,9 +127,10 @@ pub fn fault(pattern: &str) -> Option<&'static str> {
     if is_registry(first) && first.contains('_') && !first.contains(['.', ':', '*', '?']) {
         return Some("no registry has a `_` in its host");
     }
-    // A host with a wildcard and port 443 (`*:443/…`) is a settings error, because a normalised host
-    // never has `:443`.
-    let port = first.rsplit_once(':').map(|(_, port)| port);
-    let is_443 = port.is_some_and(|port| port.trim_start_matches('0') == "443");
-    (has_wildcard(first) && is_443).then_some("no image has `:443` in its host")
+    // A host with a wildcard is compared as it is written. A normalised host never has the port 443
+    // (`*:443/…`), and its port has no leading zeros.
+    let port = first.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_number = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
+    let never_matches = port == "443" || is_number && port.len() > 1 && port.starts_with('0');
+    (has_wildcard(first) && never_matches).then_some("no image has this port in its host")
 }

@@ -152,10 +152,9 @@ impl Pod<'_> {
         places
     }
 
-    /// Returns the parsed image of a place. `None` means that the image is an image ID or can't be
-    /// parsed. No node can pull such an image from a registry.
+    /// Returns the parsed image of a place. `None` means that the image can't be parsed.
     pub(crate) fn reference(&self, place: usize) -> Option<Reference> {
-        Reference::pullable(&self.places[place].image)
+        Reference::parse(&self.places[place].image)
     }
 
     fn came_in_at(&self, place: usize) -> String {

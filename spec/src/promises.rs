@@ -66,7 +66,7 @@ pub const RE_APPLY: &str = "a-manifest-can-be-applied-again";
 /// don't change.
 pub const DEBUG: &str = "kubectl-debug-works";
 /// If `kubectl set image` is accepted, only images differ from the stored Pod, and the copy accepts the
-/// request too.
+/// request too. Each container has the requested image, which may have got a digest.
 pub const SET_IMAGE: &str = "kubectl-set-image-works";
 /// If a person changes an image and a check still waits for the old one, there is a warning in each mode.
 pub const OUTDATED_CHECK: &str = "a-check-of-a-changed-image-is-told";

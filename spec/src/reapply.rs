@@ -1,5 +1,6 @@
 //! **Re-apply**: the stored object's record may list a change from A to B. If the request has A and
-//! the stored object has B, the field of the request is set to B again.
+//! the stored object has B, the field of the request is set to B again. An image comes back only if B is A
+//! with a digest added, because anybody can write a record.
 //!
 //! **Decided**: only fields are restored. Added checks are not restored, because kubectl's merge keeps
 //! them. If an entry of the record names no container, the entry applies only to one field: the field
@@ -7,6 +8,7 @@
 
 use serde_json::Value;
 
+use crate::image::Reference;
 use crate::json::{elements, elements_mut, text};
 use crate::pod::List;
 use crate::{at, record};
@@ -59,23 +61,40 @@ fn restore(
     let brought = container.pointer(&pointer).cloned().unwrap_or_default();
     // The field is restored if at least one entry of the record matches it.
     let is_recorded = entries.iter().any(|entry| {
-        let text = text(&entry["path"]);
+        let path_of_entry = text(&entry["path"]);
         // For an entry that names a container, three things must match: the list, the field and the
         // container's name. The index in the path may differ, because an injected container may
         // have moved the other containers.
         let is_there = match entry.get("container") {
-            Some(container) => *container == name && same_field(text, &path),
-            None => text == path,
+            Some(container) => *container == name && same_field(path_of_entry, &path),
+            None => path_of_entry == path,
         };
         is_there && set(&entry["from"]) == set(&brought) && entry["to"] == stored
     });
+    let is_image = !field.ends_with("ullPolicy");
+    let may_come_back = !is_image || is_pinned_as(text(&brought), &stored);
     // Re-apply never writes a value that the stored object doesn't have.
-    if is_recorded && stored.is_string() && brought != stored {
+    if is_recorded && may_come_back && stored.is_string() && brought != stored {
         let (parent, key) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
         if let Some(Value::Object(fields)) = container.pointer_mut(parent) {
             fields.insert(key.to_owned(), stored);
         }
     }
+}
+
+/// Whether the stored image is the requested one with a digest added.
+///
+/// **Decided**: a missing tag counts as `latest`, beside a digest too.
+fn is_pinned_as(brought: &str, stored: &Value) -> bool {
+    let (Some(brought), Some(stored)) = (Reference::parse(brought), Reference::parse(text(stored)))
+    else {
+        return false;
+    };
+    let stored_tag = stored.tag.as_deref().unwrap_or("latest");
+    brought.digest.is_none()
+        && stored.digest.is_some()
+        && brought.spelling == stored.spelling
+        && brought.tag.as_deref() == Some(stored_tag)
 }
 
 // Returns `None` for a value that counts as not set: `""` and `null`.

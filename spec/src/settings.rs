@@ -169,10 +169,13 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns the effective `lookup` for an image. It is `Off` if the image doesn't match
-    /// `registry.images`, or if the image matches `registry.skipImages`.
+    /// `registry.images`, or if the image matches `registry.skipImages`. It is also `Off` for an image ID.
     #[must_use]
     pub fn lookup(self, image: &Reference) -> &'a str {
-        if self.names("registry.images", image) && !self.names("registry.skipImages", image) {
+        let is_selected = !image.is_image_id
+            && self.names("registry.images", image)
+            && !self.names("registry.skipImages", image);
+        if is_selected {
             self.registry(image, "lookup", "Off")
         } else {
             "Off"

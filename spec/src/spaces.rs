@@ -96,7 +96,8 @@ pub fn images(alphabet: &[char], length: usize) -> impl Iterator<Item = Case> {
             .iter()
             .enumerate()
             .map(|(index, text)| {
-                json!({"name": format!("c{index}"), "image": text, "imagePullPolicy": "IfNotPresent"})
+                let name = format!("c{index}");
+                json!({"name": name, "image": text, "imagePullPolicy": POLICIES[1]})
             })
             .collect();
         pod(&json!({"containers": containers}), &settings)

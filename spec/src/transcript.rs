@@ -98,16 +98,20 @@ static HOST_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regular expression")
 });
 
-static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
-    LazyLock::new(|| {
-        [
-        ("rate limit|too many requests|toomanyrequests", Failure::RateLimited),
+static MESSAGES: LazyLock<[(Regex, Failure); 4]> = LazyLock::new(|| {
+    [
         (
-            "(manifest|name) unknown|not known to registry|not found|does not exist|was deleted",
+            "rate limit|rate exceeded|too many requests|toomanyrequests",
+            Failure::RateLimited,
+        ),
+        (
+            "(manifest|name) unknown|not known to (the )?registry|not found|does not exist|was deleted\
+             |failed to fetch \"",
             Failure::NotFound,
         ),
         (
-            "not authorized|denied|unauthorized|authentication required|forbidden",
+            "not authorized|denied|unauthorized|unauthenticated|authentication required|forbidden\
+             |authorization token has expired",
             Failure::Denied,
         ),
         ("service unavailable", Failure::Unreachable),
@@ -116,7 +120,7 @@ static MESSAGES: LazyLock<[(Regex, Failure); 4]> =
         let words = Regex::new(&format!("(?i-u:{words})")).expect("a regular expression");
         (words, failure)
     })
-    });
+});
 
 /// Derives the class of a failed lookup from the host's error text.
 #[must_use]

@@ -73,7 +73,7 @@ fn the_images_of_app_containers_are_looked_up_first() {
     let request = pod(
         &json!([
             container("a", "r.io/b:1", "Always"),
-            container("b", "r.io/c:1", "Always"),
+            container("b", "R.io:0443/c:1", "Always"),
             container("c", "s.io/x:1", "Always"),
         ]),
         &json!([container("i", "r.io/a:1", "Always")]),
@@ -84,7 +84,8 @@ fn the_images_of_app_containers_are_looked_up_first() {
         ..Answers::default()
     };
     let verdict = validate(&request, &settings, &answers);
-    // The registry `r.io` doesn't answer for `b:1`, so no other image of `r.io` is looked up.
+    // The registry `r.io` doesn't answer for `b:1`, so no other image of `r.io` is looked up, in whatever
+    // spelling of its host.
     assert_eq!(verdict.lookups, ["r.io/b:1", "s.io/x:1"]);
     let asked = verdict.failed.iter().filter(|one| one["asked"] == true);
     assert_eq!(asked.count(), 1);

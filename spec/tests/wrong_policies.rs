@@ -136,6 +136,12 @@ fn a_policy_that_breaks_a_promise_is_noticed() {
         unless_first(request, lowered(request, &json!({})))
     });
     assert_broken(Event::ImageSet, SET_IMAGE, copy_rejects("app"));
+    // A forged record brings the old image back.
+    assert_broken(Event::ImageSet, SET_IMAGE, |request, _| {
+        let old = request["oldObject"]["spec"]["containers"][0]["image"].clone();
+        let undone = changed(request, "/spec/containers/0/image", old, &json!({}));
+        unless_first(request, undone)
+    });
     assert_broken(Event::ImageSet, OUTDATED_CHECK, |request, _| {
         if is_first(request) {
             with_check(request)

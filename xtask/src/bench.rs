@@ -8,7 +8,7 @@
 //! module, so only these three are compared with the budgets.
 
 pub(crate) mod budgets;
-pub(crate) mod hostile;
+pub(crate) mod pairs;
 pub(crate) mod request_cost;
 pub(crate) mod request_times;
 pub(crate) mod scenarios;

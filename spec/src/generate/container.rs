@@ -4,7 +4,7 @@ use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{BAD_IMAGES, DIGESTS, INITS, PULL_POLICIES, SECRET, SUFFIXES};
+use super::vocabulary::{BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, PULL_POLICIES, SECRET, SUFFIXES};
 use crate::server_default;
 
 impl Source<'_> {
@@ -16,6 +16,9 @@ impl Source<'_> {
             } else {
                 bad.into()
             });
+        }
+        if self.chance(1, 40)? {
+            return Ok(self.pick(&IMAGE_IDS)?.into());
         }
         let repository = self.pick(repositories)?;
         let among = if self.chance(1, 4)? {
@@ -126,6 +129,9 @@ impl Source<'_> {
             "seccompProfile": {"type": "RuntimeDefault"},
         });
         self.sometimes(6, container, "securityContext", &[context])?;
+        // A check with a field that Kubernetes doesn't know can't be copied.
+        let unknown = json!({"futureField": true});
+        self.sometimes(12, container, "securityContext", &[unknown])?;
         if self.chance(1, 10)? {
             container["securityContext"]["appArmorProfile"] = json!({"type": "RuntimeDefault"});
         }

@@ -178,11 +178,15 @@ impl Source<'_> {
                     "zone",
                 ])?;
                 let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
-                let values = if key.ends_with("/os") {
+                let mut values = if key.ends_with("/os") {
                     self.some(&["linux", "windows"], 2)?
                 } else {
                     self.some(&["amd64", "arm64"], 2)?
                 };
+                // A repeated value counts once, and hides no other value.
+                if self.chance(1, 8)? {
+                    values.splice(0..0, vec![values[0].clone(); 40]);
+                }
                 expressions.push(json!({"key": key, "operator": operator, "values": values}));
             }
             terms.push(json!({"matchExpressions": expressions}));

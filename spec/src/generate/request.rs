@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
-use crate::events::Mesh;
+use crate::events::{Mesh, forge_record};
 use crate::json::{ROOTS, elements};
 
 impl Source<'_> {
@@ -118,6 +118,9 @@ impl Source<'_> {
             self.change_an_image(&mut request["object"])?;
             self.change_an_image(&mut request["object"])?;
         }
+        if is_pod && self.chance(1, 8)? {
+            forge_record(request);
+        }
         if is_pod && self.chance(1, 6)? {
             self.change_what_the_server_refuses(&mut request["object"])?;
         }
@@ -152,6 +155,17 @@ impl Source<'_> {
             }
             request["object"]["spec"]["ephemeralContainers"] = brought.into();
             request["oldObject"]["spec"]["ephemeralContainers"] = stored.into();
+        } else if is_pod && self.chance(1, 6)? {
+            // An ephemeral container that mounts a volume is no carrier.
+            let mut container = self.container("debug-0", &["app"])?;
+            let volume = self.pick(&VOLUMES)?;
+            container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
+            for object in ["object", "oldObject"] {
+                let spec = &mut request[object]["spec"];
+                if spec.is_object() {
+                    spec["ephemeralContainers"] = json!([container]);
+                }
+            }
         }
         Ok(())
     }

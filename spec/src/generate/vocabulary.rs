@@ -12,7 +12,7 @@ pub(super) const DIGESTS: [&str; 4] = [
 ];
 /// Repositories as references spell them. The first four are the same repository in different
 /// spellings. Some of the last ones have hosts in unusual spellings.
-pub(super) const REPOSITORIES: [&str; 20] = [
+pub(super) const REPOSITORIES: [&str; 24] = [
     "app",
     "docker.io/library/app",
     "library/app",
@@ -33,6 +33,10 @@ pub(super) const REPOSITORIES: [&str; 20] = [
     "a_b.example.com/x",
     "r.example.com./team/app",
     "app.example.com/x-y/z__1",
+    "r.example.com:5000/team/app",
+    "r.example.com:05000/team/app",
+    "R.example.com:0443/team/app",
+    "index.docker.io:443/library/app",
 ];
 pub(super) const SUFFIXES: [&str; 7] = [
     "",
@@ -52,15 +56,22 @@ pub(super) const BAD_IMAGES: [&str; 13] = [
     "a//b",
     "app@latest",
     "app:v1@sha256:abc",
-    "sha256:1111111111111111111111111111111111111111111111111111111111111111",
-    "sha256:abc",
     "1111111111111111111111111111111111111111111111111111111111111111",
     "ngi nx",
+    "ng\u{202e}i\u{200b}nx",
+    "a\u{7}b",
     "  ",
+];
+/// IDs of images on a node, and a repository and a tag that look like an ID.
+pub(super) const IMAGE_IDS: [&str; 4] = [
+    ANSWERED_DIGESTS[0],
+    "sha256:abc",
+    "sha256:xyz",
+    "docker.io/library/sha256:abc",
 ];
 /// Image patterns for settings. The first pattern, `"*"`, is never written into `exempt.images`, because
 /// it would exempt every image.
-pub(super) const IMAGE_PATTERNS: [&str; 32] = [
+pub(super) const IMAGE_PATTERNS: [&str; 35] = [
     "*",
     "app",
     "app:v*",
@@ -93,6 +104,9 @@ pub(super) const IMAGE_PATTERNS: [&str; 32] = [
     "*/r.example.com/*",
     "*.example.com/team/app:v?",
     "r.example.com:0443/tools",
+    "r.example.com:5000/*",
+    "r.example.com:005000/team/*",
+    "sha256:*",
 ];
 /// The image patterns of overrides, one list for each override. Settings are refused if a pattern
 /// of one override matches every image that a pattern of a later override matches. The patterns here

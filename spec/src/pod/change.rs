@@ -13,9 +13,9 @@ use crate::verdict::{Finding, Repair, Weight};
 impl Pod<'_> {
     /// Writes a pull policy. If `tell` is true and the pull policy changes, adds a finding too.
     ///
-    /// A pull policy that *disallowed-policy* replaced stays its change and its finding, even if *default*
-    /// or *pull-once* changes the replacement. **Decided**: of any other two rules that change the same
-    /// pull policy, the later one reports it.
+    /// A pull policy that *disallowed-policy* replaced stays its change and its finding, even if a later
+    /// rule changes the replacement. **Decided**: of any other two rules that change the same pull policy,
+    /// the later one reports it.
     pub(crate) fn set_policy(
         &mut self,
         rule: &'static str,
@@ -27,8 +27,7 @@ impl Pod<'_> {
             return;
         }
         self.places[place].policy = to;
-        let is_replaced = self.places[place].policy_rule == "disallowed-policy";
-        if is_replaced && ["default", "pull-once"].contains(&rule) {
+        if self.places[place].policy_rule == "disallowed-policy" {
             return;
         }
         self.places[place].policy_rule = rule;
@@ -39,9 +38,14 @@ impl Pod<'_> {
         }
     }
 
-    /// Removes the finding that reports a changed pull policy of a place.
+    /// Removes the finding that reports a changed pull policy of a place, except one of
+    /// *disallowed-policy*.
     pub(crate) fn forget_policy_finding(&mut self, place: usize) {
-        let is_it = |one: &Finding| one.place == place && one.repair == Repair::PullPolicy;
+        let is_it = |one: &Finding| {
+            one.place == place
+                && one.repair == Repair::PullPolicy
+                && one.rule != "disallowed-policy"
+        };
         self.findings.retain(|one| !is_it(one));
     }
 

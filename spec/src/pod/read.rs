@@ -137,7 +137,7 @@ pub(super) fn read_place(
     }
     let is_sidecar =
         list == List::InitContainers && field(entry, "restartPolicy", &path)? == "Always";
-    let reference = Reference::pullable(&image);
+    let reference = Reference::parse(&image);
     Ok(Some(Place {
         list,
         index,

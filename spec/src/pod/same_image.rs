@@ -85,9 +85,14 @@ impl Pod<'_> {
     /// reference of the container must be written alike.
     pub(crate) fn is_covered(&self, container: usize) -> bool {
         let need = self.need(container);
+        // In the copy, a check may have the image of one of these places only.
+        let mut same = self.guarded();
+        same.retain(|&other| {
+            self.is_same_image(other, container) && self.is_written_alike(other, container)
+        });
         self.has_only_one_place()
             || self.examined().into_iter().any(|other| {
-                self.serves(other, container)
+                same.iter().any(|&place| self.serves(other, place))
                     && (self.is_check(other)
                         || self.is_plain_init(other) && self.places[other].policy >= need)
             })

@@ -7,18 +7,18 @@ use crate::policy::{PullPolicy, server_default};
 
 pub(crate) fn apply(pod: &mut Pod) {
     for place in pod.examined() {
-        if let Some(default) = default_of(pod, place) {
+        if let Some(default) = replacement(pod, place, pod.places[place].policy) {
             pod.set_policy("default", place, default, true);
         }
     }
 }
 
-/// The default that replaces the pull policy of a place. `None` if no default replaces it.
-fn default_of(pod: &Pod, place: usize) -> Option<PullPolicy> {
+/// The default that replaces a pull policy of a place. `None` if no default replaces it.
+pub(super) fn replacement(pod: &Pod, place: usize, policy: PullPolicy) -> Option<PullPolicy> {
     let image = pod.reference(place)?;
-    let policy = pod.places[place].policy;
     // A pull policy that equals the server default counts as not chosen.
-    if policy != server_default(&pod.places[place].image) || pod.lacks_answers(place) {
+    let is_chosen = policy != server_default(&pod.places[place].image);
+    if is_chosen || image.is_image_id || pod.lacks_answers(place) {
         return None;
     }
     let has_digest = image.digest.is_some();

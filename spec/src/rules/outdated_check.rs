@@ -4,8 +4,8 @@
 //! has passed.
 //!
 //! **Decided**: here an image volume is a check if an app container, or an init container that is no
-//! native sidecar, mounts it. A check volume has passed once its first carrier started. An exempt check
-//! is no check. The images are compared as they came in, without the answers of registries.
+//! native sidecar, mounts it. An exempt check is no check. The images are compared as they came in,
+//! without the answers of registries.
 
 use serde_json::Value;
 
@@ -21,15 +21,15 @@ pub(crate) fn apply(pod: &mut Pod) {
     let app = of_list(pod, List::Containers);
     let changed = app.iter().filter_map(|place| {
         let stored = place.stored.as_deref()?;
-        Reference::pullable(stored).filter(|_| stored != place.image_before())
+        Reference::parse(stored).filter(|_| stored != place.image_before())
     });
     let before: Vec<Reference> = changed.collect();
     let now = app.iter();
     let now: Vec<Reference> = now
-        .filter_map(|place| Reference::pullable(place.image_before()))
+        .filter_map(|place| Reference::parse(place.image_before()))
         .collect();
     let is_outdated = |check: &usize| {
-        let image = Reference::pullable(pod.places[*check].image_before());
+        let image = Reference::parse(pod.places[*check].image_before());
         image.is_some_and(|image| {
             let mut before = before.iter();
             before.any(|one| is_same(one, &image) && one.spelling == image.spelling)
@@ -54,6 +54,12 @@ fn of_list<'p>(pod: &'p Pod, list: List) -> Vec<&'p Place> {
     places.map(|place| &pod.places[place]).collect()
 }
 
+/// The init containers and the app containers. An ephemeral container is no carrier of a check volume.
+fn containers<'p>(pod: &'p Pod) -> impl Iterator<Item = &'p Place> {
+    let lists = [List::InitContainers, List::Containers].into_iter();
+    lists.flat_map(|list| of_list(pod, list))
+}
+
 fn is_same(a: &Reference, b: &Reference) -> bool {
     let is_same_version = match (&a.digest, &b.digest) {
         (None, None) => a.tag == b.tag,
@@ -66,10 +72,10 @@ fn is_check(pod: &Pod, place: &Place) -> bool {
     let mut prefixes = pod.settings.name_prefixes().into_iter();
     let is_form_of_check = match place.list {
         List::InitContainers => !place.is_sidecar,
-        List::Volumes => pod
-            .places
-            .iter()
-            .any(|one| !one.is_sidecar && one.mounts.contains(&place.name)),
+        List::Volumes => {
+            let mut carriers = containers(pod);
+            carriers.any(|one| !one.is_sidecar && one.mounts.contains(&place.name))
+        }
         List::Containers | List::EphemeralContainers => false,
     };
     is_form_of_check && !place.is_exempt && prefixes.any(|prefix| place.name.starts_with(prefix))
@@ -90,9 +96,7 @@ fn has_passed(pod: &Pod, check: &Place) -> bool {
             .map_or(Value::Null, |one| one["state"].clone())
     };
     if check.list == List::Volumes {
-        let containers = [List::InitContainers, List::Containers];
-        let mut containers = containers.into_iter().flat_map(|list| of_list(pod, list));
-        containers
+        containers(pod)
             .find(|one| one.mounts.contains(&check.name))
             .map(state)
             .is_some_and(|state| state["running"].is_object() || state["terminated"].is_object())

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::answers::{Answers, Failure, Index};
-use crate::image::Reference;
+use crate::image::{Reference, compared_host};
 use crate::pod::{Pod, RequestKind};
 use crate::policy::PullPolicy;
 use crate::rules::platform;
@@ -190,8 +190,8 @@ impl Host<'_> {
             return Err((Failure::NotGranted, DecidedBy::EarlierLookup));
         }
         // After the first failure `unreachable` of a registry, no other image of this registry is
-        // looked up in this request.
-        if self.silent.contains(&image.registry) {
+        // looked up in this request, in whatever spelling of its host.
+        if self.silent.contains(&compared_host(&image.registry)) {
             return Err((Failure::Unreachable, DecidedBy::EarlierLookup));
         }
         // After `maxLookups` lookups, every further image counts as unreachable. Only lookups that were
@@ -222,7 +222,7 @@ impl Host<'_> {
     fn note(&mut self, image: &Reference, failure: Failure) -> Failure {
         match failure {
             Failure::Unreachable => {
-                self.silent.insert(image.registry.clone());
+                self.silent.insert(compared_host(&image.registry));
             }
             Failure::NotGranted => self.is_refused = true,
             _ => {}
@@ -282,8 +282,8 @@ fn pin_place(pod: &mut Pod, place: usize, digest: &str) {
 
 /// Carries out the action `Reject`, `KeepTag` or `UseCached` after a failed lookup.
 ///
-/// **Decided**: `UseCached` keeps `Always` for an image that `requireAlways` names. If a failed
-/// lookup rejects the object, there is one finding, at the first place of the image.
+/// **Decided**: if a failed lookup rejects the object, there is one finding, at the first place of the
+/// image.
 fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedBy) {
     let (key, default) = match failure {
         Failure::NotFound => ("onNotFound", "Reject"),

@@ -2,8 +2,8 @@
 //! `Warn`, at CREATE of a Pod with a `status`. The request must name no user, like a request of an audit.
 //!
 //! **Decided**: a container status is skipped if the Pod spec has no container of that name. If a
-//! container's own image can't be parsed or is an image ID, *invalid-image* reports it. So
-//! *stuck-pull* doesn't report that this container waits for its own image.
+//! container's own image can't be parsed, *invalid-image* reports it. So *stuck-pull* doesn't report that
+//! this container waits for its own image.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ pub(crate) fn apply(pod: &mut Pod) {
 /// own image is tried first. If the message has none of these images, one finding names all of them.
 ///
 /// **Decided**: an image volume counts only if the running Pod has the volume, the volume is not
-/// exempt, and its image can be parsed and is no image ID. A check volume that `Fix` would add doesn't
+/// exempt, and its image can be parsed. A check volume that `Fix` would add doesn't
 /// count. The volumes are tried in the order of the mounts. If the message names a volume's image, the
 /// finding is about the volume. So two containers that wait for the same volume lead to one finding.
 /// If an exempt container waits for its own image, this is not reported.

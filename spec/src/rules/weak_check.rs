@@ -5,6 +5,7 @@
 
 use crate::pod::Pod;
 use crate::policy::PullPolicy;
+use crate::rules::default;
 use crate::verdict::{Repair, Weight};
 
 pub(crate) fn apply(pod: &mut Pod) {
@@ -26,8 +27,9 @@ pub(crate) fn apply(pod: &mut Pod) {
         }
     }
     for (check, &from) in came_with.iter().enumerate() {
-        // *weak-check* changed the pull policy last, so no earlier rule has a finding about it.
-        let is_raised = from != pod.places[check].policy;
+        // *weak-check* changed the pull policy last, so a default has no finding about it.
+        let is_raised =
+            from != pod.places[check].policy && pod.places[check].policy_rule == "weak-check";
         if is_raised {
             pod.forget_policy_finding(check);
         }
@@ -85,8 +87,13 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
         need != PullPolicy::Always
             || !image.is_some_and(|image| pod.settings.forbids_always(&image))
     };
-    match checks.iter().find(|check| may_pull(check)) {
-        Some(&first) => pod.set_policy("weak-check", first, need, false),
-        None => refused.push(first),
-    }
+    let Some(&first) = checks.iter().find(|check| may_pull(check)) else {
+        refused.push(first);
+        return;
+    };
+    // **Decided\***: a default applies to the new pull policy too. Otherwise the next run would raise the
+    // check again. For example, with a default `Always`, a container has `app:latest@sha256:…` with a
+    // written `IfNotPresent`, and its check has `app@sha256:…` with `Never`.
+    let to = default::replacement(pod, first, need).unwrap_or(need);
+    pod.set_policy("weak-check", first, to.max(need), false);
 }

@@ -155,7 +155,7 @@ impl Scenario {
         self.check(&answer)?;
         let request: Value = serde_json::from_slice(&payload)?;
         let object_bytes = request["request"]["object"].to_string().len();
-        cost.added_bytes = added_bytes(&serde_json::from_slice(&answer)?, object_bytes)?;
+        cost.added_bytes = added_bytes(&answer, object_bytes)?;
         Ok(cost)
     }
 

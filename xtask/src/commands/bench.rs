@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets, growths};
-use crate::bench::hostile::{self, HostileCost, per_byte};
+use crate::bench::pairs::{HostileCost, HostileRequests};
 use crate::bench::request_cost::{MeteredPolicy, RequestCost};
 use crate::bench::request_times::TimedPolicies;
 use crate::bench::scenarios::{self, Scenario};
@@ -23,7 +22,7 @@ pub(crate) struct Args {
     /// Only checks the budgets, and fails when one is exceeded
     #[arg(long)]
     check: bool,
-    /// With --check: sends each hostile request also in four times the size, and checks how its cost grows
+    /// With --check: sends each hostile request also in a larger size
     #[arg(long, requires = "check")]
     both_sizes: bool,
     /// The module to measure, instead of annotated-policy.wasm
@@ -39,21 +38,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
     let budgets = Budgets::read(&root)?;
     let policy = MeteredPolicy::new(&module)?;
-    let (counted, hostile) = thread::scope(|scope| {
-        let hostile = scope.spawn(|| hostile::all_costs(&policy, !args.check || args.both_sizes));
-        let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root);
-        let hostile = hostile.join();
-        (
-            counted,
-            hostile.unwrap_or_else(|_| bail!("a thread panicked")),
-        )
-    });
-    let (counted, hostile) = (counted?, hostile?);
+    let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root)?;
+    let sizes = if args.check && !args.both_sizes { 3 } else { 4 };
+    let hostile = HostileRequests::read(&root)?.all_costs(&policy, &budgets.hostile, sizes)?;
     if args.check {
         check(&module, &budgets, &counted, &hostile)
     } else {
         measure(&module, &budgets, &counted)?;
-        terminal::print(&hostile_table(&hostile))
+        terminal::print(&hostile_table(hostile))
     }
 }
 
@@ -61,22 +53,28 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-/// A table of the costs of hostile requests.
-fn hostile_table(hostile: &[HostileCost]) -> String {
-    let rows = hostile.iter().filter_map(|one| {
-        let large = one.large.as_ref()?;
-        let [instructions, memory] = per_byte(large);
-        Some([
-            one.name.to_owned(),
-            large.request_bytes.to_string(),
-            large.instructions.to_string(),
-            format!("{instructions:.1}"),
-            format!("{memory:.1}"),
-        ])
+/// A table of the hostile requests in which a byte costs most.
+fn hostile_table(mut hostile: Vec<HostileCost>) -> String {
+    #[allow(clippy::cast_precision_loss)]
+    let of_a_byte = |cost: &RequestCost, part: u64| {
+        part as f64 / (cost.request_bytes + cost.added_bytes) as f64
+    };
+    let instructions = |one: &HostileCost| of_a_byte(&one.cost, one.cost.instructions);
+    hostile.sort_by(|one, other| instructions(other).total_cmp(&instructions(one)));
+    let rows = hostile.iter().take(20).map(|one| {
+        [
+            one.name.clone(),
+            one.cost.request_bytes.to_string(),
+            one.cost.added_bytes.to_string(),
+            one.cost.instructions.to_string(),
+            format!("{:.1}", instructions(one)),
+            format!("{:.1}", of_a_byte(&one.cost, one.cost.memory_bytes)),
+        ]
     });
     let header = [
         "hostile request",
         "bytes",
+        "added",
         "instructions",
         "for each byte",
         "memory for each byte",
@@ -93,7 +91,7 @@ fn check(
     let imports = imports(module)?;
     let bytes = u64::try_from(module.len())?;
     let mut excesses = budgets.excesses(bytes, &imports, counted);
-    excesses.extend(budgets.hostile.excesses(hostile));
+    excesses.extend(hostile.iter().flat_map(|one| one.excesses.clone()));
     if excesses.is_empty() {
         return terminal::print(&format!(
             "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios, {} hostile requests\n",
