@@ -104,3 +104,41 @@ ROWS
     disallowed-policy b app:v2 IfNotPresent Always images.requireAlways | ,"images":{"requireAlways":["app"]} | app a app:v2 Always, app b app:v2 IfNotPresent
 ROWS
 }
+
+@test "the copy accepts what a mesh, a limit or older types change, apart from an app container without a check" {
+  init='{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}}'
+  for settings_row in "$fix" "$init"; do
+    while IFS='^' read -r answer filter; do
+      row="$settings_row $filter"
+      pod 'sidecar log log:1 Always, init i x:1 Always, app a app:1 Always, app b b:1 Always'
+      evaluate "$settings_row"
+      later "$filter"
+      evaluate "$(copy_of "$settings_row")"
+      if [[ $answer == accepted ]]; then untouched; else rejected "$answer"; fi
+    done <<'ROWS'
+accepted^.spec.initContainers |= [{name: "mesh-proxy", image: "mesh:1", imagePullPolicy: "Always", restartPolicy: "Always"}] + .
+accepted^(.spec.initContainers, .spec.containers) |= [{name: "mesh", image: "mesh:1", imagePullPolicy: "Always"}] + .
+missing-check mesh mesh:1 imagecheck-2 Always^.spec.containers |= [{name: "mesh", image: "mesh:1", imagePullPolicy: "Always"}] + .
+accepted^(.spec.initContainers, .spec.containers) |= map(.resources = {limits: {cpu: "1"}})
+accepted^del(.spec.initContainers[].restartPolicy)
+ROWS
+  done
+}
+
+@test "Fix adds checks again, with free names, after another webhook has emptied the check volumes" {
+  pod 'init i x:1, app a app:1, app b b:1'
+  evaluate "$fix"
+  later '.spec.volumes |= map({name, emptyDir: {}})'
+  evaluate "$fix"
+  after '[.spec.volumes[] | [.name, .image.reference]] == [["imagecheck-0", null], ["imagecheck-1", null], ["imagecheck-2", "app:1"], ["imagecheck-3", "b:1"]]'
+}
+
+# `kubectl get --output yaml | kubectl replace --force` brings all that the API server has written.
+@test "a repaired Pod that is created again from its own output stays as it is" {
+  pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
+  evaluate
+  in_jq '.object += {status: {phase: "Pending", containerStatuses: [{name: "a", state: {waiting: {reason: "ImagePullBackOff"}}}]}}
+    | .object.spec.nodeName = "n1" | .object.metadata += {uid: "1", resourceVersion: "2", generation: 1}' "$request.second" >"$request.again"
+  mv "$request.again" "$request"
+  everywhere '{}' untouched
+}
