@@ -14,7 +14,7 @@ every_pod="{\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Fix\",\"everyPod\
   evaluate "$fix"
   repaired 'init copy-agent ghcr.io/buildkite/agent:3.92.1 Always, init imagecheck-0 my-app:v1.2.3 IfNotPresent, init imagecheck-1 docker.io/library/postgres:16 IfNotPresent, init imagecheck-2 override:9 Always, init imagecheck-3 postgres:16 IfNotPresent, app container-0 override:9 IfNotPresent, app sidecar-0 postgres:16 IfNotPresent, app agent ghcr.io/buildkite/agent:3.92.1 IfNotPresent, app checkout ghcr.io/buildkite/agent:3.92.1 IfNotPresent'
   warned 'missing-check container-0 override:9 imagecheck-2 Always' \
-    'missing-check sidecar-0 postgres:16 imagecheck-3 IfNotPresent docker.io/library/postgres:16'
+    'missing-check sidecar-0 postgres:16 imagecheck-3 IfNotPresent docker.io/library/postgres:16 imagecheck-3 added'
   # The two new checks have a command and mounts, and differ only in name, image and pull policy.
   after '.spec.initContainers as $all | ($all[2] | length > 3 and (.command | length) > 0 and (.volumeMounts | length) > 0)
     and ($all[3] | del(.name, .image, .imagePullPolicy)) == ($all[2] | del(.name, .image, .imagePullPolicy))'

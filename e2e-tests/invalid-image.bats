@@ -45,9 +45,6 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     ngi nx                   | white space
     a i/o timeout            | white space
     connection refused       | white space
-    sha256:$hex | image ID
-    sha256:${hex:0:12}      | image ID
-    sha256:abc               | image ID
     nginx:.x                 | its tag
     nginx:a:b                | its tag
     nginx@md5:${hex:0:32}    | its digest
@@ -67,6 +64,30 @@ hex=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
     foo_bar:5000/a           | its registry
     $hex                     | image ID
 ROWS
+}
+
+# containerd serves the node's image of this ID. It may be an image that a pattern of the settings means.
+@test "an image ID is accepted, unless images.requireAlways or images.forbidNever is set" {
+  pod "init i sha256:${hex:0:12}, app a sha256:$hex Never, volume v sha256:abc Always"
+  for settings_row in '{}' '{"images":{"forbidAlways":["nginx"]}}' '{"defaults":{"imagePullPolicy":"Always"}}' \
+    '{"defaults":{"imagePullPolicy":"IfNotPresent"}}' '{"images":{"requireAlways":["*"]},"exempt":{"containers":["?"]}}'; do
+    in_each_mode "$settings_row" untouched
+  done
+  for setting in requireAlways forbidNever; do
+    for mode in Fix Reject; do
+      row="$mode $setting"
+      evaluate "{\"mode\":\"$mode\",\"images\":{\"$setting\":[\"private.example.com/*\"]}}"
+      rejected "invalid-image i sha256:${hex:0:12} spec.initContainers[0].image images.$setting" \
+        "invalid-image a sha256:$hex spec.containers[0].image images.$setting" \
+        "invalid-image v sha256:abc spec.volumes[0].image.reference images.$setting"
+    done
+  done
+  # An UPDATE brings an image ID in place of an image that these patterns mean.
+  pod "app a sha256:$hex IfNotPresent" '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.containers[0].image = "private.example.com/app:1"'
+  evaluate
+  untouched
+  evaluate '{"images":{"requireAlways":["private.example.com/*"]}}'
+  rejected "invalid-image a sha256:$hex spec.containers[0].image images.requireAlways"
 }
 
 @test "an image with white space around it, an empty image and a missing image" {

@@ -100,6 +100,7 @@ i/o timeout^ i/o_timeout
 exceeded\u00a0quota^ exceeded_quota
 a\u2028b\u3000c\u2003d^ a_b_c_d
 a  \t b^ a____b
+a\u202eb\u2066c\u200bd\ufeff\u00ade^a_b_c_d__e
 ROWS
 }
 

@@ -47,8 +47,8 @@ match() {
 ROWS
 }
 
-@test "the registry of an image is matched in lower case, without :443, and registry-1.docker.io is docker.io" {
-  images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1 registry-1.docker.io/l:1'
+@test "the registry of an image is matched in lower case, without :443 and leading zeros of its port, and registry-1.docker.io is docker.io" {
+  images='Registry.Example.com/a:1 registry.example.com:443/b:1 REGISTRY.example.com:0443/c:1 registry.example.com:5000/d:1 registry.example.com/e:1 registry-1.docker.io/library/f:1 docker.io/library/g:1 registry.example.com:8443/h:1 localhost:443/i:1 [2001:DB8::1]:443/j:1 registry-1.docker.io:443/x/k:1 registry-1.docker.io/l:1 registry.example.com:05000/m:1'
   # The name of each container is the last path component of its image, without the tag.
   pod "$(for image in $images; do name=${image##*/}; echo -n ", app ${name%:1} $image Always"; done | cut -c 3-)"
   while fields pattern expected; do
@@ -59,10 +59,12 @@ ROWS
     Registry.Example.COM/*       | a b c e
     registry.example.com:443/*   | a b c e
     registry.example.com:0443/*  | a b c e
-    registry.example.com:5000/*  | d
-    registry.example.com:*/*     | a b c d e h
+    registry.example.com:5000/*  | d m
+    registry.example.com:005000/* | d m
+    *.example.com:5000/*         | d m
+    registry.example.com:*/*     | a b c d e h m
     *.example.com/*              | a b c e
-    r*.example.com*/*            | a b c d e h
+    r*.example.com*/*            | a b c d e h m
     docker.io/*                  | f g k l
     docker.io/library/*          | f g
     registry-1.docker.io/*       | f g k l
@@ -133,6 +135,7 @@ ROWS
     *:443/team/*             | port 443 */team/*
     *.example.com:0443/*     | port 443 *.example.com/*
     registry*:443/a:v1       | port 443 registry*:*/a:v1
+    *.example.com:05000/*    | port *.example.com:5000/*
     *.Example.com/*          | host *.example.com/*
     *.Example.com/Team:V1    | host *.example.com/team:V1
     *Registry/a              | host *registry/a

@@ -87,6 +87,9 @@ ROWS
     fi
   done <<ROWS
 AMD^-^.
+AMD^arm64^$(required "[$(printf '"amd64",%.0s' {1..40})\"arm64\"]")
+AMD^arm64^$(required $(printf '["amd64"] %.0s' {1..40}) '["arm64"]')
+AMD^windows^.object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = [{matchExpressions: [{key: "kubernetes.io/os", operator: "In", values: ([range(40) | "linux"] + ["windows"])}]}]
 AMD^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "amd64"
 AMD^-^.object.spec.nodeSelector.disk = "ssd"
 AMD^-^$(required '["amd64"]')

@@ -58,17 +58,20 @@ ROWS
   failed "$tools" unknown true KeepTag
 }
 
-# answers IMAGE=ANSWER...: lets `consult` replay these answers about images of docker.io/library. An answer is the
-# last digit of a digest, or `down`.
+# answers IMAGE=ANSWER...: lets `consult` replay these answers. An image without a slash is one of docker.io/library.
+# An answer is the last digit of a digest, `down`, or the text of a failure.
 answers() {
-  local answer
+  local answer image text
   replay=$BATS_TEST_TMPDIR/answers.yml
   for answer; do
-    printf '%s\n' '- type: Exchange' '  request: |' '    !OciManifestDigest' "    image: docker.io/library/${answer%=*}" '  response:'
-    if [[ $answer == *=down ]]; then
-      printf '    %s\n' 'type: Error' 'message: error sending request for url (https://registry-1.docker.io/)'
+    image=${answer%%=*} text=${answer#*=}
+    [[ $image == */* ]] || image=docker.io/library/$image
+    [[ $text != down ]] || text='error sending request for url (https://registry-1.docker.io/)'
+    printf '%s\n' '- type: Exchange' '  request: |' '    !OciManifestDigest' "    image: $image" '  response:'
+    if [[ $text == [0-9] ]]; then
+      printf '    %s\n' 'type: Success' "payload: '{\"digest\":\"sha256:$(printf '%064d' "$text")\"}'"
     else
-      printf '    %s\n' 'type: Success' "payload: '{\"digest\":\"sha256:$(printf '%064d' "${answer#*=}")\"}'"
+      printf '    %s\n' 'type: Error' "message: '${text//\'/\'\'}'"
     fi
   done >"$replay"
 }
@@ -90,5 +93,32 @@ answers() {
     a:1=1 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@DIGEST IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@DIGEST IfNotPresent, volume imagecheck-1 a:1@DIGEST IfNotPresent
     a:1=2 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@OTHER IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@OTHER IfNotPresent, volume imagecheck-1 a:1@OTHER IfNotPresent, volume imagecheck-2 a@DIGEST IfNotPresent
     a:1=down | {"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Always"},"registry":{"lookup":"Verify","images":["*"],"onUnreachable":"UseCached"}} | init imagecheck-0 a:1 IfNotPresent, app a a:1 Always, app b a:1@DIGEST Always | init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 a:1@DIGEST Always, app a a:1 IfNotPresent, app b a:1@DIGEST IfNotPresent
+ROWS
+}
+
+@test "a registry that is away is asked once, however its host is spelled" {
+  answers r.example.com/a:1=down
+  pod 'app a r.example.com/a:1 Always, app b R.example.com/b:1 Always, app c r.example.com:443/c:1 Always, app d r.example.com:0443/d:1 Always, app e r.example.com:444/e:1 Always'
+  consult "$pin"
+  kept
+  same lookups '["a",true,"unreachable"] ["b",false,"unreachable"] ["c",false,"unreachable"] ["d",false,"unreachable"] ["e",true,"unknown"]' \
+    "$(in_jq -r 'map([(.image | split("/")[1] | split(":")[0]), .asked, .failure] | tojson) | sort | join(" ")' <<<"$lookups")"
+}
+
+# The texts are those of bug reports, in the form in which hosts print them.
+@test "failures of registries that speak differently have their class" {
+  while IFS='|' read -r class text; do
+    row=$text
+    answers "app:1=Fail to interact with OCI registry: Registry error: url https://r.example.com/v2/a/manifests/v9, envelope: OCI API errors: [OCI API error: $text]"
+    pod 'app a app:1 Always'
+    consult "$(with '"onNotFound":"KeepTag"')"
+    kept
+    failed docker.io/library/app:1 "$class" true KeepTag
+  done <<'ROWS'
+notFound|Failed to fetch "v9"
+notFound|The named manifest is not known to the registry.
+denied|Your authorization token has expired. Reauthenticate and try again.
+denied|Unauthenticated request. Unauthenticated requests do not have permission "artifactregistry.repositories.downloadArtifacts" on resource "projects/p" (or it may not exist)
+rateLimited|Rate exceeded
 ROWS
 }

@@ -253,6 +253,22 @@ ROWS
   done
 }
 
+@test "registry.images names a registry whose port is written with a leading zero" {
+  image=${APP/:/:0}
+  pod "app a $image Always"
+  consult "$(with "\"images\":[\"$REGISTRY/*\"]")"
+  repaired "app a $image@$APP_DIGEST IfNotPresent"
+}
+
+@test "an image ID is not looked up, because no registry has it" {
+  pod "app a sha256:${APP_DIGEST#*:} Always, app b $APP Always"
+  for lookup in Verify Pin; do
+    consult "$(with '"platform":"Reject"')"
+    asked_for "$APP"
+    [[ $allowed == true ]] || fail "rejected"
+  done
+}
+
 @test "exempt containers and images are not looked up" {
   pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
   consult "$(with '' "\"exempt\":{\"containers\":[\"a\"],\"images\":[\"$REGISTRY/multi\"]}")"
