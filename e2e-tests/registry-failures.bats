@@ -176,16 +176,6 @@ ROWS
   done
 }
 
-@test "after a failure of one registry, other registries are asked" {
-  digest=$(digest_of "$APP")
-  pod "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP Always"
-  consult "$pin"
-  asked_for "$GONE/a:1" "$FAULTY/429/c:1" "$FAULTY/429/d:1" "$APP"
-  repaired "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP@$digest IfNotPresent"
-  told_of "$GONE/a:1" unreachable KeepTag "$GONE/b:1" down KeepTag \
-    "$FAULTY/429/c:1" rateLimited KeepTag "$FAULTY/429/d:1" rateLimited KeepTag
-}
-
 # code EXPECTED: the last answer is a rejection with this code.
 code() {
   in_jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code than $1"
@@ -244,18 +234,6 @@ ROWS
     "$GONE/b:1" down UseCached "$GONE/c:1" down UseCached
 }
 
-@test "UseCached leaves Never and IfNotPresent alone" {
-  pod "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 Always"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
-  repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 IfNotPresent"
-  pod "app a $GONE/a:1"
-  for mode in Fix Warn; do
-    consult "$(with '"onUnreachable":"UseCached"' "\"mode\":\"$mode\"")"
-    kept
-    told_of "$GONE/a:1" unreachable 'UseCached kept'
-  done
-}
-
 @test "maxLookups: further images are not looked up, and the answer says so" {
   pod "app a $APP Always, app b $APP-also Always, app c $APP-too Always, app d $APP-more Always"
   publish "$APP-also" also
@@ -288,14 +266,6 @@ ROWS
   asked_for "$APP-c"
   repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c@$(digest_of "$APP-c") IfNotPresent"
   warned
-}
-
-@test "maxLookups: an image that needs no lookup does not count" {
-  pinned=@sha256:$(printf '%064d' 1)
-  pod "init i $APP Always, $(series 12 "app c# $REGISTRY/x#:1$pinned IfNotPresent"), app never $FAULTY/429/app:1 Never"
-  consult "$(with '"maxLookups":1,"onUnreachable":"Reject"')"
-  asked_for "$APP"
-  [[ $allowed == true && $lookups == '[]' ]] || fail "not accepted"
 }
 
 @test "by default ten images are looked up; there are at most ten warnings, and the audit annotation has all" {
@@ -346,40 +316,6 @@ ROWS
   consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
   kept
   told_of "${cached[@]}" "$image" unreachable 'UseCached gives no answer'
-}
-
-@test "Pod UPDATE: a failed lookup never changes a pull policy" {
-  pod "app main $APP Always"
-  cp "$request" "$request.old"
-  pod "app main $GONE/app:1 Always" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
-  consult "$(with '"onUnreachable":"UseCached"')"
-  kept
-  told_of "$GONE/app:1" unreachable KeepTag
-  consult "$(with '"onUnreachable":"Reject"')"
-  rejected "registry main $GONE/app:1 ${told[unreachable]}"
-}
-
-@test "pod templates: UseCached acts as KeepTag, because a template lasts longer than an outage" {
-  image=$GONE/app:1
-  workload Deployment "$(places_of "$image")"
-  for templates in Enforce Warn; do
-    row=$templates
-    consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"$templates\"")"
-    kept
-    told_of "$image" unreachable KeepTag
-  done
-}
-
-@test "other findings are repaired beside a failed lookup" {
-  image=$GONE/app:1
-  pod "init imagecheck-0 $image IfNotPresent, app main $image Always"
-  consult "$(with '' "$alone")"
-  repaired "$(places_of "$image")"
-  told_of "weak-check imagecheck-0 $image IfNotPresent Always main" "$image" unreachable KeepTag
-  # UseCached lowers the container before weak-check runs, so the check is not weak any more.
-  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
-  repaired "$(places_of "$image" IfNotPresent)"
-  told_of "$image" unreachable UseCached
 }
 
 @test "a refused host capability: the message names hostCapabilities" {

@@ -160,14 +160,6 @@ update() {
   asked_for
 }
 
-@test "UseCached acts as KeepTag on a digest" {
-  gone=$APP@sha256:$(printf '%064d' 1)
-  pod "init imagecheck-0 $gone Always, app main $gone Always"
-  consult '{"registry":{"images":["*"],"lookup":"Verify","onNotFound":"UseCached"},"pullOnce":false}'
-  kept
-  told_of "$REGISTRY/app@${gone#*@}" notFound KeepTag
-}
-
 @test "Verify asks for digests in pod templates and for new ephemeral containers too" {
   gone=$APP@sha256:$(printf '%064d' 1)
   workload Deployment "app a $gone IfNotPresent"
@@ -180,13 +172,6 @@ update() {
   consult '{"registry":{"images":["*"],"lookup":"Verify"}}'
   rejected "registry new $gone ${told[notFound]}"
   asked_for "$REGISTRY/app@${gone#*@}"
-}
-
-@test "digests and tags are counted together by maxLookups, and looked up in one order" {
-  pod "init i $MULTI@$MULTI_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER Always"
-  consult '{"imageChecks":{"coverage":"Off"},"registry":{"images":["*"],"lookup":"Verify","maxLookups":2}}'
-  asked_for "$REGISTRY/app@$APP_DIGEST" "$OTHER"
-  told_of "$REGISTRY/multi@$MULTI_DIGEST" limit KeepTag
 }
 
 @test "a missing tag is written as latest" {
@@ -218,13 +203,6 @@ update() {
   consult "$pin"
   repaired "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP@$APP_DIGEST IfNotPresent"
   asked_for "$APP"
-}
-
-@test "an image that every container pulls with Never is not looked up" {
-  pod "init imagecheck-0 $REGISTRY/nowhere:1 Never, app main $REGISTRY/nowhere:1 Never"
-  consult "$pin"
-  untouched
-  asked_for
 }
 
 @test "images and skipImages decide which images are looked up" {
@@ -269,35 +247,10 @@ ROWS
   done
 }
 
-@test "exempt containers and images are not looked up" {
-  pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
-  consult "$(with '' "\"exempt\":{\"containers\":[\"a\"],\"images\":[\"$REGISTRY/multi\"]}")"
-  repaired "app a $APP Always, app b $MULTI Always, app c $OTHER@$OTHER_DIGEST IfNotPresent"
-  asked_for "$OTHER"
-}
-
 @test "requireAlways: an image is pinned and still pulled with Always" {
   pod "init imagecheck-0 $APP IfNotPresent, app a $APP IfNotPresent, app b $OTHER Always"
   consult "$(with '' "\"images\":{\"requireAlways\":[\"$REGISTRY/app\"]},\"imageChecks\":{\"coverage\":\"Off\"}")"
   repaired "init imagecheck-0 $APP@$APP_DIGEST Always, app a $APP@$APP_DIGEST Always, app b $OTHER@$OTHER_DIGEST IfNotPresent"
-}
-
-@test "forbidAlways and defaults agree with pins" {
-  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $OTHER"
-  for others in '"images":{"forbidAlways":["*"]}' '"defaults":{"imagePullPolicy":"Always"}' \
-    '"defaults":{"imagePullPolicy":"AlwaysUnlessDigest"}' '"pullOnce":false'; do
-    consult "$(with '' "$others,\"imageChecks\":{\"coverage\":\"Off\"}")"
-    [[ $places == "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent"$'\n'"app a $APP@$APP_DIGEST IfNotPresent"$'\n'"app b $OTHER@$OTHER_DIGEST"* ]] ||
-      fail "$places"
-    [[ $places != *Always* ]] || fail "$places"
-  done
-}
-
-@test "an added check is pinned too" {
-  pod "init imagecheck-0 $APP Always, app a $APP Always, app b $OTHER Always"
-  consult "$(with '' '"imageChecks":{"coverage":"Fix"}')"
-  repaired "init imagecheck-0 $APP@$APP_DIGEST IfNotPresent, init imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER@$OTHER_DIGEST IfNotPresent"
-  asked_for "$APP" "$OTHER"
 }
 
 @test "check volumes are pinned like other checks, added ones included" {
