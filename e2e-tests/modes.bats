@@ -39,13 +39,6 @@ weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
     'default imagecheck-1 dull:1 IfNotPresent Always'
 }
 
-@test "Fix rejects findings that it can't repair, and the message has only these" {
-  pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app c Bad IfNotPresent'
-  evaluate
-  rejected 'invalid-image c Bad spec.containers[1].image'
-  warned
-}
-
 @test "a rejection has 20 findings and counts the rest, and the audit annotation has all" {
   pod "$(series 21 'app c# Bad#')"
   evaluate '{"mode":"Reject"}'
