@@ -101,15 +101,3 @@ ROWS
     init imagecheck-0 app:1 Always, init copy-agent agent:3 Always, app a app:1, app b agent:3 | same
 ROWS
 }
-
-@test "only new ephemeral containers get the default" {
-  review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
-      {name: "old", image: "busybox:1", imagePullPolicy: "IfNotPresent"},
-      {name: "new", image: "busybox:1", imagePullPolicy: "IfNotPresent"},
-      {name: "chosen", image: "busybox:1", imagePullPolicy: "Never"}]
-    | .oldObject.spec.ephemeralContainers = .object.spec.ephemeralContainers[:1]'
-  evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
-  patched '[{"op":"replace","path":"/spec/ephemeralContainers/1/imagePullPolicy","value":"Always"}]'
-  evaluate '{"mode":"Reject","defaults":{"imagePullPolicy":"Always"}}'
-  rejected 'default new busybox:1 IfNotPresent Always defaults.imagePullPolicy'
-}

@@ -249,12 +249,3 @@ ROWS
   repaired 'init imagecheck-0 b:1 Always, app a app:1 Always, app b b:1 IfNotPresent, volume imagecheck-0 app:1 Always'
   same 'fields of the check' '["command","image","imagePullPolicy","name"]' "$(in_jq -c '.object.spec.initContainers[0] | keys' "$request.second")"
 }
-
-@test "under InitContainer, a Pod gets a check volume if it has a check volume, and no check that can be copied" {
-  pod 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1' "$on_init"
-  evaluate '{"imageChecks":{"coverage":"Fix"}}'
-  repaired 'init imagecheck-1 x:1, init imagecheck-0 b:1 IfNotPresent, app a app:1, app b b:1, volume imagecheck-0 app:1'
-  edit 'del(.object.spec.initContainers[0].command)'
-  evaluate '{"imageChecks":{"coverage":"Fix"}}'
-  repaired 'init imagecheck-1 x:1, app a app:1, app b b:1, volume imagecheck-0 app:1, volume imagecheck-2 b:1 IfNotPresent'
-}

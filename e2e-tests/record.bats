@@ -168,28 +168,3 @@ ROWS
   evaluate '{"recordChanges":false}'
   records x
 }
-
-@test "a Pod that is not changed gets no record, and keeps an earlier one" {
-  pod 'app a app:1' '.object.metadata.annotations = {($key): "forged"}' --arg key "$annotation"
-  in_each_mode '{}' untouched
-}
-
-@test "there is no record at UPDATE and none through a subresource" {
-  review pod-ephemeralcontainers-update
-  evaluate '{"images":{"forbidAlways":["busybox"]}}'
-  after '.metadata.annotations // {} | has($key) | not' --arg key "$annotation"
-  patched '[{"op":"replace","path":"/spec/ephemeralContainers/0/imagePullPolicy","value":"IfNotPresent"}]'
-  workload Deployment "$weak" '.operation = "UPDATE" | .oldObject = .object | .oldObject.spec.template.spec.containers[0].image = "app:0"
-    | .object.metadata.annotations = {($key): "kept"}' --arg key "$annotation"
-  evaluate '{"templates":"Enforce"}'
-  records kept
-}
-
-@test "the record of a pod template is on the workload" {
-  for kind in Deployment CronJob PodTemplate; do
-    row=$kind
-    workload $kind "$weak"
-    evaluate '{"templates":"Enforce"}'
-    after '(.metadata.annotations | keys == [$key]) and ([paths | select(.[-1] == "annotations")] | length == 1)' --arg key "$annotation"
-  done
-}

@@ -101,31 +101,6 @@ update() {
   asked_for
 }
 
-@test "a pinned image needs no lookup, also if its registry is gone" {
-  gone=$(start_registry gone)
-  publish "$gone/app:1" app
-  digest=$(digest_of "$gone/app:1")
-  pod "init imagecheck-0 $gone/app:1 Always, app main $gone/app:1 Always, volume data $gone/app:1"
-  consult "$pin"
-  [[ -n $patch ]] || fail "not pinned"
-  cp "$request.second" "$request"
-  stop gone
-  for settings_again in "$pin" "$(with '"onUnreachable":"Reject"')" "$(with '"onUnreachable":"UseCached"' '"mode":"Reject"')" \
-    "$(with '' '"mode":"Warn"')"; do
-    consult "$settings_again"
-    untouched
-    failed
-    asked_for
-  done
-}
-
-@test "Pin does not look up a reference with a digest" {
-  pod "init imagecheck-0 $APP@$OTHER_DIGEST Always, app main $APP@$OTHER_DIGEST Always, app b $REGISTRY/nowhere@$OTHER_DIGEST"
-  consult "{\"registry\":{\"images\":[\"*\"],\"lookup\":\"Pin\"},\"pullOnce\":false,\"imageChecks\":{\"coverage\":\"Off\"}}"
-  untouched
-  asked_for
-}
-
 # An image may be deleted from its registry while it runs in the cluster. So Verify checks digests too.
 @test "Verify asks for a digest by its repository, and rejects a digest that is no longer there" {
   verify='{"registry":{"images":["*"],"lookup":"Verify"},"pullOnce":false,"imageChecks":{"coverage":"Off"}}'
@@ -160,20 +135,6 @@ update() {
   asked_for
 }
 
-@test "Verify asks for digests in pod templates and for new ephemeral containers too" {
-  gone=$APP@sha256:$(printf '%064d' 1)
-  workload Deployment "app a $gone IfNotPresent"
-  consult '{"templates":"Enforce","registry":{"images":["*"],"lookup":"Verify"}}'
-  rejected "registry a $gone ${told[notFound]}"
-  pod "app main $OTHER Always"
-  cp "$request" "$request.old"
-  pod "app main $OTHER Always, ephemeral new $gone IfNotPresent" '
-    .operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = $old[0].object' --slurpfile old "$request.old"
-  consult '{"registry":{"images":["*"],"lookup":"Verify"}}'
-  rejected "registry new $gone ${told[notFound]}"
-  asked_for "$REGISTRY/app@${gone#*@}"
-}
-
 @test "a missing tag is written as latest" {
   pod "app a $REGISTRY/untagged, app b $REGISTRY/untagged:latest IfNotPresent"
   digest=$(digest_of "$REGISTRY/untagged:latest")
@@ -195,42 +156,6 @@ update() {
   same 'lookups of another run' "$order" "$asked"
 }
 
-@test "a new ephemeral container is pinned, and the others stay" {
-  pod "app main $OTHER Always, ephemeral old $MULTI Always"
-  cp "$request" "$request.old"
-  pod "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP Always" '
-    .operation = "UPDATE" | .subResource = "ephemeralcontainers" | .oldObject = $old[0].object' --slurpfile old "$request.old"
-  consult "$pin"
-  repaired "app main $OTHER Always, ephemeral old $MULTI Always, ephemeral new $APP@$APP_DIGEST IfNotPresent"
-  asked_for "$APP"
-}
-
-@test "images and skipImages decide which images are looked up" {
-  while fields registry_settings expected; do
-    [[ -n $registry_settings ]] || break
-    pod "app a $APP Always, app b $MULTI Always, app c $OTHER Always"
-    consult "$(with "${registry_settings//HOST/$REGISTRY}")"
-    expected=${expected//a/$APP}
-    expected=${expected//m/$MULTI}
-    asked_for $expected
-    repaired "$(for place in "a $APP $APP_DIGEST" "b $MULTI $MULTI_DIGEST" "c $OTHER $OTHER_DIGEST"; do
-      read -r name image digest <<<"$place"
-      if [[ $asked == *$image* ]]; then echo "app $name $image@$digest IfNotPresent"; else echo "app $name $image Always"; fi
-    done)"
-  done <<'ROWS'
-    "images":["HOST/app","HOST/multi"]                    | a m
-    "images":["*"],"skipImages":["HOST/other"]            | a m
-    "images":["HOST/*"],"skipImages":["HOST/?????:1"]     | a
-    "images":["HOST/app:1"]                               | a
-    "images":["HOST/app:2","*/m*:?"]                      | m
-ROWS
-  for registry_settings in '"images":["nginx"]' '"skipImages":["*"]' "\"skipImages\":[\"$REGISTRY/*\"]"; do
-    consult "$(with "$registry_settings")"
-    untouched
-    asked_for
-  done
-}
-
 @test "registry.images names a registry whose port is written with a leading zero" {
   image=${APP/:/:0}
   pod "app a $image Always"
@@ -245,20 +170,6 @@ ROWS
     asked_for "$APP"
     [[ $allowed == true ]] || fail "rejected"
   done
-}
-
-@test "requireAlways: an image is pinned and still pulled with Always" {
-  pod "init imagecheck-0 $APP IfNotPresent, app a $APP IfNotPresent, app b $OTHER Always"
-  consult "$(with '' "\"images\":{\"requireAlways\":[\"$REGISTRY/app\"]},\"imageChecks\":{\"coverage\":\"Off\"}")"
-  repaired "init imagecheck-0 $APP@$APP_DIGEST Always, app a $APP@$APP_DIGEST Always, app b $OTHER@$OTHER_DIGEST IfNotPresent"
-}
-
-@test "check volumes are pinned like other checks, added ones included" {
-  on_init='.object.spec.initContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
-  pod "init i $MULTI IfNotPresent, app a $APP Always, app b $OTHER IfNotPresent, volume imagecheck-0 $APP IfNotPresent" "$on_init"
-  consult "$(with '' '"imageChecks":{"as":"ImageVolume","coverage":"Fix"}')"
-  repaired "init i $MULTI@$MULTI_DIGEST IfNotPresent, app a $APP@$APP_DIGEST IfNotPresent, app b $OTHER@$OTHER_DIGEST IfNotPresent, volume imagecheck-0 $APP@$APP_DIGEST IfNotPresent, volume imagecheck-1 $OTHER@$OTHER_DIGEST IfNotPresent"
-  asked_for "$APP" "$OTHER" "$MULTI"
 }
 
 @test "the check of one tag covers a container with another tag of the same digest" {
@@ -314,23 +225,6 @@ ROWS
   done
 }
 
-@test "Pod UPDATE: only changed images are pinned, and no pull policy changes" {
-  pod "init imagecheck-0 $OTHER Always, app a $OTHER Always, app b $OTHER Always, app c $MULTI Always"
-  update "init imagecheck-0 $OTHER Always, app a $APP Always, app b $OTHER Always, app c $MULTI Always"
-  consult "$pin"
-  repaired "init imagecheck-0 $OTHER Always, app a $APP@$APP_DIGEST Always, app b $OTHER Always, app c $MULTI Always"
-  asked_for "$APP"
-}
-
-@test "Pod UPDATE: a pinned tag keeps its digest, and another tag or repository is looked up" {
-  elsewhere=sha256:$(printf '%064d' 1)
-  pod "app a $APP@$elsewhere IfNotPresent, app b $REGISTRY/app:2@$elsewhere IfNotPresent, app c $MULTI@$elsewhere IfNotPresent"
-  update "app a $APP IfNotPresent, app b $APP IfNotPresent, app c $OTHER IfNotPresent"
-  consult "$pin"
-  repaired "app a $APP@$elsewhere IfNotPresent, app b $APP@$APP_DIGEST IfNotPresent, app c $OTHER@$OTHER_DIGEST IfNotPresent"
-  asked_for "$APP" "$OTHER"
-}
-
 @test "Pod UPDATE: Reject refuses a tag in place of its stored digest without a lookup of it, and the copy accepts it" {
   pod "app a $APP@$APP_DIGEST IfNotPresent, app b $MULTI IfNotPresent"
   update "app a $APP IfNotPresent, app b $OTHER IfNotPresent"
@@ -347,43 +241,6 @@ ROWS
   consult "$(with '' '"mode":"Reject"')"
   rejected "registry a $APP $APP@$APP_DIGEST Always"
   asked_for "$APP"
-}
-
-@test "pod templates: Pin acts as Verify" {
-  for kind in StatefulSet DaemonSet ReplicaSet Job CronJob ReplicationController PodTemplate Deployment; do
-    row=$kind
-    workload $kind "app a $APP Always, app b $MULTI Always"
-    consult "$(with '' '"mode":"Reject"')"
-    untouched
-    asked_for "$APP" "$MULTI"
-  done
-  row=
-  for others in '' '"templates":"Enforce"' '"mode":"Warn"'; do
-    consult "$(with '' "$others")"
-    untouched
-    asked_for "$APP" "$MULTI"
-  done
-  consult "$(with '' '"templates":"Off"')"
-  untouched
-  asked_for
-}
-
-@test "pod templates: a missing tag gives a warning, or a rejection under Enforce" {
-  missing=$REGISTRY/app:none
-  workload Deployment "app a $missing Always"
-  why="registry a $missing ${told[notFound]}"
-  consult "$pin"
-  kept
-  warned "$why"
-  failed "$missing" notFound true Reject
-  for mode in Fix Reject; do
-    row=$mode
-    consult "$(with '' "\"mode\":\"$mode\",\"templates\":\"Enforce\"")"
-    rejected "$why"
-    consult "$(with '' "\"mode\":\"$mode\"")"
-    kept
-    failed "$missing" notFound true Reject
-  done
 }
 
 @test "a registry with a password: without the right one lookups are denied, and with it images are pinned" {

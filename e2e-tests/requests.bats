@@ -51,16 +51,6 @@ ROWS
   in_each_mode '{"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Always"}}' untouched
 }
 
-@test "Pod UPDATE of an image: another spelling is a changed image, and an exempt image is not examined" {
-  review pod-update-image
-  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]}}'
-  rejected 'disallowed-policy a nginx:1.27 Always IfNotPresent images.forbidAlways recreate'
-  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]},"exempt":{"containers":["a"]}}'
-  untouched
-  evaluate '{"mode":"Reject","images":{"forbidAlways":["nginx"]},"exempt":{"images":["nginx:1.27"]}}'
-  untouched
-}
-
 @test "pods/ephemeralcontainers: new containers are examined and repaired, and existing ones are not" {
   review pod-ephemeralcontainers-update '.object.spec.ephemeralContainers = [
       {name: "old", image: "app:1", imagePullPolicy: "Never"}, {name: "new", image: "app:1", imagePullPolicy: "Never"}]

@@ -232,6 +232,14 @@ ROWS
   invalid '{"imageChecks":{"template":[{}]}}' 'imageChecks.template object not a list'
 }
 
+@test "registry.overrides: entries that are malformed" {
+  invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
+    'registry.overrides[0] object not a string' 'registry.overrides[1] object not null' 'registry.overrides[2] object not a list'
+  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
+  invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
+    'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
+}
+
 @test "imageChecks.template: all other fields of a container" {
   pod 'app a app:1, app b app:1' '.object.spec.volumes = [{name: "v", emptyDir: {}}]'
   evaluate '{"imageChecks":{"coverage":"Fix","everyPod":true,"template":{
