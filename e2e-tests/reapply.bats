@@ -159,32 +159,3 @@ ROWS
   evaluate
   after '[.spec.containers[].imagePullPolicy] == ["Always", "IfNotPresent"]'
 }
-
-@test "other changes of the request stay, and the API server decides about them" {
-  again "$record_of_created" '.object.metadata.labels = {team: "b"} | .object.spec.containers[0].env = []'
-  evaluate
-  patched '[
-    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"},
-    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
-  # If a person has changed a value in the manifest, the stored value does not come back.
-  again "$record_of_created" '.object.spec.containers[0].imagePullPolicy = "Never"'
-  evaluate
-  patched '[{"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
-}
-
-@test "a changed image is examined, beside the values that come back" {
-  again "$record_of_created" '.object.spec.containers[0].image = "app:2"'
-  evaluate '{"images":{"forbidAlways":["app:2"]}}'
-  patched '[
-    {"op":"replace","path":"/spec/containers/0/imagePullPolicy","value":"IfNotPresent"},
-    {"op":"replace","path":"/spec/initContainers/0/imagePullPolicy","value":"Always"}]'
-}
-
-@test "values come back in Pods and Jobs only, and never in a request of a subresource" {
-  again "$record_of_created" '.subResource = "status"'
-  evaluate
-  untouched
-  again "$record_of_created" '.object.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
-  evaluate
-  untouched
-}
