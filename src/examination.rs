@@ -18,7 +18,7 @@ use crate::finding::Finding;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::failed_lookup::FailedLookup;
 use crate::pod::{Place, PodSpecList};
-use crate::request::ExaminedObject;
+use crate::request::{ExaminedObject, StoredPlaces};
 use crate::settings::Settings;
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -38,6 +38,8 @@ pub(crate) struct Examination<'p> {
     /// The places whose image could not be read, each with the mistake. Exempt places are not among
     /// them.
     pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
+    /// At UPDATE, the places of the stored object, by list and name.
+    pub(crate) stored_places: StoredPlaces<'p>,
     /// The findings that no change of a place repairs.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.
@@ -47,13 +49,17 @@ pub(crate) struct Examination<'p> {
 }
 
 impl<'p> Examination<'p> {
-    /// Begins the examination of these places of an object.
-    pub(crate) fn new(
-        object: &'p ExaminedObject<'p>,
-        places: Vec<&'p Place<'p>>,
-        settings: &'p Settings,
-    ) -> Self {
-        let roles = PodRoles::of(&object.pod, settings);
+    /// Begins the examination of an object. None if the rules examine none of its places.
+    pub(crate) fn new(object: &'p ExaminedObject<'p>, settings: &'p Settings) -> Option<Self> {
+        let stored_places = object.stored_places();
+        let places = object.places_to_examine(&stored_places);
+        if places.is_empty() {
+            return None;
+        }
+        let has_volumes = places
+            .iter()
+            .any(|place| place.list == PodSpecList::Volumes);
+        let roles = PodRoles::of(&object.pod, has_volumes, settings);
         let mut examined = Vec::with_capacity(places.len());
         let mut invalid_images = Vec::new();
         for place in places {
@@ -69,15 +75,16 @@ impl<'p> Examination<'p> {
                 Err(invalid) => invalid_images.push((place, invalid)),
             }
         }
-        Self {
+        Some(Self {
             object,
             settings,
             places: examined,
             invalid_images,
+            stored_places,
             findings: Vec::new(),
             added: AddedChecks::default(),
             failed_lookups: BTreeMap::new(),
-        }
+        })
     }
 
     /// Whether the Pod has an image check.

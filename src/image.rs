@@ -2,7 +2,7 @@
 //!
 //! The grammar is that of `ParseNormalizedNamed` in <https://github.com/distribution/reference>.
 //! The kubelet and containerd call this function, and the API server calls it for the server
-//! default. Unlike that function, this parser refuses image IDs that begin with `sha256:`.
+//! default.
 //!
 //! The parsers on crates.io compile regular expressions. Each request gets a new instance of the
 //! WebAssembly module, which would compile the expressions again. Therefore this file has its own
@@ -88,9 +88,8 @@ pub enum InvalidReference {
     Scheme,
     /// The text has a variable that was not replaced: `$(IMAGE)`, `${IMAGE}` or `{{image}}`.
     Variable,
-    /// The text is an image ID: 64 lower-case hexadecimal digits, or `sha256:` and at least one.
-    /// containerd then uses an image that is on the node, and asks no registry.
-    ImageId,
+    /// The text is the 64 hexadecimal digits of an image ID.
+    BareImageId,
     /// The registry is not `host[:port]`.
     Registry,
     /// The repository has upper-case letters.
@@ -115,7 +114,7 @@ impl InvalidReference {
             Self::Space => "it has white space",
             Self::Scheme => "a reference has no URL scheme",
             Self::Variable => "a variable in it was not replaced",
-            Self::ImageId => "it is an image ID, which no registry is asked for",
+            Self::BareImageId => "it is an image ID without sha256:",
             Self::Registry => "its registry is not host[:port]",
             Self::UpperCase => "its repository has upper-case letters",
             Self::Repository => {
@@ -148,14 +147,14 @@ impl<'a> Reference<'a> {
     /// Parses a reference.
     ///
     /// # Errors
-    /// The text is no image reference, or it is an image ID.
+    /// The text is no image reference.
     pub fn parse(text: &'a str) -> Result<Self, InvalidReference> {
         Self::parse_parts(text).map_err(|invalid| invalid.most_telling(text))
     }
 
     fn parse_parts(text: &'a str) -> Result<Self, InvalidReference> {
-        if is_image_id(text) {
-            return Err(InvalidReference::ImageId);
+        if text.len() == 64 && text.bytes().all(is_lower_hex) {
+            return Err(InvalidReference::BareImageId);
         }
         let (registry, remainder) = split_registry(text);
         let is_host = registry == DEFAULT_REGISTRY || is_registry(registry);
@@ -225,6 +224,14 @@ impl<'a> Reference<'a> {
     /// The digest, if one is written.
     pub const fn digest(&self) -> Option<&'a str> {
         self.digest
+    }
+
+    /// Whether this is an image ID: `sha256:` and hexadecimal digits. Its parts are those of a repository of Docker
+    /// Hub with a tag, but containerd serves the node's image of this ID, also for the first digits of an ID. No
+    /// registry has such an image.
+    pub fn is_image_id(&self) -> bool {
+        let is_hex = |tag: &str| tag.bytes().all(is_lower_hex);
+        self.written == "sha256" && self.digest.is_none() && self.tag.is_some_and(is_hex)
     }
 
     /// The identity of this image.
@@ -306,29 +313,39 @@ pub(crate) fn split_registry(text: &str) -> (&str, &str) {
     }
 }
 
-/// The form of a registry host that is compared with image patterns: lower case, without the port
+/// The form of a registry host in which hosts are compared: lower case, a port without leading zeros, no port
 /// 443, and `docker.io` for the names of Docker Hub. If another registry has several names, these
 /// names count as different hosts. Nodes don't use this form: they use the host as it is written.
 pub(crate) fn comparable_host(host: &str) -> Cow<'_, str> {
-    if host == DEFAULT_REGISTRY {
-        return Cow::Borrowed(host);
-    }
-    let host = without_https_port(host).unwrap_or(host);
-    let lower_case = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(host.to_ascii_lowercase())
+    let (name, port) = comparable_port(host);
+    let name = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
     } else {
-        Cow::Borrowed(host)
+        Cow::Borrowed(name)
     };
-    match &*lower_case {
-        LEGACY_DEFAULT_REGISTRY | DEFAULT_REGISTRY_SERVER => Cow::Borrowed(DEFAULT_REGISTRY),
-        _ => lower_case,
+    match (port, &*name) {
+        (None, LEGACY_DEFAULT_REGISTRY | DEFAULT_REGISTRY_SERVER) => {
+            Cow::Borrowed(DEFAULT_REGISTRY)
+        }
+        (None, _) => name,
+        (Some(port), name) => Cow::Owned([name, ":", port].concat()),
     }
 }
 
-/// The host without its port, if the port is 443. The port may have leading zeros.
-pub(crate) fn without_https_port(host: &str) -> Option<&str> {
-    let (host, port) = host.rsplit_once(':')?;
-    (port.trim_start_matches('0') == HTTPS_PORT).then_some(host)
+/// A host without its port, and the port without leading zeros. None for the port 443.
+pub(crate) fn comparable_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if is_port(port) => {
+            let number = port.trim_start_matches('0');
+            let number = if number.is_empty() { "0" } else { number };
+            (name, (number != HTTPS_PORT).then_some(number))
+        }
+        _ => (host, None),
+    }
+}
+
+fn is_port(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 pub(crate) fn looks_like_host(first: &str) -> bool {
@@ -372,9 +389,7 @@ fn is_registry(text: &str) -> bool {
     } else {
         split_at_first(text, ':')
     };
-    let port_is_number =
-        port.is_none_or(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-    port_is_number && is_domain(host)
+    port.is_none_or(is_port) && is_domain(host)
 }
 
 /// Whether a text is a domain name or an IPv4 address: parts with dots between them. Each part has
@@ -431,16 +446,6 @@ fn is_tag(text: &str) -> bool {
 pub(crate) fn is_digest(text: &str) -> bool {
     Digest::try_from(text)
         .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
-}
-
-/// Whether a text is an image ID, which a node resolves without any registry. containerd also accepts
-/// truncated IDs after `sha256:`, so fewer than 64 digits count there too.
-fn is_image_id(text: &str) -> bool {
-    let is_hex = |hex: &str| !hex.is_empty() && hex.bytes().all(is_lower_hex);
-    match text.strip_prefix("sha256:") {
-        Some(hex) => is_hex(hex),
-        None => text.len() == 64 && is_hex(text),
-    }
 }
 
 const fn is_lower_hex(byte: u8) -> bool {

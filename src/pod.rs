@@ -271,10 +271,11 @@ impl<'a> Pod<'a> {
         Ok(())
     }
 
-    /// The containers that mount each volume, in the order of the Pod.
+    /// The init and app containers that mount each volume, in the order of the Pod.
     pub(crate) fn mounters(&self) -> Mounters<'_> {
         let mut mounters: Mounters<'_> = BTreeMap::new();
-        for place in &self.places {
+        let is_ephemeral = |place: &&Place<'_>| place.list == PodSpecList::EphemeralContainers;
+        for place in self.places.iter().filter(|place| !is_ephemeral(place)) {
             let mut names = BTreeSet::new();
             names.extend(place.mounts().into_iter().map(|mount| mount.name));
             for name in names {

@@ -18,37 +18,27 @@ mod weak_check;
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
 use crate::lookup::RegistryClient;
-use crate::pod::Place;
-use crate::request::ExaminedObject;
-use crate::settings::Settings;
 
-/// Runs the rules about these places of an object.
-pub(crate) fn examine<'p>(
-    object: &'p ExaminedObject<'p>,
-    places: Vec<&'p Place<'p>>,
-    settings: &'p Settings,
-    registries: &mut dyn RegistryClient,
-) -> Examination<'p> {
-    let mut examination = Examination::new(object, places, settings);
+/// Runs the rules.
+pub(crate) fn run(examination: &mut Examination<'_>, registries: &mut dyn RegistryClient) {
     // Nothing else can be said about an image that can't be read.
-    invalid_image::report(&mut examination);
+    invalid_image::report(examination);
     // Before the default: a pull policy that is replaced here may equal the server default.
-    disallowed_policy::replace_disallowed_policies(&mut examination);
+    disallowed_policy::replace_disallowed_policies(examination);
     // Before the lookups, because an answer of a registry may lower a pull policy again.
-    default::replace_server_defaults(&mut examination);
+    default::replace_server_defaults(examination);
     // Before the checks are compared, because a digest shows which images are the same.
-    registry::look_up_images(&mut examination, registries);
-    if has_checks_or_needs_them(&examination) {
-        let coverage = Coverage::of(&examination);
-        weak_check::raise_weak_checks(&mut examination, &coverage);
-        missing_check::add_missing_checks(&mut examination, &coverage);
+    registry::look_up_images(examination, registries);
+    if has_checks_or_needs_them(examination) {
+        let mut coverage = Coverage::of(examination);
+        weak_check::raise_weak_checks(examination, &mut coverage);
+        missing_check::add_missing_checks(examination, &coverage);
         // After the checks were raised and added, because only a check that is strong enough spares a pull.
-        pull_once::spare_second_pulls(&mut examination, &coverage);
+        pull_once::spare_second_pulls(examination, &coverage);
     }
     // The last two only report, so their positions don't matter.
-    outdated_check::report(&mut examination);
-    stuck_pull::report(&mut examination);
-    examination
+    outdated_check::report(examination);
+    stuck_pull::report(examination);
 }
 
 /// Whether the Pod hasn't started yet, and has image checks or may have to get them.

@@ -30,27 +30,62 @@ const TEXT_MAX: usize = 512;
 const SHORTER_TEXTS: [usize; 8] = [64, 48, 36, 30, 24, 18, 14, 10];
 
 /// Shortens a text in the middle to at most `max` characters, or to `...` if `max` is less than three.
-/// Each control character becomes `_`, so that the text can't break a line.
+/// Each invisible character becomes `_`, so that the text can't break a line.
 pub(crate) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
-    // A text has at most as many characters as bytes. So a text with at most `max` bytes always fits.
-    let fits = text.len() <= max || text.chars().count() <= max;
-    let text = without(text, char::is_control);
-    if fits {
-        return text;
+    shorten_without(text, max, is_invisible)
+}
+
+/// Shortens a text, and writes `_` for each refused character. The parts that are left out are not read: a text may
+/// be very long.
+fn shorten_without(text: &str, max: usize, is_refused: fn(char) -> bool) -> Cow<'_, str> {
+    if text.len() <= max || text.chars().nth(max).is_none() {
+        return without(text, is_refused);
     }
     let kept = max.saturating_sub(ELLIPSIS.len());
     let tail = kept / 2;
     let head = kept.saturating_sub(tail);
-    let mut short: String = text.chars().take(head).collect();
-    short.push_str(ELLIPSIS);
-    let skipped = text.chars().count().saturating_sub(tail);
-    short.extend(text.chars().skip(skipped));
-    Cow::Owned(short)
+    let head: String = text.chars().take(head).collect();
+    let tail: Vec<char> = text.chars().rev().take(tail).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    let (head, tail) = (without(&head, is_refused), without(&tail, is_refused));
+    Cow::Owned([&head, ELLIPSIS, &tail].concat())
+}
+
+/// Whether a character has no shape of its own: Unicode's categories Cc (control) and Cf (format). Such a character can
+/// break a line, hide a part of a text, or turn the direction in which it is read.
+///
+/// Source: `UnicodeData.txt` of Unicode 17. The tests compare this with a package that has all categories.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{600}'..='\u{605}'
+                | '\u{61c}'
+                | '\u{6dd}'
+                | '\u{70f}'
+                | '\u{890}'..='\u{891}'
+                | '\u{8e2}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{110bd}'
+                | '\u{110cd}'
+                | '\u{13430}'..='\u{1343f}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0001}'
+                | '\u{e0020}'..='\u{e007f}'
+        )
 }
 
 /// The text with `_` in place of each refused character.
-fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if text.chars().any(&is_refused) {
+fn without(text: &str, is_refused: fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().any(is_refused) {
         let clean = |c: char| if is_refused(c) { '_' } else { c };
         Cow::Owned(text.chars().map(clean).collect())
     } else {
@@ -67,8 +102,8 @@ fn without(text: &str, is_refused: impl Fn(char) -> bool) -> Cow<'_, str> {
 pub(crate) struct UntrustedText<'t>(pub &'t str);
 
 impl<'t> UntrustedText<'t> {
-    fn cleaned(self) -> Cow<'t, str> {
-        without(self.0, |c| c.is_control() || c.is_whitespace())
+    fn shortened(self, max: usize) -> Cow<'t, str> {
+        shorten_without(self.0, max, |c| is_invisible(c) || c.is_whitespace())
     }
 }
 
@@ -95,16 +130,15 @@ impl SentencePiece<'_> {
     fn write(&self, max: usize, written: &mut String) {
         match self {
             Self::Words(words) => written.push_str(words),
-            Self::Text(text) => written.push_str(&shorten(&text.cleaned(), max)),
+            Self::Text(text) => written.push_str(&text.shortened(max)),
             Self::List(texts) => {
-                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
+                let texts = texts.iter().map(|text| UntrustedText(text).shortened(max));
                 let list = texts.collect::<Vec<_>>().join(", ");
                 written.push_str(&shorten(&list, max));
             }
             Self::OneOf(texts) => {
-                let texts = texts.iter().map(|text| UntrustedText(text).cleaned());
-                let texts: Vec<_> = texts.map(|text| shorten(&text, max).into_owned()).collect();
-                written.push_str(&texts.join(" or "));
+                let texts = texts.iter().map(|text| UntrustedText(text).shortened(max));
+                written.push_str(&texts.collect::<Vec<_>>().join(" or "));
             }
             Self::Digest(digest) => written.push_str(digest),
             Self::Sentence(sentence) => sentence.write(max, written),
@@ -213,6 +247,17 @@ pub(crate) fn line<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_and_format_characters_are_invisible() {
+        use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+        for c in '\0'..=char::MAX {
+            let category = c.general_category();
+            let is_expected =
+                matches!(category, GeneralCategory::Control | GeneralCategory::Format);
+            assert_eq!(is_invisible(c), is_expected, "{c:?}");
+        }
+    }
 
     #[test]
     fn long_texts_are_shortened_in_the_middle() {

@@ -5,6 +5,7 @@ use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::CallResult;
 
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
+use crate::examination::Examination;
 use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::RegistryClient;
 use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
@@ -49,13 +50,13 @@ fn examine(
     if settings.mode == Mode::Fix {
         object.restore_stored_values();
     }
-    let places = object.places_to_examine();
     let mode = match (object.request_type.is_template(), settings.templates) {
         (true, PodTemplateAction::Off) => None,
         (true, PodTemplateAction::Warn) => Some(Mode::Warn),
         (true, PodTemplateAction::Enforce) | (false, _) => Some(settings.mode),
     };
-    let Some(mode) = mode.filter(|_| !places.is_empty()) else {
+    let examination = mode.and_then(|_| Examination::new(&object, settings));
+    let (Some(mode), Some(mut examination)) = (mode, examination) else {
         return answer(FindingsAndChanges::none(&object, settings), settings.mode);
     };
     let makes_volumes = settings.image_checks.made_of == InitContainerOrImageVolume::ImageVolume;
@@ -67,7 +68,7 @@ fn examine(
             code_of_object_fault(object.request_type),
         );
     }
-    let examination = rules::examine(&object, places, settings, registries);
+    rules::run(&mut examination, registries);
     answer(FindingsAndChanges::of(examination), mode)
 }
 

@@ -21,22 +21,24 @@ pub(crate) struct Coverage {
     /// The images, in the order of the Pod. One image in two spellings has two entries.
     pub(crate) images: Vec<PulledImage>,
     /// The checks of each image in any spelling. [`PulledImage::image`] is the index.
-    checks_in_any_spelling: Vec<Vec<usize>>,
+    in_any_spelling: Vec<ImageChecks>,
     /// The index in `images` for each examined place.
     image_of_place: Vec<usize>,
     /// In the copy, the images that may be the same. They are asked only where the answer removes a finding.
     possibly_same: Option<Box<Coverage>>,
 }
 
-/// Who pulls an image, written alike. The numbers are indexes of examined places.
+/// An image that is written alike, and who pulls it. The numbers are indexes of examined places.
 #[derive(Default)]
 pub(crate) struct PulledImage {
     /// The number of the image, the same for all spellings.
     image: usize,
+    /// All places with this image.
+    places: Vec<usize>,
     /// The image checks.
-    pub(crate) checks: Vec<usize>,
-    /// The other init containers, without native sidecars.
-    init_containers: Vec<usize>,
+    pub(crate) checks: ImageChecks,
+    /// The strongest pull policy of the other init containers, without native sidecars.
+    by_init_containers: Option<PullPolicy>,
     /// The first of the strongest guarded places, and its pull policy.
     pub(crate) guarded: Option<(usize, PullPolicy)>,
     /// Whether the image is covered, or nothing guarded pulls it. A check covers an image even if it is too weak:
@@ -44,11 +46,30 @@ pub(crate) struct PulledImage {
     pub(crate) is_covered: bool,
 }
 
+/// Image checks of one image.
+#[derive(Default)]
+pub(crate) struct ImageChecks {
+    /// The indexes of the examined places.
+    pub(crate) places: Vec<usize>,
+    /// The strongest pull policy.
+    strongest: Option<PullPolicy>,
+}
+
+impl ImageChecks {
+    fn add(&mut self, place: usize, policy: PullPolicy) {
+        self.places.push(place);
+        self.strongest = self.strongest.max(Some(policy));
+    }
+}
+
 impl PulledImage {
     fn add(&mut self, place: usize, examined: &ExaminedPlace<'_>) {
+        self.places.push(place);
         match examined.role {
-            Role::ImageCheck => self.checks.push(place),
-            Role::InitContainer => self.init_containers.push(place),
+            Role::ImageCheck => self.checks.add(place, examined.policy),
+            Role::InitContainer => {
+                self.by_init_containers = self.by_init_containers.max(Some(examined.policy));
+            }
             Role::Guarded => match self.guarded {
                 Some((_, policy)) if policy >= examined.policy => {}
                 _ => self.guarded = Some((place, examined.policy)),
@@ -57,8 +78,8 @@ impl PulledImage {
         }
     }
 
-    fn covers(&self, places: &[ExaminedPlace<'_>], needed: PullPolicy) -> bool {
-        !self.checks.is_empty() || strongest(places, &self.init_containers) >= Some(needed)
+    fn covers(&self, needed: PullPolicy) -> bool {
+        !self.checks.places.is_empty() || self.by_init_containers >= Some(needed)
     }
 }
 
@@ -69,19 +90,18 @@ impl Coverage {
         let mut coverage = Self::by_identity(places, ExaminedPlace::identity);
         if examination.settings.validating_copy {
             let same = Self::by_identity(places, validating_copy::identity_without_digest);
-            for pulled in &mut coverage.images {
-                let also = |(place, needed)| {
-                    let pulled = same.image_of(place);
-                    pulled.is_some_and(|pulled| pulled.covers(places, needed))
-                };
-                pulled.is_covered |= pulled.guarded.is_some_and(also);
-            }
             coverage.possibly_same = Some(Box::new(same));
         }
-        if has_only_one_place(examination) {
-            for pulled in &mut coverage.images {
-                pulled.is_covered = true;
+        let needs_none = has_only_one_place(examination);
+        let is_covered = |pulled: &PulledImage| match pulled.guarded {
+            Some((_, needed)) => {
+                pulled.covers(needed) || coverage.may_be(pulled).any(|same| same.covers(needed))
             }
+            None => true,
+        };
+        let covered: Vec<bool> = coverage.images.iter().map(is_covered).collect();
+        for (pulled, is_covered) in coverage.images.iter_mut().zip(covered) {
+            pulled.is_covered = is_covered || needs_none;
         }
         coverage
     }
@@ -95,7 +115,7 @@ impl Coverage {
         let mut indexes: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         let mut coverage = Self {
             images: Vec::new(),
-            checks_in_any_spelling: Vec::new(),
+            in_any_spelling: Vec::new(),
             image_of_place: Vec::with_capacity(places.len()),
             possibly_same: None,
         };
@@ -103,7 +123,7 @@ impl Coverage {
             let next = numbers.len();
             let image = *numbers.entry(identity(examined)).or_insert(next);
             if image == next {
-                coverage.checks_in_any_spelling.push(Vec::new());
+                coverage.in_any_spelling.push(ImageChecks::default());
             }
             let next = indexes.len();
             let written = examined.reference.written();
@@ -116,83 +136,100 @@ impl Coverage {
             if let Some(pulled) = coverage.images.get_mut(index) {
                 pulled.add(place, examined);
             }
-            if let Some(checks) = coverage.checks_in_any_spelling.get_mut(image)
+            if let Some(checks) = coverage.in_any_spelling.get_mut(image)
                 && examined.role == Role::ImageCheck
             {
-                checks.push(place);
+                checks.add(place, examined.policy);
             }
-        }
-        for pulled in &mut coverage.images {
-            let guarded = pulled.guarded;
-            pulled.is_covered = guarded.is_none_or(|(_, needed)| pulled.covers(places, needed));
         }
         coverage
     }
 
-    /// The image of an examined place.
-    fn image_of(&self, place: usize) -> Option<&PulledImage> {
-        self.images.get(*self.image_of_place.get(place)?)
+    /// In the copy, the images that may be the same as one of the places with this image.
+    fn may_be(&self, pulled: &PulledImage) -> impl Iterator<Item = &PulledImage> {
+        let same = self.possibly_same.as_deref();
+        same.into_iter().flat_map(|same| {
+            let indexes = pulled
+                .places
+                .iter()
+                .filter_map(|place| same.image_of_place.get(*place));
+            indexes.filter_map(|index| same.images.get(*index))
+        })
     }
 
     /// The checks of an image in any spelling.
-    pub(crate) fn in_any_spelling(&self, pulled: &PulledImage) -> &[usize] {
-        let checks = self.checks_in_any_spelling.get(pulled.image);
-        checks.map(Vec::as_slice).unwrap_or_default()
+    pub(crate) fn in_any_spelling(&self, pulled: &PulledImage) -> Option<&ImageChecks> {
+        self.in_any_spelling.get(pulled.image)
     }
 
     /// The checks of the containers that pull this image: those written alike. If there are none, and the image is
     /// not covered, these are the checks of the image in any spelling.
-    pub(crate) fn checks_of<'c>(&'c self, pulled: &'c PulledImage) -> &'c [usize] {
-        if pulled.checks.is_empty() && !pulled.is_covered {
+    pub(crate) fn checks_of<'c>(&'c self, pulled: &'c PulledImage) -> Option<&'c ImageChecks> {
+        if pulled.checks.places.is_empty() && !pulled.is_covered {
             self.in_any_spelling(pulled)
         } else {
-            &pulled.checks
+            Some(&pulled.checks)
         }
     }
 
-    /// Whether a check of a guarded place is strong enough.
-    pub(crate) fn has_strong_check(
-        &self,
-        places: &[ExaminedPlace<'_>],
-        guarded: usize,
-        needed: PullPolicy,
-    ) -> bool {
-        self.with_possibly_same().any(|coverage| {
-            let checks = coverage
-                .image_of(guarded)
-                .map(|one| coverage.checks_of(one));
-            strongest(places, checks.unwrap_or_default()) >= Some(needed)
-        })
+    /// Whether a check of the containers that pull this image is at least as strong as they need.
+    pub(crate) fn has_strong_check(&self, pulled: &PulledImage, needed: PullPolicy) -> bool {
+        let is_strong = |checks: &ImageChecks| checks.strongest >= Some(needed);
+        self.checks_of(pulled).is_some_and(is_strong)
+            || self.may_be(pulled).any(|same| is_strong(&same.checks))
     }
 
-    /// Whether each place pulls the image of one of the places `pulling`, written alike.
+    /// Remembers that a check is raised.
+    pub(crate) fn raise(&mut self, check: usize, policy: PullPolicy) {
+        if let Some(index) = self.image_of_place.get(check)
+            && let Some(pulled) = self.images.get_mut(*index)
+        {
+            pulled.checks.strongest = pulled.checks.strongest.max(Some(policy));
+            if let Some(checks) = self.in_any_spelling.get_mut(pulled.image) {
+                checks.strongest = checks.strongest.max(Some(policy));
+            }
+        }
+        if let Some(same) = &mut self.possibly_same {
+            same.raise(check, policy);
+        }
+    }
+
+    /// Whether each examined place has the image of one of the places `pulling`, written alike.
     pub(crate) fn pull_the_same(&self, pulling: &[usize]) -> Vec<bool> {
-        let mut same = vec![false; self.image_of_place.len()];
-        for coverage in self.with_possibly_same() {
-            let mut is_pulled = vec![false; coverage.images.len()];
-            for place in pulling {
-                let image = coverage.image_of_place.get(*place);
-                if let Some(is_pulled) = image.and_then(|image| is_pulled.get_mut(*image)) {
-                    *is_pulled = true;
-                }
-            }
-            for (same, image) in same.iter_mut().zip(&coverage.image_of_place) {
-                *same |= is_pulled.get(*image).is_some_and(|is_pulled| *is_pulled);
+        let is_pulled = self.are_pulled(pulling);
+        let same = self.possibly_same.as_deref();
+        let may_be_pulled = same.map(|same| (same, same.are_pulled(pulling)));
+        let pulls = |pulled: &PulledImage, is_pulled: bool| {
+            is_pulled
+                || may_be_pulled.as_ref().is_some_and(|(same, are_pulled)| {
+                    let indexes = pulled
+                        .places
+                        .iter()
+                        .filter_map(|place| same.image_of_place.get(*place));
+                    indexes
+                        .filter_map(|index| are_pulled.get(*index))
+                        .any(|is_pulled| *is_pulled)
+                })
+        };
+        let images = self.images.iter().zip(is_pulled);
+        let images: Vec<bool> = images
+            .map(|(pulled, is_pulled)| pulls(pulled, is_pulled))
+            .collect();
+        let of_place = |index: &usize| images.get(*index).copied().unwrap_or_default();
+        self.image_of_place.iter().map(of_place).collect()
+    }
+
+    /// Whether each image is the image of one of these places.
+    fn are_pulled(&self, pulling: &[usize]) -> Vec<bool> {
+        let mut are_pulled = vec![false; self.images.len()];
+        for place in pulling {
+            let index = self.image_of_place.get(*place);
+            if let Some(is_pulled) = index.and_then(|index| are_pulled.get_mut(*index)) {
+                *is_pulled = true;
             }
         }
-        same
+        are_pulled
     }
-
-    /// This coverage, and in the copy that of the images that may be the same.
-    fn with_possibly_same(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.possibly_same.as_deref())
-    }
-}
-
-/// The strongest pull policy of these places. None if there are none.
-fn strongest(places: &[ExaminedPlace<'_>], indexes: &[usize]) -> Option<PullPolicy> {
-    let places = indexes.iter().filter_map(|index| places.get(*index));
-    places.map(|examined| examined.policy).max()
 }
 
 /// Whether one app container is the only place that is not exempt, not a native sidecar and not an

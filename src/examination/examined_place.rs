@@ -10,7 +10,9 @@ use crate::pattern::{ImagePattern, NormalisedImageNames};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::settings::{EffectiveLookupSettings, ImagePullPolicyRules, LookupMode, Settings};
+use crate::settings::{
+    DefaultPullPolicy, EffectiveLookupSettings, ImagePullPolicyRules, LookupMode, Settings,
+};
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
 pub(crate) struct ExaminedPlace<'p> {
@@ -146,6 +148,39 @@ impl<'p> ExaminedPlace<'p> {
             && self.place.list == PodSpecList::InitContainers
     }
 
+    /// The configured default that replaces a pull policy of this place. None if the pull policy differs from the
+    /// server default, or if the default leaves the place alone.
+    pub(crate) fn replacement_of_server_default(
+        &self,
+        policy: PullPolicy,
+        settings: &Settings,
+    ) -> Option<PullPolicy> {
+        if policy != server_default(&self.reference) || self.reference.is_image_id() {
+            return None;
+        }
+        let has_digest = self.has_digest();
+        let (default, applies) = match settings.defaults.image_pull_policy? {
+            DefaultPullPolicy::AlwaysUnlessDigest if has_digest => return None,
+            // Under `Pin`, an image with a digest has `IfNotPresent`, also in the next run.
+            DefaultPullPolicy::Always | DefaultPullPolicy::AlwaysUnlessDigest => {
+                let is_pinned = has_digest && self.lookup.mode == LookupMode::Pin;
+                (
+                    PullPolicy::Always,
+                    self.patterns.forbid_always.is_none() && !is_pinned,
+                )
+            }
+            // An image that is looked up keeps its `Always`: an answer may show that another image is the same.
+            DefaultPullPolicy::IfNotPresent => {
+                let may_be_lowered = self.patterns.require_always.is_none() && !has_digest;
+                (
+                    PullPolicy::IfNotPresent,
+                    may_be_lowered && !self.is_selected_for_lookup(),
+                )
+            }
+        };
+        (applies && default != policy).then_some(default)
+    }
+
     /// The image as it came in.
     pub(crate) fn image(&self) -> &'p str {
         self.place.image_text()
@@ -172,12 +207,12 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Whether the settings select its image for lookups.
     pub(crate) fn is_selected_for_lookup(&self) -> bool {
-        self.lookup.mode != LookupMode::Off
+        self.lookup.mode != LookupMode::Off && !self.reference.is_image_id()
     }
 }
 
 /// The pull policy that the API server fills in for an image.
-pub(crate) fn server_default(reference: &Reference<'_>) -> PullPolicy {
+fn server_default(reference: &Reference<'_>) -> PullPolicy {
     PullPolicy::server_default(reference.tag(), reference.digest())
 }
 

@@ -24,15 +24,14 @@ pub(crate) enum Role {
 /// The roles of the places of one Pod.
 pub(crate) struct PodRoles<'p> {
     settings: &'p Settings,
-    /// None if the Pod has no image volumes.
+    /// None if no role of an image volume is asked for.
     volumes: Option<MountedVolumes<'p>>,
 }
 
 impl<'p> PodRoles<'p> {
-    /// The roles of a Pod's places.
-    pub(crate) fn of(pod: &'p Pod<'p>, settings: &'p Settings) -> Self {
-        let volumes = pod.has_image_volumes();
-        let volumes = volumes.then(|| MountedVolumes::of(pod, settings));
+    /// The roles of a Pod's places. Those of image volumes are only known if `with_volumes` is true.
+    pub(crate) fn of(pod: &'p Pod<'p>, with_volumes: bool, settings: &'p Settings) -> Self {
+        let volumes = with_volumes.then(|| MountedVolumes::of(pod, settings));
         Self { settings, volumes }
     }
 

@@ -74,22 +74,27 @@ impl FailureClass {
 
     /// Classifies by the first line of a registry's message. `oci-client` doesn't print the registry's
     /// error code, so the first entry of `WORDS` that this line contains decides. The entries come from
-    /// messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, ECR, ACR and Artifact Registry.
+    /// messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and Artifact Registry.
     fn of_message(text: &str) -> Self {
-        const WORDS: [(&str, FailureClass); 16] = [
+        const WORDS: [(&str, FailureClass); 21] = [
             ("rate limit", FailureClass::RateLimited),
             ("too many requests", FailureClass::RateLimited),
             ("toomanyrequests", FailureClass::RateLimited),
+            ("rate exceeded", FailureClass::RateLimited),
             ("not authorized", FailureClass::Denied),
             ("manifest unknown", FailureClass::NotFound),
             ("not known to registry", FailureClass::NotFound),
+            ("not known to the registry", FailureClass::NotFound),
             ("name unknown", FailureClass::NotFound),
             ("not found", FailureClass::NotFound),
             ("does not exist", FailureClass::NotFound),
             ("was deleted", FailureClass::NotFound),
+            ("failed to fetch \"", FailureClass::NotFound),
             ("access to the resource is denied", FailureClass::Denied),
             ("unauthorized", FailureClass::Denied),
             ("authentication required", FailureClass::Denied),
+            ("unauthenticated request", FailureClass::Denied),
+            ("authorization token has expired", FailureClass::Denied),
             ("denied", FailureClass::Denied),
             ("forbidden", FailureClass::Denied),
             ("service unavailable", FailureClass::Unreachable),

@@ -2,9 +2,7 @@
 
 use super::glob::has_wildcard;
 use super::{ImagePattern, NormalisedImageNames};
-use crate::image::{
-    DEFAULT_REGISTRY, Reference, looks_like_host, split_registry, without_https_port,
-};
+use crate::image::{DEFAULT_REGISTRY, Reference, comparable_port, looks_like_host, split_registry};
 
 /// The texts that usually fill all wildcards in a search for an image that a pattern matches.
 const USUAL_FILLINGS: [&str; 2] = ["0", ""];
@@ -144,14 +142,16 @@ fn instead_of_registry(written: &str) -> Option<String> {
 }
 
 /// The host to propose in a pattern. A host with a wildcard becomes lower case, and loses the
-/// port 443. A host without a wildcard stays as it is, because it is normalised later, when the pattern
+/// port 443 and the leading zeros of a port. A host without a wildcard stays as it is, because it is normalised later, when the pattern
 /// is read.
 fn possible_host(host: &str) -> String {
     if !has_wildcard(host) {
         return host.to_owned();
     }
-    let possible = without_https_port(host)
-        .unwrap_or(host)
+    let (name, port) = comparable_port(host);
+    let port = port.map(|port| [":", port].concat());
+    let possible = [name, &port.unwrap_or_default()]
+        .concat()
         .to_ascii_lowercase();
     if looks_like_host(&possible) || possible.starts_with('*') {
         return possible;
@@ -163,7 +163,7 @@ fn possible_host(host: &str) -> String {
 
 /// The mistakes that a pattern may have, each with the pattern that was probably meant. `completed` is
 /// the normalised pattern.
-fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>); 10] {
+fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>); 11] {
     let begins_with = |mark| written.starts_with(mark).then(|| ["*", written].concat());
     let in_library = completed
         .strip_prefix("docker.io/")
@@ -173,7 +173,8 @@ fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>
         (host, rest) => (host, "/", rest),
     };
     let possible_host = possible_host(host);
-    let has_port_443 = has_wildcard(host) && without_https_port(host).is_some();
+    let has_other_port = has_wildcard(host) && !possible_host.eq_ignore_ascii_case(host);
+    let has_port_443 = has_other_port && comparable_port(host).1.is_none();
     let has_upper_case = has_wildcard(host) && host.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower_case = match rest.split_once(':') {
         Some((path, tag)) => [&path.to_ascii_lowercase(), ":", tag].concat(),
@@ -202,6 +203,10 @@ fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>
         (
             "has the port 443, which is dropped before an image is matched",
             has_port_443.then(|| [&possible_host, "/", rest].concat()),
+        ),
+        (
+            "has a port with leading zeros, which are dropped before an image is matched",
+            has_other_port.then(|| [&possible_host, "/", rest].concat()),
         ),
         (
             "has upper case in a host with a wildcard",

@@ -4,7 +4,7 @@
 //! A value that can't be read is ignored, because the API server refuses such an object.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeSet;
 
 use oci_spec::image::{Arch, Os, Platform};
 
@@ -16,9 +16,8 @@ const OS_LABEL: &str = "kubernetes.io/os";
 const OLD_OS_LABEL: &str = "beta.kubernetes.io/os";
 const WINDOWS: &str = "windows";
 
-/// The largest number of terms that are read for the platforms, and of values that are read from the
-/// first `In` expression of a label. Go supports fewer architectures, so an honest Pod needs no more
-/// values.
+/// The largest number of terms that are read for the platforms, and of different values of a label in a term. Go
+/// supports fewer architectures, so an honest Pod needs no more.
 const VALUES_MAX: usize = 32;
 
 /// Whether a Pod is for Windows nodes. `spec.os.name`, the `nodeSelector` and the required node
@@ -77,68 +76,95 @@ fn allowed_values<'a>(term: &Node<'a>, labels: &[&str]) -> Option<Vec<Cow<'a, st
         let values = values.unwrap_or_default().into_iter();
         values.filter_map(|value| value.as_string().ok()).collect()
     };
+    let mut seen = BTreeSet::new();
     let mut common = values(&lists.next()?);
-    common.truncate(VALUES_MAX);
+    common.retain(|value| seen.insert(value.clone()));
     for list in lists {
-        let others = values(&list);
+        let mut others = BTreeSet::new();
+        others.extend(values(&list));
         common.retain(|value| others.contains(value));
     }
     Some(common)
 }
 
-/// A platform that a Pod asks for. A part that is not set matches any value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RequestedPlatform {
-    architecture: Option<Arch>,
-    os: Option<Os>,
+/// The platforms that one term of an affinity asks for: all combinations of its operating systems and architectures.
+/// A part that is not set allows any value.
+#[derive(Clone, Debug, Default)]
+struct PlatformsOfTerm {
+    architectures: Option<Vec<Arch>>,
+    systems: Option<Vec<Os>>,
 }
 
-impl RequestedPlatform {
-    fn is_any(&self) -> bool {
-        *self == Self::default()
+impl PlatformsOfTerm {
+    fn of(term: &Node<'_>) -> Self {
+        let architectures = allowed_values(term, &[ARCH_LABEL]).map(|mut values| {
+            values.truncate(VALUES_MAX);
+            values.iter().map(|value| Arch::from(&**value)).collect()
+        });
+        let systems = allowed_values(term, &[OS_LABEL]).map(|mut values| {
+            values.truncate(VALUES_MAX);
+            values.iter().map(|value| Os::from(&**value)).collect()
+        });
+        Self {
+            architectures,
+            systems,
+        }
     }
 
-    /// Whether `platform` has the architecture and the operating system that the Pod asks for.
-    pub(crate) fn is_met_by(&self, platform: &Platform) -> bool {
-        let architecture = self.architecture.as_ref();
-        let os = self.os.as_ref();
-        architecture.is_none_or(|wanted| wanted == platform.architecture())
-            && os.is_none_or(|wanted| wanted == platform.os())
+    /// Keeps the platforms with this architecture and this operating system. Returns whether there are any.
+    fn limit(&mut self, architecture: Option<&Arch>, os: Option<&Os>) -> bool {
+        limit(&mut self.architectures, architecture) && limit(&mut self.systems, os)
     }
 
-    /// The platform that meets `self` and `other`. None if the two contradict each other.
-    fn and(&self, other: &Self) -> Option<Self> {
-        Some(Self {
-            architecture: both(self.architecture.as_ref(), other.architecture.as_ref()).ok()?,
-            os: both(self.os.as_ref(), other.os.as_ref()).ok()?,
+    /// The first of these platforms that an image doesn't exist for.
+    fn first_missing(&self, has: &PlatformsOfImage) -> Option<String> {
+        let any = [None];
+        let architectures = self.architectures.as_ref();
+        let architectures =
+            architectures.map(|all| all.iter().map(|one| Some(one.to_string())).collect());
+        let systems = self.systems.as_ref();
+        let systems = systems.map(|all| all.iter().map(|one| Some(one.to_string())).collect());
+        let architectures: Vec<Option<String>> = architectures.unwrap_or_else(|| any.to_vec());
+        let systems: Vec<Option<String>> = systems.unwrap_or_else(|| any.to_vec());
+        // An image has few platforms, so this ends soon at one that it lacks.
+        let mut wanted = architectures
+            .iter()
+            .flat_map(|one| systems.iter().map(move |os| (one, os)));
+        wanted.find_map(|(architecture, os)| match (os, architecture) {
+            (Some(os), Some(architecture)) => {
+                let platform = format!("{os}/{architecture}");
+                (!has.platforms.contains(&platform)).then_some(platform)
+            }
+            (Some(os), None) => (!has.systems.contains(os)).then(|| os.clone()),
+            (None, Some(one)) => (!has.architectures.contains(one)).then(|| one.clone()),
+            (None, None) => None,
         })
     }
 }
 
-/// The common value, or the only value that is set. An error if the two values contradict each other.
-fn both<T: Clone + PartialEq>(one: Option<&T>, other: Option<&T>) -> Result<Option<T>, ()> {
-    match (one, other) {
-        (Some(one), Some(other)) if one != other => Err(()),
-        (one, other) => Ok(one.or(other).cloned()),
-    }
+/// Keeps the value `only`, if that is set. Returns whether it was allowed.
+fn limit<T: Clone + PartialEq>(values: &mut Option<Vec<T>>, only: Option<&T>) -> bool {
+    let Some(only) = only else {
+        return true;
+    };
+    let is_allowed = values.as_ref().is_none_or(|values| values.contains(only));
+    *values = Some(vec![only.clone()]);
+    is_allowed
 }
 
-impl fmt::Display for RequestedPlatform {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.os, &self.architecture) {
-            (Some(os), Some(architecture)) => write!(f, "{os}/{architecture}"),
-            (Some(os), None) => write!(f, "{os}"),
-            (None, Some(architecture)) => write!(f, "{architecture}"),
-            (None, None) => Ok(()),
-        }
-    }
+/// The platforms in the index of an image.
+#[derive(Default)]
+struct PlatformsOfImage {
+    platforms: BTreeSet<String>,
+    architectures: BTreeSet<String>,
+    systems: BTreeSet<String>,
 }
 
 /// The platforms that a Pod asks for, and the field of the Pod spec that asks for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestedPlatforms {
-    /// The platforms. Each looked-up image has to exist for all these platforms.
-    pub(crate) platforms: Vec<RequestedPlatform>,
+    /// Each looked-up image has to exist for all platforms of all terms.
+    terms: Vec<PlatformsOfTerm>,
     /// The field of the Pod spec that a person would change to ask for other platforms.
     pub(crate) field: &'static str,
 }
@@ -148,60 +174,55 @@ impl RequestedPlatforms {
     /// affinity counts. The image has to exist for the platforms of all terms. A term that contradicts
     /// another field is skipped. If `nodeSelector` contradicts `os.name`, no platform is returned.
     pub(super) fn read(spec: &Node<'_>, os_name: Option<&str>) -> Self {
-        let by_selector = RequestedPlatform {
-            architecture: selected(spec, ARCH_LABEL).map(|label| Arch::from(&*label)),
-            os: selected(spec, OS_LABEL).map(|label| Os::from(&*label)),
-        };
-        let by_name = RequestedPlatform {
-            architecture: None,
-            os: os_name.map(Os::from),
-        };
-        let mut alternatives = platforms_of_terms(spec);
-        let field = if !by_selector.is_any() {
+        let architecture = selected(spec, ARCH_LABEL).map(|label| Arch::from(&*label));
+        let selected_os = selected(spec, OS_LABEL).map(|label| Os::from(&*label));
+        let named_os = os_name.map(Os::from);
+        let terms = affinity_terms(spec);
+        let field = if architecture.is_some() || selected_os.is_some() {
             "nodeSelector"
-        } else if alternatives.is_empty() {
+        } else if terms.is_empty() {
             "os"
         } else {
             "affinity"
         };
-        let Some(always) = by_selector.and(&by_name) else {
+        if let (Some(selected), Some(named)) = (&selected_os, &named_os)
+            && selected != named
+        {
             return Self::default();
-        };
-        let mut platforms = Vec::new();
+        }
+        let os = selected_os.or(named_os);
+        let mut alternatives: Vec<PlatformsOfTerm> = terms
+            .iter()
+            .take(VALUES_MAX)
+            .map(PlatformsOfTerm::of)
+            .collect();
         if alternatives.is_empty() {
-            alternatives.push(RequestedPlatform::default());
+            alternatives.push(PlatformsOfTerm::default());
         }
-        for wanted in alternatives {
-            if let Some(wanted) = wanted.and(&always)
-                && !wanted.is_any()
-                && !platforms.contains(&wanted)
-            {
-                platforms.push(wanted);
-            }
+        alternatives.retain_mut(|one| {
+            one.limit(architecture.as_ref(), os.as_ref())
+                && (one.architectures.is_some() || one.systems.is_some())
+        });
+        Self {
+            terms: alternatives,
+            field,
         }
-        Self { platforms, field }
     }
-}
 
-/// The platforms that the terms of a required node affinity ask for: for each term, all combinations of
-/// its operating systems and architectures.
-fn platforms_of_terms(spec: &Node<'_>) -> Vec<RequestedPlatform> {
-    // A label that no expression names allows any value.
-    let values = |term, label| {
-        let values = allowed_values(term, &[label]);
-        values.map_or(vec![None], |values| values.into_iter().map(Some).collect())
-    };
-    let mut wanted = Vec::new();
-    for term in affinity_terms(spec).iter().take(VALUES_MAX) {
-        let systems = values(term, OS_LABEL);
-        for architecture in values(term, ARCH_LABEL) {
-            for os in &systems {
-                wanted.push(RequestedPlatform {
-                    architecture: architecture.as_deref().map(Arch::from),
-                    os: os.as_deref().map(Os::from),
-                });
-            }
-        }
+    /// Whether the Pod asks for no platform.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.terms.is_empty()
     }
-    wanted
+
+    /// The first requested platform that an image doesn't exist for.
+    pub(crate) fn first_missing(&self, index: &[&Platform]) -> Option<String> {
+        let mut has = PlatformsOfImage::default();
+        for platform in index {
+            let (os, architecture) = (platform.os(), platform.architecture());
+            has.platforms.insert(format!("{os}/{architecture}"));
+            has.systems.insert(os.to_string());
+            has.architectures.insert(architecture.to_string());
+        }
+        self.terms.iter().find_map(|term| term.first_missing(&has))
+    }
 }

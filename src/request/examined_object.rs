@@ -84,6 +84,9 @@ impl<'a> Metadata<'a> {
     }
 }
 
+/// The places of a stored object, by list and name.
+pub(crate) type StoredPlaces<'s> = BTreeMap<(PodSpecList, &'s str), &'s Place<'s>>;
+
 /// An object that the rules examine.
 pub(crate) struct ExaminedObject<'a> {
     /// The type of the request.
@@ -174,7 +177,7 @@ impl<'a> ExaminedObject<'a> {
     }
 
     /// The places of the stored object, by list and name. Empty if the request has no stored object.
-    pub(crate) fn stored_places(&self) -> BTreeMap<(PodSpecList, &str), &Place<'a>> {
+    pub(crate) fn stored_places(&self) -> StoredPlaces<'_> {
         let stored = self.stored.iter().flat_map(|stored| &stored.pod.places);
         // `collect` would sort, which takes ten times as much code in the module.
         let mut by_name = BTreeMap::new();
@@ -186,9 +189,8 @@ impl<'a> ExaminedObject<'a> {
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
     /// request, the rules examine all places.
-    pub(crate) fn places_to_examine(&self) -> Vec<&Place<'a>> {
+    pub(crate) fn places_to_examine(&self, stored: &StoredPlaces<'_>) -> Vec<&Place<'a>> {
         let places = self.pod.places.iter();
-        let stored = self.stored_places();
         let stored_image = |place: &Place<'_>| {
             let stored = stored.get(&(place.list, &*place.name));
             stored.map(|stored| stored.image_text())

@@ -4,11 +4,13 @@
 //! policies that this policy wrote. A stored pull policy is immutable, so the API server would
 //! refuse the request with status 422. The record on the stored object says that a field was changed
 //! from A to B. If the request has A and the stored object has B, B is written into the request. Then
-//! the field stays as it is stored. Only stored values can be written, so a forged record gains nothing.
+//! the field stays as it is stored. Anybody can write a record. So an image comes back only if its digest is all that
+//! the request lacks, and a forged record can do no more than keep a pull policy that is stored.
 
 use std::collections::BTreeMap;
 
 use crate::document::Node;
+use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
@@ -85,6 +87,13 @@ fn parse_path(path: &str) -> Option<(PodSpecList, usize, &str)> {
     Some((list, index.parse().ok()?, field))
 }
 
+/// Whether an image is another one with a digest added. Anybody can write a record, so no other image comes back.
+fn adds_digest(image: &str, with_digest: &str) -> bool {
+    let parsed = (Reference::parse(image), Reference::parse(with_digest));
+    matches!(parsed, (Ok(image), Ok(pinned))
+        if image.written() == pinned.written() && image.is_pinned_as(pinned))
+}
+
 fn restore_field<'a>(
     now: &mut Place<'a>,
     stored: &Place<'_>,
@@ -108,7 +117,7 @@ fn restore_field<'a>(
         Some(RestoredField::PullPolicy(now.clone(), to))
     } else if field == now.list.image_field() {
         let brings_from = Some(now.image_text()) == from;
-        if !brings_from || stored.image_text() != to || now.image_text() == to {
+        if !brings_from || stored.image_text() != to || !adds_digest(now.image_text(), to) {
             return None;
         }
         *now.image.as_mut()? = to.to_owned().into();

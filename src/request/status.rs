@@ -67,16 +67,27 @@ impl<'a> PodStatus<'a> {
         !self.is_finished && containers.any(|container| container.waiting_reason.is_some())
     }
 
-    /// The time of a condition's last transition, as the status has it. If several conditions have the
-    /// same type, only the first counts.
+    /// The time of a condition's last transition. None if it is not written as the API server writes a time. If several
+    /// conditions have the same type, only the first counts.
     pub(crate) fn last_transition(&self, condition: &str) -> Option<Cow<'a, str>> {
         let has_type = |entry: &&Node<'a>| {
             let name = entry.string("type").unwrap_or_default();
             name.as_deref() == Some(condition)
         };
         let entry = self.conditions.iter().find(has_type)?;
-        entry.string("lastTransitionTime").ok()?
+        let time = entry.string("lastTransitionTime").ok()??;
+        is_time(&time).then_some(time)
     }
+}
+
+/// Whether a text has the form `2026-05-06T07:08:09Z`, in which the API server writes each time.
+fn is_time(text: &str) -> bool {
+    const FORM: &[u8] = b"0000-00-00T00:00:00Z";
+    let fits = |(byte, form): (u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == *form,
+    };
+    text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
 }
 
 impl<'a> ContainerStatus<'a> {

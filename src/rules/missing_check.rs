@@ -85,7 +85,7 @@ fn uncovered_images<'p>(
 ) -> Vec<UncoveredImage<'p>> {
     let uncovered = |pulled: &PulledImage| {
         let (guarded, policy) = pulled.guarded.filter(|_| !pulled.is_covered)?;
-        let other_check = coverage.in_any_spelling(pulled).first();
+        let other_check = coverage.in_any_spelling(pulled)?.places.first();
         let other_check = other_check.and_then(|check| examination.places.get(*check));
         Some(UncoveredImage {
             guarded,
@@ -257,16 +257,25 @@ impl Reason for MissingCheck<'_> {
     fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
         match self {
             Self::Added {
-                written_differently: Some(other),
-                ..
-            } => Some(is_checked_in_another_spelling(finding, other)),
-            Self::Added { name, image, .. } => Some(sentence!(
-                "{} was added: it pulls {} with {} before {} does",
-                UntrustedText(name),
-                UntrustedText(image),
-                finding.expected_policy_text(),
-                finding.name()
-            )),
+                name,
+                image,
+                written_differently,
+            } => {
+                let added = sentence!(
+                    "{} was added: it pulls {} with {} before {} does",
+                    UntrustedText(name),
+                    UntrustedText(image),
+                    finding.expected_policy_text(),
+                    finding.name()
+                );
+                Some(match written_differently {
+                    Some(other) => {
+                        let other = UntrustedText(other);
+                        sentence!("{} ({} is another spelling)", added, other)
+                    }
+                    None => added,
+                })
+            }
             Self::NotAdded { .. } => None,
         }
     }

@@ -1,4 +1,4 @@
-//! *outdated-check*: at UPDATE of a Pod, warns of an image check whose image no container has any more.
+//! *outdated-check*: at UPDATE of a Pod, warns of an image check whose image no app container has any more.
 //!
 //! `kubectl set image` changes the image of a container, and not the image of its check. If the check
 //! waits for a misspelt tag, it goes on waiting, and the Pod never starts.
@@ -10,13 +10,13 @@ use crate::examination::passed_image_checks::PassedImageChecks;
 use crate::examination::role::{PodRoles, Role};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::PodSpecList;
+use crate::pod::{Place, PodSpecList};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence;
 use crate::sentence::{Sentence, SentenceLength};
 
-/// Reports each check whose image a container had before, written alike, if no container has this image
+/// Reports each check whose image an app container had before, written alike, if no app container has this image
 /// now and the check has not passed.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let (object, settings) = (examination.object, examination.settings);
@@ -24,7 +24,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         return;
     }
     let pod = &object.pod;
-    let stored = object.stored_places();
+    let stored = &examination.stored_places;
     // The images before the change, of the containers whose image has changed.
     let images_before = pod.list(PodSpecList::Containers).filter_map(|place| {
         let before = stored.get(&(place.list, &*place.name))?.image_text();
@@ -41,27 +41,31 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         .filter_map(|place| Reference::parse(place.image_text()).ok());
     let mut now: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
     now.extend(images_now.map(Reference::identity));
-    let roles = PodRoles::of(pod, settings);
+    let is_outdated = |place: &&Place<'_>| {
+        Reference::parse(place.image_text()).is_ok_and(|image| {
+            before.contains(&(image.identity(), image.written()))
+                && !now.contains(&image.identity())
+                && !settings.exempt.covers(&place.name, Some(image))
+        })
+    };
+    let candidates: Vec<_> = pod.places.iter().filter(is_outdated).collect();
+    let has_volumes = candidates
+        .iter()
+        .any(|place| place.list == PodSpecList::Volumes);
+    let roles = PodRoles::of(pod, has_volumes, settings);
     let mounters = pod.mounters();
     let status = object.status();
     let passed = PassedImageChecks::of(&mounters, &status);
-    let outdated = pod.places.iter().filter(|place| {
-        let Ok(image) = Reference::parse(place.image_text()) else {
-            return false;
-        };
-        before.contains(&(image.identity(), image.written()))
-            && !now.contains(&image.identity())
-            && roles.role(place) == Role::ImageCheck
-            && !settings.exempt.covers(&place.name, Some(image))
-            && !passed.has_passed(place)
-    });
+    let outdated = candidates
+        .into_iter()
+        .filter(|place| roles.role(place) == Role::ImageCheck && !passed.has_passed(place));
     for check in outdated {
         let finding = Finding::not_repairable(check, WrongField::Image, OutdatedCheck);
         examination.findings.push(finding.into_warning());
     }
 }
 
-/// No container has the image of this check any more.
+/// No app container has the image of this check any more.
 #[derive(Debug)]
 struct OutdatedCheck;
 
@@ -76,7 +80,7 @@ impl Reason for OutdatedCheck {
             _ => "change its image as well",
         };
         sentence!(
-            "{} still pulls {}, which no container has any more: {}",
+            "{} still pulls {}, which no app container has any more: {}",
             finding.name(),
             finding.image(),
             way_out
@@ -101,8 +105,8 @@ mod tests {
         request["operation"] = json!("UPDATE");
         assert_eq!(
             lines(&answer(&request, &json!({}))),
-            "imagecheck-0 still pulls app:1, which no container has any more: change its image as well\n\
-             imagecheck-1 still pulls app:1, which no container has any more: create the Pod anew"
+            "imagecheck-0 still pulls app:1, which no app container has any more: change its image as well\n\
+             imagecheck-1 still pulls app:1, which no app container has any more: create the Pod anew"
         );
     }
 }

@@ -16,7 +16,7 @@ use self::missing_platform::MissingPlatform;
 use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
 use crate::finding::{Finding, Reason, WrongField};
-use crate::image::{ImageIdentity, Reference};
+use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup, why_no_answer};
 use crate::lookup::{
     FailureClass, ImageToLookUp, LookupAnswer, LookupError, LookupSession, RegistryClient,
@@ -45,12 +45,18 @@ pub(crate) fn look_up_images(
     if is_rejected_without_lookups(examination) && !is_audit {
         return;
     }
+    let any_selected = examination
+        .places
+        .iter()
+        .any(ExaminedPlace::is_selected_for_lookup);
     let requested = match settings.registry.platform {
-        MissingPlatformAction::Off => RequestedPlatforms::default(),
-        _ => examination.object.pod.requested_platforms(),
+        MissingPlatformAction::Warn | MissingPlatformAction::Reject if any_selected => {
+            examination.object.pod.requested_platforms()
+        }
+        _ => RequestedPlatforms::default(),
     };
     let mut session = LookupSession::new(registries, settings.registry.max_lookups);
-    for lookup in planned_lookups(examination, !requested.platforms.is_empty()) {
+    for lookup in planned_lookups(examination, !requested.is_empty()) {
         match session.look_up(&lookup.image) {
             Ok(answer) => use_answer(examination, &lookup, &answer, &requested),
             Err(error) => use_error(examination, &lookup, error),
@@ -76,7 +82,7 @@ fn keep_stored_digests(examination: &mut Examination<'_>) {
     if object.request_type != RequestType::PodUpdate {
         return;
     }
-    let stored = object.stored_places();
+    let stored = &examination.stored_places;
     for examined in &mut examination.places {
         let place = examined.place;
         if examined.lookup.mode == LookupMode::Pin
@@ -136,7 +142,7 @@ fn planned_lookups<'p>(
             lookups.push(PlannedLookup {
                 image: ImageToLookUp {
                     image,
-                    registry: first.reference.registry().to_owned(),
+                    registry: comparable_host(first.reference.registry()).into_owned(),
                     repository,
                     with_platforms,
                 },

@@ -53,6 +53,9 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let examined = |list: PodSpecList, name: &str| examined_by_name.get(&(list, name)).copied();
     let by_name = by_list_and_name(&object.pod.places, |place| place);
     let passed = passed_checks(examination, &status);
+    let initialized = status.last_transition("Initialized");
+    let containers_ready = status.last_transition("ContainersReady");
+    let mut waiting_containers = BTreeSet::new();
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for container in &status.containers {
@@ -65,11 +68,15 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let Some(place) = by_name.get(&(list, name)) else {
             continue;
         };
-        let message = &container.waiting_message;
+        // A user may have written several entries about one container. The first one counts.
+        if !waiting_containers.insert((list, name)) {
+            continue;
+        }
+        let quoted = quoted_texts(&container.waiting_message);
         let own = examined(list, name);
         // The node lacks the container's own image, but this policy doesn't examine this container. So
         // there is no finding.
-        if own.is_none() && names_image(message, place.image_text()) {
+        if own.is_none() && names_image(&quoted, place.image_text()) {
             continue;
         }
         let mut seen = BTreeSet::new();
@@ -81,7 +88,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         let candidates: Vec<_> = own.into_iter().chain(volumes).collect();
         let named = candidates
             .iter()
-            .find(|candidate| names_image(message, candidate.image()));
+            .find(|candidate| names_image(&quoted, candidate.image()));
         let Some(missing) = named.or(candidates.first()) else {
             continue;
         };
@@ -95,9 +102,9 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         if !reported.insert((missing.place.list, missing.place.index)) {
             continue;
         }
-        let condition = match list {
-            PodSpecList::InitContainers => "Initialized",
-            _ => "ContainersReady",
+        let since = match list {
+            PodSpecList::InitContainers => &initialized,
+            _ => &containers_ready,
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(&missing.identity()).copied();
@@ -106,7 +113,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
             images,
             reason,
             way_out,
-            since: (status.last_transition(condition)).filter(|time| !time.is_empty()),
+            since: since.clone(),
             passed_check: passed_check.filter(|check| {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
@@ -123,9 +130,19 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     examination.findings.append(&mut findings);
 }
 
-/// Whether a message of the kubelet has an image in double quotes, as it is written or in normalised form.
-fn names_image(message: &str, image: &str) -> bool {
-    let has = |image: &str| message.contains(&format!("\"{image}\""));
+/// The texts in double quotes of a kubelet's message.
+fn quoted_texts(message: &str) -> BTreeSet<&str> {
+    let mut parts = message.split('"');
+    parts.next();
+    parts.next_back();
+    let mut quoted = BTreeSet::new();
+    quoted.extend(parts);
+    quoted
+}
+
+/// Whether one of the quoted texts is an image, as it is written or in normalised form.
+fn names_image(quoted: &BTreeSet<&str>, image: &str) -> bool {
+    let has = |image: &str| quoted.contains(image);
     let Ok(reference) = Reference::parse(image) else {
         return has(image);
     };

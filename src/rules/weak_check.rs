@@ -15,43 +15,58 @@ use crate::sentence::{Sentence, SentenceLength, UntrustedText};
 
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
-pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &Coverage) {
+pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &mut Coverage) {
     // A raised check may be strong enough for another spelling too. So checks that are written alike come first.
-    let (written_alike, others): (Vec<_>, Vec<_>) =
-        (coverage.images.iter()).partition(|pulled| !pulled.checks.is_empty());
-    let places = &mut examination.places;
-    for pulled in written_alike.into_iter().chain(others) {
-        let Some((guarded, needed)) = pulled.guarded else {
-            continue;
-        };
-        let checks = coverage.checks_of(pulled);
-        let first = checks.first().and_then(|check| places.get(*check));
-        let (Some(first), Some(container)) = (first, places.get(guarded)) else {
-            continue;
-        };
-        if coverage.has_strong_check(places, guarded, needed) {
-            continue;
-        }
-        let name = &*container.place.name;
-        let can_be_raised = |check: &&usize| {
-            let check = places.get(**check);
-            needed < PullPolicy::Always
-                || check.is_some_and(|check| check.patterns.forbid_always.is_none())
-        };
-        match checks.iter().find(can_be_raised).copied() {
-            Some(check) => {
-                if let Some(check) = places.get_mut(check) {
-                    let policy = needed;
-                    check.correct_policy(policy, WeakCheck::StrongerContainer { name, policy });
-                }
-            }
-            None => examination.findings.push(Finding::not_repairable(
-                first.place,
-                WrongField::PullPolicy,
-                WeakCheck::AlwaysForbidden { name },
-            )),
+    let is_written_alike = |index: &usize| {
+        let pulled = coverage.images.get(*index);
+        pulled.is_some_and(|pulled| !pulled.checks.places.is_empty())
+    };
+    let (written_alike, others): (Vec<usize>, Vec<usize>) =
+        (0..coverage.images.len()).partition(is_written_alike);
+    for index in written_alike.into_iter().chain(others) {
+        if let Some((check, policy)) = raise_weak_check(examination, coverage, index) {
+            coverage.raise(check, policy);
         }
     }
+}
+
+/// Raises the first check of an image, if its checks are too weak. Returns the check and its new pull policy.
+fn raise_weak_check(
+    examination: &mut Examination<'_>,
+    coverage: &Coverage,
+    image: usize,
+) -> Option<(usize, PullPolicy)> {
+    let pulled = coverage.images.get(image)?;
+    let (guarded, needed) = pulled.guarded?;
+    let checks = &coverage.checks_of(pulled)?.places;
+    let places = &mut examination.places;
+    let first = places.get(*checks.first()?)?.place;
+    let name = &*places.get(guarded)?.place.name;
+    if coverage.has_strong_check(pulled, needed) {
+        return None;
+    }
+    let can_be_raised = |check: &&usize| {
+        let check = places.get(**check);
+        needed < PullPolicy::Always
+            || check.is_some_and(|check| check.patterns.forbid_always.is_none())
+    };
+    let Some(index) = checks.iter().find(can_be_raised) else {
+        let reason = WeakCheck::AlwaysForbidden { name };
+        let finding = Finding::not_repairable(first, WrongField::PullPolicy, reason);
+        examination.findings.push(finding);
+        return None;
+    };
+    let check = places.get_mut(*index)?;
+    // The new pull policy counts as not chosen if it equals the server default. So it gets the default at once, and
+    // not only in the next run.
+    let default = check.replacement_of_server_default(needed, examination.settings);
+    let policy = default.unwrap_or(needed).max(needed);
+    let reason = WeakCheck::StrongerContainer {
+        name,
+        policy: needed,
+    };
+    check.correct_policy(policy, reason);
+    Some((*index, policy))
 }
 
 /// A container or image volume has a stronger pull policy than its checks.

@@ -94,17 +94,18 @@ fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let Some(Ok(program)) = program.map(Node::as_string) else {
         return false;
     };
-    program.starts_with('/')
-        && !program.contains("..")
-        && !program.contains('$')
-        && check.mounts().iter().any(|mount| {
-            let mut parts = path_parts(&program);
-            let mut of_mount = path_parts(&mount.path).peekable();
-            of_mount.peek().is_some() && of_mount.all(|part| parts.next() == Some(part))
-        })
+    if !program.starts_with('/') || program.contains("..") || program.contains('$') {
+        return false;
+    }
+    let program = path_parts(&program);
+    check.mounts().iter().any(|mount| {
+        let folder = path_parts(&mount.path);
+        !folder.is_empty() && program.starts_with(&folder)
+    })
 }
 
 /// The parts of a path, without empty parts and `.`.
-fn path_parts(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|part| !matches!(*part, "" | "."))
+fn path_parts(path: &str) -> Vec<&str> {
+    let parts = path.split('/');
+    parts.filter(|part| !matches!(*part, "" | ".")).collect()
 }

@@ -40,10 +40,7 @@ impl MissingPlatform {
         if has.is_empty() {
             return None;
         }
-        let lacks = requested
-            .platforms
-            .iter()
-            .find(|wanted| !has.iter().any(|platform| wanted.is_met_by(platform)))?;
+        let lacks = requested.first_missing(&has)?;
         let mut has: Vec<String> = has
             .iter()
             .map(|platform| match platform.variant() {
@@ -56,7 +53,7 @@ impl MissingPlatform {
         has.dedup();
         Some(Self {
             has,
-            lacks: lacks.to_string(),
+            lacks,
             pod_spec,
             field: requested.field,
         })
