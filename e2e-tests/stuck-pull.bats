@@ -185,21 +185,14 @@ ROWS
   untouched
 }
 
-@test "a time that can't be parsed is shown without white space, and a value that is no text is left out" {
-  while read -r time since; do
+@test "a time that can't be parsed is left out" {
+  for time in '""' '"yesterday"' '"2026-05-06T07:08:09Z connection refused"' null 5; do
     row=$time
-    time=${time//_/ }
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a ErrImagePull
     edit '.object.status.conditions[1].lastTransitionTime = $time' --argjson time "$time"
     evaluate '{"mode":"Reject"}'
-    rejected "stuck-pull a app:1 IfNotPresent ErrImagePull $since"
-    [[ -n $since || $message != *since* ]] || fail "$message"
-  done <<'ROWS'
-""
-"yesterday"                                since yesterday
-"2026-05-06T07:08:09Z_connection_refused"  since 2026-05-06T07:08:09Z_connection_refused
-null
-5
-ROWS
+    rejected "stuck-pull a app:1 IfNotPresent ErrImagePull"
+    [[ $message != *since* ]] || fail "$message"
+  done
 }
