@@ -24,16 +24,6 @@ load lib
     'disallowed-policy v app:1 Always IfNotPresent images.forbidAlways'
 }
 
-@test "the message names container, image, pull policies, setting, pattern and the correction" {
-  pod 'app a app:1 IfNotPresent'
-  evaluate '{"mode":"Reject","images":{"requireAlways":["other","ap*"]}}'
-  rejected 'disallowed-policy a app:1 IfNotPresent Always images.requireAlways ap*'
-  pod 'volume v docker.io/library/app:latest Always, app a other:1'
-  evaluate '{"mode":"Reject","images":{"forbidAlways":["app:latest"]}}'
-  rejected 'disallowed-policy v docker.io/library/app:latest Always IfNotPresent images.forbidAlways app:latest'
-  found '[{"rule":"disallowed-policy","path":"spec.volumes[0].image.pullPolicy","container":"v","image":"docker.io/library/app:latest","found":"Always","expected":"IfNotPresent"}]'
-}
-
 @test "an image in requireAlways and forbidAlways can't be repaired, and the message has both patterns" {
   pod 'app a app:1 Always, app b app:2 Never, app c other:1 Always'
   conflict='disallowed-policy a app:1 images.requireAlways app images.forbidAlways *:1'
@@ -52,24 +42,9 @@ load lib
 @test "requireAlways: the check is raised too, and pull-once does not act" {
   outcomes '{}' '.images = $value' <<'ROWS'
     {"requireAlways":["app"]} | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent | init imagecheck-0 app:1 Always, app a app:1 Always
-    {"requireAlways":["app"]} | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent       | init imagecheck-0 app:1 Always, app a app:1 Always
     {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Never, app a app:1 Always              | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
-    {"forbidAlways":["app"]}  | init imagecheck-0 app:1 Always, app a app:1 Always             | init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent
     {"requireAlways":["app:1"]} | init imagecheck-0 app:1 Never, init imagecheck-1 app:2 Never, app a app:1 Never, app b app:2 Never | init imagecheck-0 app:1 Always, init imagecheck-1 app:2 Never, app a app:1 Always, app b app:2 Never
 ROWS
-}
-
-@test "requireAlways and forbidAlways together with the defaults" {
-  pod 'app a app:1, app b app'
-  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"requireAlways":["app"]}}'
-  repaired 'app a app:1 Always, app b app'
-  evaluate '{"defaults":{"imagePullPolicy":"Always"},"images":{"forbidAlways":["app"]}}'
-  repaired 'app a app:1, app b app IfNotPresent'
-  # A forbidden pull policy counts as not chosen, so the default replaces it. Otherwise the first run
-  # would write IfNotPresent, the server default. Then a second run would replace IfNotPresent with Never.
-  pod 'app a app:1 Always'
-  evaluate '{"defaults":{"imagePullPolicy":"Never"},"images":{"forbidAlways":["app"]}}'
-  repaired 'app a app:1 Never'
 }
 
 @test "forbidNever: Never becomes IfNotPresent in every container and volume" {
@@ -93,15 +68,12 @@ ROWS
   done <<'ROWS'
     {"images":{"forbidNever":["app"],"requireAlways":["app"]}}                                 | app a app:1 Always
     {"images":{"forbidNever":["app"],"forbidAlways":["app"]}}                                  | app a app:1 IfNotPresent
-    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Always"}}                 | app a app:1 Always
-    {"images":{"forbidNever":["app"]},"defaults":{"imagePullPolicy":"Never"}}                  | app a app:1 IfNotPresent
-    {"images":{"forbidNever":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}} | app a app:1 IfNotPresent
 ROWS
 }
 
-@test "requireAlways and forbidAlways contradict each other: only this is told, and no check is raised because of it" {
+@test "requireAlways and forbidAlways contradict each other: only this is told" {
   pod 'init imagecheck-0 app:1 IfNotPresent, app a app:1 IfNotPresent'
-  evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  evaluate '{"images":{"requireAlways":["app"],"forbidAlways":["app"]},"defaults":{"imagePullPolicy":"Always"}}'
   conflict='app:1 images.requireAlways app images.forbidAlways app'
   rejected "disallowed-policy imagecheck-0 $conflict" "disallowed-policy a $conflict"
 }

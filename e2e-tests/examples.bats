@@ -135,40 +135,6 @@ ROWS
   accepted 'missing-check container-0 node:22-alpine workspace imageChecks.template'
 }
 
-@test "agent-stack-k8s-volumes.yaml: copy-agent carries the volumes" {
-  for name in step-image skip-image-check-containers podspecpatch-image; do
-    row=$name
-    review "agent-stack-0.47-real-$name-pod-create"
-    evaluate "$(settings_of agent-stack-k8s-volumes)"
-    after '[.spec.volumes[] | select(.image) | .name] as $volumes
-      | [.spec.initContainers[], .spec.containers[] | select(any(.volumeMounts[]; .name | IN($volumes[]))) | .name] == ["copy-agent"]'
-  done
-}
-
-@test "both examples for agent-stack-k8s leave the Jobs as they are, and tell what their Pods need" {
-  for example in agent-stack-k8s agent-stack-k8s-volumes; do
-    settings=$(settings_of "$example")
-    while fields name findings_of_the_job; do
-      row="$example, $row"
-      review "agent-stack-0.47-real-$name-job-create"
-      evaluate "$settings"
-      [[ $allowed == true ]] || fail "rejected"
-      [[ -z $patch ]] || fail "changed: $patch"
-      same findings "$findings_of_the_job" \
-        "$(in_jq -r 'map("\(.rule) \(.image)") | sort | join(", ")' <<<"$findings")"
-    done <<'ROWS'
-      step-image                        | missing-check node:22-alpine
-      weak-checks                       | weak-check my-app:v1.2.3, weak-check redis:7
-      podspecpatch-image                | missing-check my-app:v1.2.4-fix
-      native-sidecar-and-step-image     | missing-check curlimages/curl:latest
-      non-root                          |
-      pod-resource-class-and-step-image | missing-check alpine:latest
-      podtemplate                       |
-      skip-image-check-containers       | missing-check alpine:latest, missing-check buildkite/agent:latest
-ROWS
-  done
-}
-
 @test "agent-stack-k8s-fail-fast.yaml: a Job whose tag does not exist is rejected with code 422" {
   settings=$(settings_of agent-stack-k8s-fail-fast)
   image=registry.example.com/team/app:v9

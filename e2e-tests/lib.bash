@@ -248,7 +248,7 @@ has_word() {
 
 # copy_of SETTINGS: prints the settings of the copy (the second, validating installation).
 copy_of() {
-  in_jq -c '.mode = "Reject" | .registry.maxLookups = 0' <<<"$1"
+  in_jq -c '.mode = "Reject" | .validatingCopy = true' <<<"$1"
 }
 
 # in_each_mode SETTINGS CHECK [ARGUMENT...]: sends the request in each mode, and checks each answer.

@@ -102,7 +102,7 @@ def sentences($names):
 # Like a sentence, a row has _ for the white space of an object's text. A finding that expects any image check
 # has no EXPECTED.
 def reports($findings; $lookups):
-  def shown: gsub("[\\p{Z}\\p{Cc}]"; "_");
+  def shown: gsub("[\\p{Z}\\p{Cc}\\p{Cf}]"; "_");
   ($findings[]
     | (.expected // "" | if . == "an image check" then "" else sub(" with "; " ") end) as $expected
     | (.image // "" | if test("\\S") then shown else "" end) as $image
@@ -116,7 +116,8 @@ def fault($request):
   [.status.message, .warnings[]? | strings] as $texts
   | if .uid != $request.uid then "the answer has another uid"
     elif any($texts[]; is_retried) then "a controller would read a network error"
-    elif any($texts[]; test("\\p{Cc}")) then "a text has a control character"
+    elif any($texts[]; test("[\\p{Cc}\\p{Cf}]")) then "a text has a control or format character"
+    elif any((.auditAnnotations // {})[]; test("\\p{Cf}")) then "an audit annotation has a format character"
     elif any(.warnings[]?; length > 120) then "a warning has more than 120 characters"
     elif .warnings | length > 10 then "there are more than ten warnings"
     elif [$texts, .auditAnnotations] | tojson | contains("s3cr3t") then "a secret of the Pod is told"

@@ -30,20 +30,13 @@ weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
 
 @test "a rejection has one sentence for each finding, the most important one first" {
   pod 'init imagecheck-0 app:1 Never, init imagecheck-1 dull:1, app a app:1 Always, app b other:1 Always, app c Bad IfNotPresent, app d forbidden:1 Always'
-  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imageCheckPullPolicy":"Never"}}'
+  evaluate '{"mode":"Reject","imageChecks":{"coverage":"Reject"},"images":{"forbidAlways":["forbidden"]},"defaults":{"imagePullPolicy":"Always"}}'
   rejected 'invalid-image c Bad spec.containers[2].image' \
     'disallowed-policy d forbidden:1 Always IfNotPresent images.forbidAlways' \
     'weak-check imagecheck-0 app:1 Never Always a' \
     'missing-check b other:1 Always' \
     'missing-check d forbidden:1 IfNotPresent' \
-    'default imagecheck-1 dull:1 IfNotPresent Never'
-}
-
-@test "Fix rejects findings that it can't repair, and the message has only these" {
-  pod 'init imagecheck-0 app:1 Never, app a app:1 Always, app c Bad IfNotPresent'
-  evaluate
-  rejected 'invalid-image c Bad spec.containers[1].image'
-  warned
+    'default imagecheck-1 dull:1 IfNotPresent Always'
 }
 
 @test "a rejection has 20 findings and counts the rest, and the audit annotation has all" {
@@ -100,6 +93,7 @@ i/o timeout^ i/o_timeout
 exceeded\u00a0quota^ exceeded_quota
 a\u2028b\u3000c\u2003d^ a_b_c_d
 a  \t b^ a____b
+a\u202eb\u2066c\u200bd\ufeff\u00ade^a_b_c_d__e
 ROWS
 }
 

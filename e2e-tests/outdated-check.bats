@@ -19,6 +19,10 @@ on_app='(.object, .oldObject).spec.containers[0].volumeMounts += [{name: "imagec
   updates 'init i x:1, app a app:3, volume imagecheck-0 app:2' "$was_app_2 | $on_init"
   evaluate
   accepted 'outdated-check imagecheck-0 app:2 create'
+  # Only app containers count: the sentence says so.
+  updates 'init imagecheck-0 app:2, init setup app:2, app a app:3, ephemeral e app:2' "$was_app_2"
+  evaluate
+  accepted 'outdated-check imagecheck-0 app:2 app container'
 }
 
 @test "which checks are outdated" {
@@ -36,6 +40,7 @@ init imagecheck-0 app:2, app a app:3, app b docker.io/library/app:2^$was_app_2^
 init imagecheck-0 docker.io/library/app:2, app a app:3^$was_app_2^
 init imagecheck-0 app, app a app:3^.oldObject.spec.containers[0].image = "app:latest"^app
 init setup app:2, app a app:3^$was_app_2^
+app a app:3, ephemeral e x:1, volume imagecheck-0 app:2^$was_app_2 | (.object, .oldObject).spec.ephemeralContainers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]^
 sidecar imagecheck-0 app:2, app a app:3^$was_app_2^
 init imagecheck-0 other:1, app a app:3^$was_app_2^
 app a app:3, volume imagecheck-0 app:2^$was_app_2 | $on_app^app:2

@@ -6,12 +6,8 @@ load lib
 @test "Always becomes IfNotPresent if an init container has pulled the image with Always" {
   outcomes '{"imageChecks":{"coverage":"Off"}}' <<'ROWS'
     init imagecheck-0 app:1 Always, app a app:1 Always                        | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
-    init imagecheck-0 app:1 Always, app a app:1 Always, app b app:1 Always    | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent, app b app:1 IfNotPresent
     init imagecheck-0 app Always, app a app                                   | init imagecheck-0 app Always, app a app IfNotPresent
     init imagecheck-0 app:1 IfNotPresent, app a app:1 Always                  | init imagecheck-0 app:1 Always, app a app:1 IfNotPresent
-    init imagecheck-0 app:1 Always, app a app:1 Never                         | same
-    init imagecheck-0 app:1 Always, app a app:1 IfNotPresent                  | same
-    init imagecheck-0 app:1 Always, app a app:2 Always                        | same
     init imagecheck-0 app:1 IfNotPresent, init copy tool:1 Always, app a app:1 IfNotPresent, app t tool:1 Always       | init imagecheck-0 app:1 IfNotPresent, init copy tool:1 Always, app a app:1 IfNotPresent, app t tool:1 IfNotPresent
     init imagecheck-0 app:1 IfNotPresent, init copy tool:1 IfNotPresent, app a app:1 IfNotPresent, app t tool:1 Always | same
     init imagecheck-0 app:1 IfNotPresent, sidecar s tool:1 Always, app a app:1 IfNotPresent, app t tool:1 Always       | same

@@ -10,7 +10,7 @@ found=$(cat "$1"/*.jsonl | gojq -n -r -f e2e-tests/quotes.jq --slurpfile pages <
   done
 ))
 count=$(grep -cx found <<<"$found") || true
-if ((count < 40)) || grep -vx found <<<"$found" >&2; then
+if ((count < 20)) || grep -vx found <<<"$found" >&2; then
   echo "the pages quote $count messages that the end-to-end tests have produced" >&2
   exit 1
 fi

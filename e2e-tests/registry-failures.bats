@@ -176,16 +176,6 @@ ROWS
   done
 }
 
-@test "after a failure of one registry, other registries are asked" {
-  digest=$(digest_of "$APP")
-  pod "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP Always"
-  consult "$pin"
-  asked_for "$GONE/a:1" "$FAULTY/429/c:1" "$FAULTY/429/d:1" "$APP"
-  repaired "app a $GONE/a:1, app b $GONE/b:1, app c $FAULTY/429/c:1, app d $FAULTY/429/d:1, app e $APP@$digest IfNotPresent"
-  told_of "$GONE/a:1" unreachable KeepTag "$GONE/b:1" down KeepTag \
-    "$FAULTY/429/c:1" rateLimited KeepTag "$FAULTY/429/d:1" rateLimited KeepTag
-}
-
 # code EXPECTED: the last answer is a rejection with this code.
 code() {
   in_jq -e --argjson code "$1" '.allowed == false and .status.code == $code' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code than $1"
@@ -235,27 +225,6 @@ ROWS
   code 400
 }
 
-@test "UseCached applies to all images of an unreachable registry, also to those without a lookup" {
-  pod "init imagecheck-0 $GONE/a:1 Always, app a $GONE/a:1 Always, app b $GONE/b:1 Always, volume v $GONE/c:1 Always"
-  consult "$(with '"onUnreachable":"UseCached"' '"imageChecks":{"coverage":"Off"}')"
-  asked_for "$GONE/a:1"
-  repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1 IfNotPresent, app b $GONE/b:1 IfNotPresent, volume v $GONE/c:1 IfNotPresent"
-  told_of "$GONE/a:1" unreachable UseCached \
-    "$GONE/b:1" down UseCached "$GONE/c:1" down UseCached
-}
-
-@test "UseCached leaves Never and IfNotPresent alone" {
-  pod "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 Always"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
-  repaired "init imagecheck-0 $GONE/a:1 IfNotPresent, app a $GONE/a:1, app b $GONE/a:1 Never, app c $GONE/a:1 IfNotPresent"
-  pod "app a $GONE/a:1"
-  for mode in Fix Warn; do
-    consult "$(with '"onUnreachable":"UseCached"' "\"mode\":\"$mode\"")"
-    kept
-    told_of "$GONE/a:1" unreachable 'UseCached kept'
-  done
-}
-
 @test "maxLookups: further images are not looked up, and the answer says so" {
   pod "app a $APP Always, app b $APP-also Always, app c $APP-too Always, app d $APP-more Always"
   publish "$APP-also" also
@@ -272,30 +241,6 @@ ROWS
     asked_for "$APP" "$APP-also"
     rejected "registry c $APP-too ${told[limit]}" "registry d $APP-more ${told[limit]}"
   done
-}
-
-# With more images than registry.maxLookups, mode Reject with the same settings would reject the result of
-# the first run. The copy accepts this result: `evaluate` checks this.
-@test "maxLookups: a second run pins further images, and the copy accepts both results" {
-  pod "app a $APP Always, app b $APP-b Always, app c $APP-c Always"
-  publish "$APP-b" b
-  publish "$APP-c" c
-  consult "$(with '"maxLookups":2')"
-  repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c Always"
-  told_of "$APP-c" limit KeepTag
-  cp "$request.second" "$request"
-  consult "$(with '"maxLookups":2')"
-  asked_for "$APP-c"
-  repaired "app a $APP@$(digest_of "$APP") IfNotPresent, app b $APP-b@$(digest_of "$APP-b") IfNotPresent, app c $APP-c@$(digest_of "$APP-c") IfNotPresent"
-  warned
-}
-
-@test "maxLookups: an image that needs no lookup does not count" {
-  pinned=@sha256:$(printf '%064d' 1)
-  pod "init i $APP Always, $(series 12 "app c# $REGISTRY/x#:1$pinned IfNotPresent"), app never $FAULTY/429/app:1 Never"
-  consult "$(with '"maxLookups":1,"onUnreachable":"Reject"')"
-  asked_for "$APP"
-  [[ $allowed == true && $lookups == '[]' ]] || fail "not accepted"
 }
 
 @test "by default ten images are looked up; there are at most ten warnings, and the audit annotation has all" {
@@ -326,62 +271,6 @@ ROWS
     "disallowed-policy main $GONE/kept:1 IfNotPresent Always" "$GONE/kept:1" unreachable 'UseCached Always kept'
 }
 
-@test "a failed lookup in Reject and in Warn" {
-  image=$GONE/app:1
-  pod "$(places_of "$image")"
-  for mode in Reject Warn; do
-    row=$mode
-    consult "$(with '"onUnreachable":"KeepTag"' "$alone,\"mode\":\"$mode\"")"
-    kept
-    told_of "$image" unreachable KeepTag
-  done
-  consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Reject\"")"
-  rejected "registry main $image ${told[unreachable]}"
-  consult "$(with '"onUnreachable":"Reject"' "$alone,\"mode\":\"Warn\"")"
-  accepted "registry main $image ${told[unreachable]}"
-  failed "$image" unreachable true Reject
-  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Reject\"")"
-  cached=("registry imagecheck-0 $image Always IfNotPresent" "registry main $image Always IfNotPresent")
-  rejected "${cached[@]}"
-  consult "$(with '"onUnreachable":"UseCached"' "$alone,\"mode\":\"Warn\"")"
-  kept
-  told_of "${cached[@]}" "$image" unreachable 'UseCached gives no answer'
-}
-
-@test "Pod UPDATE: a failed lookup never changes a pull policy" {
-  pod "app main $APP Always"
-  cp "$request" "$request.old"
-  pod "app main $GONE/app:1 Always" '.operation = "UPDATE" | .oldObject = $old[0].object' --slurpfile old "$request.old"
-  consult "$(with '"onUnreachable":"UseCached"')"
-  kept
-  told_of "$GONE/app:1" unreachable KeepTag
-  consult "$(with '"onUnreachable":"Reject"')"
-  rejected "registry main $GONE/app:1 ${told[unreachable]}"
-}
-
-@test "pod templates: UseCached acts as KeepTag, because a template lasts longer than an outage" {
-  image=$GONE/app:1
-  workload Deployment "$(places_of "$image")"
-  for templates in Enforce Warn; do
-    row=$templates
-    consult "$(with '"onUnreachable":"UseCached"' "$alone,\"templates\":\"$templates\"")"
-    kept
-    told_of "$image" unreachable KeepTag
-  done
-}
-
-@test "other findings are repaired beside a failed lookup" {
-  image=$GONE/app:1
-  pod "init imagecheck-0 $image IfNotPresent, app main $image Always"
-  consult "$(with '' "$alone")"
-  repaired "$(places_of "$image")"
-  told_of "weak-check imagecheck-0 $image IfNotPresent Always main" "$image" unreachable KeepTag
-  # UseCached lowers the container before weak-check runs, so the check is not weak any more.
-  consult "$(with '"onUnreachable":"UseCached"' "$alone")"
-  repaired "$(places_of "$image" IfNotPresent)"
-  told_of "$image" unreachable UseCached
-}
-
 @test "a refused host capability: the message names hostCapabilities" {
   works=$FAULTY/works/app:1
   pod "$(places_of "$APP"), app b $works Always"
@@ -410,4 +299,25 @@ ROWS
   consult "$pin"
   kept
   failed "$FAULTY/works/app:1" notGranted true KeepTag "$FAULTY/works/app:2" notGranted false KeepTag
+}
+
+@test "overrides: the first entry that matches the image decides, and its missing keys come from registry" {
+  while fields entries action; do
+    pod "app a $FAULTY/429/app:1 Always"
+    consult "$(with "\"overrides\":[${entries//HOST/$FAULTY}]" "$alone")"
+    failed "$FAULTY/429/app:1" rateLimited true "$action"
+    case $action in
+      Reject) rejected "registry a $FAULTY/429/app:1 ${told[rateLimited]}" ;;
+      KeepTag) kept ;;
+      UseCached) repaired "app a $FAULTY/429/app:1 IfNotPresent" ;;
+    esac
+  done <<'ROWS'
+    {"images":["HOST/*"],"onRateLimited":"Reject"}                                                      | Reject
+    {"images":["HOST/*"],"onRateLimited":"UseCached"}                                                   | UseCached
+    {"images":["HOST/*"],"onDenied":"Reject"}                                                           | KeepTag
+    {"images":["other"],"onRateLimited":"Reject"}                                                       | KeepTag
+    {"images":["HOST/429/app"],"onRateLimited":"UseCached"},{"images":["HOST/*"],"onRateLimited":"Reject"} | UseCached
+    {"images":["HOST/429/app"],"onDenied":"UseCached"},{"images":["HOST/*"],"onRateLimited":"Reject"}   | KeepTag
+    {"images":["other","HOST/429/*"],"onRateLimited":"Reject"}                                          | Reject
+ROWS
 }

@@ -1,13 +1,11 @@
 # registry.platform: the platforms of an image are compared with the platforms that its Pod asks for.
-# REGISTRY is a real registry. FAULTY is a registry that fails on demand.
 
 load lib
 load registry/lib
 
 setup_file() {
-  export REGISTRY FAULTY AMD BOTH BOTH_DIGEST SINGLE ATTESTED
+  export REGISTRY AMD BOTH SINGLE ATTESTED
   REGISTRY=$(start_registry registry)
-  FAULTY=$(start_faulty_registry)
   # The image AMD has an index with amd64 and an attestation. BOTH has an index with three platforms.
   # SINGLE has a manifest and no index. The index of ATTESTED has only attestations.
   AMD=$REGISTRY/team/app:v1 BOTH=$REGISTRY/both:1 SINGLE=$REGISTRY/single:1 ATTESTED=$REGISTRY/attested:1
@@ -15,7 +13,6 @@ setup_file() {
   publish "$BOTH" both amd64 arm64 windows/amd64
   publish "$SINGLE" single
   publish "$ATTESTED" attested unknown/unknown unknown/unknown
-  BOTH_DIGEST=$(digest_of "$BOTH")
 }
 
 teardown_file() {
@@ -51,30 +48,6 @@ both_of() {
   same 'host calls' '!OciManifestDigest !OciManifest' "$(grep -o '!Oci.*' "$BATS_TEST_TMPDIR/answer.json.session" | paste -sd ' ')"
 }
 
-@test "Off, Warn and Reject in each mode" {
-  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  while fields platform mode answer; do
-    consult "$(with "\"platform\":\"$platform\"" "\"mode\":\"$mode\"")"
-    case $answer in
-      untouched) untouched ;;
-      warned)
-        accepted "registry app $AMD linux/amd64 arm64"
-        ;;
-      rejected) rejected "registry app $AMD linux/amd64 arm64" ;;
-      *) fail "no such answer" ;;
-    esac
-  done <<'ROWS'
-    Off    | Fix    | untouched
-    Off    | Reject | untouched
-    Warn   | Fix    | warned
-    Warn   | Reject | warned
-    Warn   | Warn   | warned
-    Reject | Fix    | rejected
-    Reject | Reject | rejected
-    Reject | Warn   | warned
-ROWS
-}
-
 @test "a Pod asks for platforms with nodeSelector, required affinity and os.name" {
   while IFS='^' read -r image told filter; do
     row="$image $told $filter"
@@ -87,6 +60,9 @@ ROWS
     fi
   done <<ROWS
 AMD^-^.
+AMD^arm64^$(required "[$(printf '"amd64",%.0s' {1..40})\"arm64\"]")
+AMD^arm64^$(required $(printf '["amd64"] %.0s' {1..40}) '["arm64"]')
+AMD^windows^.object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms = [{matchExpressions: [{key: "kubernetes.io/os", operator: "In", values: ([range(40) | "linux"] + ["windows"])}]}]
 AMD^-^.object.spec.nodeSelector["kubernetes.io/arch"] = "amd64"
 AMD^-^.object.spec.nodeSelector.disk = "ssd"
 AMD^-^$(required '["amd64"]')
@@ -116,51 +92,6 @@ ROWS
   untouched
   asked_for "$AMD"
   same 'host calls' '!OciManifestDigest' "$(grep -o '!Oci.*' "$BATS_TEST_TMPDIR/answer.json.session" | paste -sd ' ')"
-}
-
-@test "Pin writes the digest of the index, never that of one platform" {
-  lookup=Pin
-  pod "init imagecheck-0 $BOTH Always, app app $BOTH Always" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$(with '"platform":"Reject"')"
-  repaired "init imagecheck-0 $BOTH@$BOTH_DIGEST IfNotPresent, app app $BOTH@$BOTH_DIGEST IfNotPresent"
-}
-
-@test "an image with a digest is looked up for its platforms" {
-  pod "app app $AMD@$(digest_of "$AMD")" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$reject"
-  rejected "registry app $AMD@$(digest_of "$AMD") linux/amd64 arm64 spec.nodeSelector"
-}
-
-@test "a missing platform has the code 422, also beside a momentary answer" {
-  pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$reject"
-  in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
-  pod "app app $AMD, app b $FAULTY/429/b:1" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$(with '"platform":"Reject","onRateLimited":"Reject"')"
-  in_jq -e '.status.code == 422' "$BATS_TEST_TMPDIR/answer.json" >/dev/null || fail "another code"
-}
-
-# Verify looks up an image with a digest, to see that the digest exists. Pin looks up an image with a
-# digest only to get its platforms.
-@test "platform Warn lowers Reject of a failed lookup only for a digest that is looked up for its platforms alone" {
-  gone=$AMD@sha256:$(printf '%064d' 1)
-  pod "app app $gone" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$(with '"platform":"Warn"')"
-  rejected "registry app $gone ${told[notFound]}"
-  lookup=Pin
-  consult "$(with '"platform":"Warn"')"
-  kept
-  told_of "${AMD%:*}@${gone#*@}" notFound KeepTag
-  consult "$(with '"platform":"Reject"')"
-  rejected "registry app $gone ${told[notFound]}"
-}
-
-@test "the images of a pod template are looked up like those of a Pod" {
-  workload Deployment "app app $AMD" '.object.spec.template.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
-  consult "$(with '"platform":"Reject"' '"templates":"Enforce"')"
-  rejected "registry app $AMD linux/amd64 arm64 spec.template.spec.nodeSelector"
-  consult "$reject"
-  accepted "registry app $AMD linux/amd64 arm64 spec.template.spec.nodeSelector"
 }
 
 @test "a refused capability for manifests: the message names it" {

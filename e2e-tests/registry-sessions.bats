@@ -58,17 +58,20 @@ ROWS
   failed "$tools" unknown true KeepTag
 }
 
-# answers IMAGE=ANSWER...: lets `consult` replay these answers about images of docker.io/library. An answer is the
-# last digit of a digest, or `down`.
+# answers IMAGE=ANSWER...: lets `consult` replay these answers. An image without a slash is one of docker.io/library.
+# An answer is the last digit of a digest, `down`, or the text of a failure.
 answers() {
-  local answer
+  local answer image text
   replay=$BATS_TEST_TMPDIR/answers.yml
   for answer; do
-    printf '%s\n' '- type: Exchange' '  request: |' '    !OciManifestDigest' "    image: docker.io/library/${answer%=*}" '  response:'
-    if [[ $answer == *=down ]]; then
-      printf '    %s\n' 'type: Error' 'message: error sending request for url (https://registry-1.docker.io/)'
+    image=${answer%%=*} text=${answer#*=}
+    [[ $image == */* ]] || image=docker.io/library/$image
+    [[ $text != down ]] || text='error sending request for url (https://registry-1.docker.io/)'
+    printf '%s\n' '- type: Exchange' '  request: |' '    !OciManifestDigest' "    image: $image" '  response:'
+    if [[ $text == [0-9] ]]; then
+      printf '    %s\n' 'type: Success' "payload: '{\"digest\":\"sha256:$(printf '%064d' "$text")\"}'"
     else
-      printf '    %s\n' 'type: Success' "payload: '{\"digest\":\"sha256:$(printf '%064d' "${answer#*=}")\"}'"
+      printf '    %s\n' 'type: Error' "message: '${text//\'/\'\'}'"
     fi
   done >"$replay"
 }
@@ -83,14 +86,39 @@ answers() {
     consult "$settings_row"
     if [[ $after == same ]]; then kept; else after=${after//DIGEST/$digest} && repaired "${after//OTHER/${digest/%1/2}}"; fi
   done <<'ROWS'
-    app:v2=1 | {"defaults":{"imagePullPolicy":"Never"},"registry":{"lookup":"Pin","images":["*:v?"]}} | init imagecheck-0 app:v2 Always, app a app@DIGEST IfNotPresent | init imagecheck-0 app:v2@DIGEST IfNotPresent, app a app@DIGEST Never
-    a:latest=down | {"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Pin","images":["*"]}} | init imagecheck-0 a:latest Always, app a a:latest IfNotPresent | same
-    app:v1=1 | {"defaults":{"imageCheckPullPolicy":"Never"},"images":{"forbidNever":["app:latest"]},"registry":{"lookup":"Verify","images":["app:v1"]}} | init imagecheck-0 app:latest@DIGEST Always, app a app:v1 Always | init imagecheck-0 app:latest@DIGEST Always, app a app:v1 IfNotPresent
+    app:v2=1 | {"defaults":{"imagePullPolicy":"Always"},"registry":{"lookup":"Pin","images":["*:v?"]}} | init imagecheck-0 app:v2 Always, app a app@DIGEST IfNotPresent | init imagecheck-0 app:v2@DIGEST Always, app a app@DIGEST IfNotPresent
+    a:latest=1 | {"defaults":{"imagePullPolicy":"IfNotPresent"},"registry":{"lookup":"Verify","images":["a"]}} | app a a Always, app b b Always | app a a Always, app b b IfNotPresent
+    a:latest=down | {"defaults":{"imagePullPolicy":"IfNotPresent"},"registry":{"lookup":"Pin","images":["*"]}} | init imagecheck-0 a:latest Always, app a a:latest IfNotPresent | same
     app:v1=1 app:latest=1 | {"registry":{"lookup":"Verify","images":["*"]}} | init imagecheck-0 app:v1 Never, init imagecheck-2 app Always, app a docker.io/library/app:v1 Always | same
-    app:latest=1 | {"pullOnce":false,"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Verify","images":["*"],"onUnknown":"UseCached"}} | init imagecheck-0 app Always, init imagecheck-1 app IfNotPresent, app a app Always | same
-    a:latest=1 b:latest=1 b:1=1 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"defaults":{"imageCheckPullPolicy":"IfNotPresent"},"registry":{"lookup":"Verify","images":["*"]}} | app a a Always, app b b Always, app c b:1 Always | app a a Always, app b b Always, app c b:1 Always, volume imagecheck-0 a Always, volume imagecheck-1 b Always
     a:1=1 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@DIGEST IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@DIGEST IfNotPresent, volume imagecheck-1 a:1@DIGEST IfNotPresent
     a:1=2 | {"imageChecks":{"as":"ImageVolume","coverage":"Fix","everyPod":true},"registry":{"lookup":"Pin","images":["*"]}} | app a a:1 IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1 IfNotPresent | app a a:1@OTHER IfNotPresent, app b a@DIGEST IfNotPresent, volume imagecheck-0 a:1@OTHER IfNotPresent, volume imagecheck-1 a:1@OTHER IfNotPresent, volume imagecheck-2 a@DIGEST IfNotPresent
     a:1=down | {"imageChecks":{"coverage":"Fix"},"defaults":{"imagePullPolicy":"Always"},"registry":{"lookup":"Verify","images":["*"],"onUnreachable":"UseCached"}} | init imagecheck-0 a:1 IfNotPresent, app a a:1 Always, app b a:1@DIGEST Always | init imagecheck-0 a:1 IfNotPresent, init imagecheck-1 a:1@DIGEST Always, app a a:1 IfNotPresent, app b a:1@DIGEST IfNotPresent
+ROWS
+}
+
+@test "a registry that is away is asked once, however its host is spelled" {
+  answers r.example.com/a:1=down
+  pod 'app a r.example.com/a:1 Always, app b R.example.com/b:1 Always, app c r.example.com:443/c:1 Always, app d r.example.com:0443/d:1 Always, app e r.example.com:444/e:1 Always'
+  consult "$pin"
+  kept
+  same lookups '["a",true,"unreachable"] ["b",false,"unreachable"] ["c",false,"unreachable"] ["d",false,"unreachable"] ["e",true,"unknown"]' \
+    "$(in_jq -r 'map([(.image | split("/")[1] | split(":")[0]), .asked, .failure] | tojson) | sort | join(" ")' <<<"$lookups")"
+}
+
+# The texts are those of bug reports, in the form in which hosts print them.
+@test "failures of registries that speak differently have their class" {
+  while IFS='|' read -r class text; do
+    row=$text
+    answers "app:1=Fail to interact with OCI registry: Registry error: url https://r.example.com/v2/a/manifests/v9, envelope: OCI API errors: [OCI API error: $text]"
+    pod 'app a app:1 Always'
+    consult "$(with '"onNotFound":"KeepTag"')"
+    kept
+    failed docker.io/library/app:1 "$class" true KeepTag
+  done <<'ROWS'
+notFound|Failed to fetch "v9"
+notFound|The named manifest is not known to the registry.
+denied|Your authorization token has expired. Reauthenticate and try again.
+denied|Unauthenticated request. Unauthenticated requests do not have permission "artifactregistry.repositories.downloadArtifacts" on resource "projects/p" (or it may not exist)
+rateLimited|Rate exceeded
 ROWS
 }

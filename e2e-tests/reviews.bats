@@ -1,5 +1,4 @@
-# The captured reviews in test_data/reviews, in each mode, and with requireAlways or forbidAlways for all
-# images. Other files have the rest: reapply.bats and templates.bats have the re-applied manifests,
+# The captured reviews in test_data/reviews, in each mode. Other files have the rest: reapply.bats and templates.bats have the re-applied manifests,
 # stuck-pull.bats has the audits, and examples.bats has agent-stack-k8s 0.47.
 
 load lib
@@ -103,23 +102,4 @@ inconspicuous='
   evaluate '{"mode":"Reject","templates":"Enforce"}'
   rejected "$weak_postgres"
   warned "$unchecked_exporter"
-}
-
-# `make replay` compares the findings with the specification.
-@test "a setting that nearly every container breaks: examined reviews are rejected, and the others are accepted" {
-  left_alone='daemonset-create job-create-by-cronjob pod-ephemeralcontainers-update pod-resize-update pod-update-image
-    pod-update-label replicaset-create-by-deployment replicationcontroller-create'
-  for name in $inconspicuous agent-stack-job-create agent-stack-pod-create pod-create-by-statefulset pod-create-new-fields statefulset-create; do
-    row=$name
-    review "$name"
-    evaluate '{"mode":"Reject","templates":"Enforce","images":{"requireAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
-    if [[ " ${left_alone//$'\n'/ } " == *" $name "* ]]; then untouched; else [[ $allowed == false ]] || fail "accepted"; fi
-  done
-  # In each of these reviews, all containers have `Always`, or the new or changed container has `Always`.
-  for name in daemonset-create replicationcontroller-create pod-ephemeralcontainers-update pod-update-image; do
-    row=$name
-    review "$name"
-    evaluate '{"mode":"Reject","templates":"Enforce","images":{"forbidAlways":["*"]},"imageChecks":{"coverage":"Off"}}'
-    [[ $allowed == false ]] || fail "accepted"
-  done
 }

@@ -27,43 +27,24 @@ broken() {
   broken Pod 'del(.object.spec)' 'spec missing' '{"templates":"Off"}'
 }
 
-@test "a Pod: the spec and its lists" {
+# The specification has a random value of another type at any path. These rows have each kind of place once.
+@test "a Pod: the path of the mistake, the type that is there and the type that should be there" {
   while IFS='|' read -r filter told; do
     broken Pod "$filter" "$told"
   done <<'ROWS'
-del(.object.spec)|spec missing
+.object = 5|object object not number
+.object.metadata = []|metadata object not list
+.object.metadata.ownerReferences = ["x"]|metadata.ownerReferences[0] object not string
+.object.metadata.ownerReferences = [{controller: "true"}]|metadata.ownerReferences[0].controller boolean not string
 .object.spec = null|spec object not null
-.object.spec = []|spec object not list
-.object.spec = "x"|spec object not string
-.object.spec = 5|spec object not number
-.object.spec = true|spec object not boolean
-.object.spec.containers = {}|spec.containers list not object
 .object.spec.containers = {"a": {image: "b"}}|spec.containers list not object
-.object.spec.containers = "nginx"|spec.containers list not string
-.object.spec.initContainers = {}|spec.initContainers list not object
-.object.spec.initContainers = 0|spec.initContainers list not number
-.object.spec.ephemeralContainers = true|spec.ephemeralContainers list not boolean
-.object.spec.volumes = {}|spec.volumes list not object
-.object.spec.os = false|spec.os object not boolean
 .object.spec.os = {name: 5}|spec.os.name string not number
-ROWS
-}
-
-@test "a Pod: containers" {
-  while IFS='|' read -r filter told; do
-    broken Pod "$filter" "$told"
-  done <<'ROWS'
 .object.spec.containers[1] = "s3cr3t, expected a string at line 1"|spec.containers[1] object not string
-.object.spec.containers[1] = null|spec.containers[1] object not null
-.object.spec.containers[1] = []|spec.containers[1] object not list
-.object.spec.initContainers[0] = [[]]|spec.initContainers[0] object not list
-.object.spec.ephemeralContainers[0] = 1|spec.ephemeralContainers[0] object not number
-.object.spec.containers[0].image = 5|spec.containers[0].image string not number
-.object.spec.containers[1].image = ["nginx"]|spec.containers[1].image string not list
 .object.spec.initContainers[0].image = {}|spec.initContainers[0].image string not object
-.object.spec.containers[0].name = 5|spec.containers[0].name string not number
 del(.object.spec.containers[0].name)|spec.containers[0].name missing
 .object.spec.initContainers[0].restartPolicy = true|spec.initContainers[0].restartPolicy string not boolean
+.object.spec.volumes[0].image.reference = 1|spec.volumes[0].image.reference string not number
+.object.spec.containers[0].volumeMounts = ["s3cr3t"]|spec.containers[0].volumeMounts[0] object not string
 ROWS
 }
 
@@ -72,43 +53,8 @@ ROWS
     broken Pod ".object.spec.containers[1].imagePullPolicy = \"$word\"" \
       'spec.containers[1].imagePullPolicy Always IfNotPresent or Never'
   done
-  broken Pod '.object.spec.initContainers[0].imagePullPolicy = "always"' 'spec.initContainers[0].imagePullPolicy Always IfNotPresent or Never'
-  broken Pod '.object.spec.ephemeralContainers[0].imagePullPolicy = "always"' 'spec.ephemeralContainers[0].imagePullPolicy Always IfNotPresent or Never'
   broken Pod '.object.spec.volumes[0].image.pullPolicy = "always"' 'spec.volumes[0].image.pullPolicy Always IfNotPresent or Never'
   broken Pod '.object.spec.containers[0].imagePullPolicy = true' 'spec.containers[0].imagePullPolicy string not boolean'
-  broken Pod '.object.spec.containers[0].imagePullPolicy = ["Always"]' 'spec.containers[0].imagePullPolicy string not list'
-}
-
-@test "a Pod: volumes" {
-  while IFS='|' read -r filter told; do
-    broken Pod "$filter" "$told"
-  done <<'ROWS'
-.object.spec.volumes[0] = "v"|spec.volumes[0] object not string
-.object.spec.volumes[0].image = "app:1"|spec.volumes[0].image object not string
-.object.spec.volumes[0].image.reference = 1|spec.volumes[0].image.reference string not number
-.object.spec.volumes[0].image.pullPolicy = {}|spec.volumes[0].image.pullPolicy string not object
-del(.object.spec.volumes[0].name)|spec.volumes[0].name missing
-.object.spec.containers[0].volumeMounts = "s3cr3t"|spec.containers[0].volumeMounts list not string
-.object.spec.containers[0].volumeMounts = ["s3cr3t"]|spec.containers[0].volumeMounts[0] object not string
-.object.spec.containers[0].volumeMounts = [{name: null}]|spec.containers[0].volumeMounts[0].name string not null
-ROWS
-}
-
-@test "the object and its metadata" {
-  for kind in Pod Deployment CronJob; do
-    while IFS='|' read -r filter told; do
-      broken $kind "$filter" "$told"
-    done <<'ROWS'
-.object = []|object object not list
-.object = "x"|object object not string
-.object = 5|object object not number
-.object.metadata = []|metadata object not list
-.object.metadata.annotations = []|metadata.annotations object not list
-.object.metadata.ownerReferences = {}|metadata.ownerReferences list not object
-.object.metadata.ownerReferences = ["x"]|metadata.ownerReferences[0] object not string
-.object.metadata.ownerReferences = [{controller: "true"}]|metadata.ownerReferences[0].controller boolean not string
-ROWS
-  done
 }
 
 @test "every kind with a pod template: each step of the path to the template, and the fields in it" {
@@ -121,12 +67,7 @@ ROWS
     for path in $steps; do
       broken $kind "del(.object.$path)" "$path missing"
     done
-    broken $kind ".object.$path = []" "$path object not list"
-    broken $kind ".object.$path = null" "$path object not null"
-    broken $kind ".object.$path.containers = {}" "$path.containers list not object"
-    broken $kind ".object.$path.containers[0] = \"nginx\"" "$path.containers[0] object not string"
     broken $kind ".object.$path.initContainers[0].image = 5" "$path.initContainers[0].image string not number"
-    broken $kind ".object.$path.containers[0].imagePullPolicy = \"Newer\"" "$path.containers[0].imagePullPolicy Always IfNotPresent or Never"
   done
 }
 
@@ -137,18 +78,13 @@ ROWS
     evaluate '{"mode":"Reject"}'
     untouched
   done <<'ROWS'
-.object.metadata = null
 del(.object.metadata)
 .object.metadata.annotations = null
-.object.metadata.ownerReferences = null
 .object.metadata.labels = 5
 .object.spec.initContainers = null
-.object.spec.ephemeralContainers = null
-.object.spec.volumes = null
 .object.spec.volumes = [{name: "v", emptyDir: {}}, {name: "w", image: null}, {}]
 .object.spec.initContainers = [{name: "i", image: "a:1", restartPolicy: null, imagePullPolicy: null, volumeMounts: null}]
 .object.spec += {os: null, nodeSelector: null, affinity: null} | .object.status = null
-.object.spec.hostNetwork = "x"
 .object.spec.containers[0].unknown = [[{}]]
 .object.extra = [1, 2, {"spec": null}]
 ROWS

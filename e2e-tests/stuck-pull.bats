@@ -117,27 +117,6 @@ ROWS
 ROWS
 }
 
-@test "exempt containers, templates, UPDATEs and malformed statuses give no finding" {
-  pod 'app a app:1 IfNotPresent'
-  waits containerStatuses a ImagePullBackOff
-  evaluate '{"mode":"Reject","exempt":{"containers":["a"]}}'
-  untouched
-  evaluate '{"mode":"Reject","exempt":{"images":["app"]}}'
-  untouched
-  edit '.operation = "UPDATE" | .oldObject = .object'
-  evaluate '{"mode":"Reject"}'
-  untouched
-  edit 'del(.oldObject) | .operation = "CREATE"'
-  evaluate '{"mode":"Reject"}'
-  [[ $findings == *stuck-pull* ]] || fail "not found"
-  for status in null '[]' '"x"' '{}' '{"containerStatuses":{}}' '{"containerStatuses":[null,5,{"name":"a"},{"name":"a","state":null},{"name":"b","state":{"waiting":{"reason":"ErrImagePull"}}}]}'; do
-    row=$status
-    pod 'app a app:1 IfNotPresent' '.userInfo = {} | .object.status = $status' --argjson status "$status"
-    evaluate '{"mode":"Reject"}'
-    untouched
-  done
-}
-
 # Anyone can write a status into the manifest of a new Pod. So this policy ignores the status in a
 # request that names a user. The request of an audit names no user.
 @test "a status counts only in a request that names no user" {
@@ -175,14 +154,11 @@ ROWS
     rejected "stuck-pull $told copy-agent ImagePullBackOff"
   done <<'ROWS'
 Back-off pulling image "tools:v1": ErrImagePull: rpc error: code = NotFound|imagecheck-0 tools:v1 Always
-Back-off pulling image "docker.io/library/tools:v1": ErrImagePull|imagecheck-0 tools:v1 Always
 failed to pull and unpack image "ghcr.io/x/more:2": not found|imagecheck-1 ghcr.io/x/more:2 IfNotPresent
 Back-off pulling image "agent:1"|copy-agent agent:1 IfNotPresent
-Back-off pulling image "agent:1", not "tools:v1"|copy-agent agent:1 IfNotPresent
 Back-off pulling image "unmounted:1"|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
 Back-off pulling image tools:v1|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
 Back-off pulling image "tools:v10"|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
-Back-off pulling image|copy-agent agent:1 or tools:v1 or ghcr.io/x/more:2 IfNotPresent
 ROWS
 }
 
@@ -209,22 +185,14 @@ ROWS
   untouched
 }
 
-@test "a time that can't be parsed is shown without white space, and a value that is no text is left out" {
-  while read -r time since; do
+@test "a time that can't be parsed is left out" {
+  for time in '""' '"yesterday"' '"2026-05-06T07:08:09Z connection refused"' null 5; do
     row=$time
-    time=${time//_/ }
     pod 'app a app:1 IfNotPresent'
     waits containerStatuses a ErrImagePull
     edit '.object.status.conditions[1].lastTransitionTime = $time' --argjson time "$time"
     evaluate '{"mode":"Reject"}'
-    rejected "stuck-pull a app:1 IfNotPresent ErrImagePull $since"
-    [[ -n $since || $message != *since* ]] || fail "$message"
-  done <<'ROWS'
-""
-"yesterday"                                since yesterday
-"2026-13-06T07:08:09Z"                     since 2026-13-06T07:08:09Z
-"2026-05-06T07:08:09Z_connection_refused"  since 2026-05-06T07:08:09Z_connection_refused
-null
-5
-ROWS
+    rejected "stuck-pull a app:1 IfNotPresent ErrImagePull"
+    [[ $message != *since* ]] || fail "$message"
+  done
 }

@@ -2,32 +2,11 @@
 
 load lib
 
-kinds='Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate'
 before='init imagecheck-0 app:1 IfNotPresent, app a app:1 Always'
 weak='weak-check imagecheck-0 app:1 IfNotPresent Always a'
 
-@test "Warn, the default: accepted with warnings, because the Pods are repaired when they are created" {
-  for kind in $kinds; do
-    row=$kind
-    workload $kind "$before"
-    evaluate
-    accepted "$weak"
-  done
-}
-
-@test "Enforce with mode Fix: repaired, and recorded in the metadata of the workload" {
-  for kind in $kinds; do
-    row=$kind
-    workload $kind "$before"
-    evaluate '{"templates":"Enforce"}'
-    repaired 'init imagecheck-0 app:1 Always, app a app:1 IfNotPresent'
-    warned "$weak"
-    after '.metadata.annotations[record] | fromjson | length == 2'
-  done
-}
-
 @test "Off, Warn and Enforce in each mode" {
-  for kind in Deployment Job CronJob; do
+  for kind in Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob PodTemplate; do
     workload $kind "$before"
     while fields templates mode answer; do
       row="$kind $row"
@@ -101,7 +80,6 @@ ROWS
     done
   done <<'ROWS'
     {"defaults":{"imagePullPolicy":"Always"}}                                 | 0 | default       | app a app:1, app b b:1
-    {"defaults":{"imageCheckPullPolicy":"Always"}}                            | 0 | default       | init imagecheck-0 app:1, app a app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"as":"ImageVolume"}}     | 0 | missing-check | app a app:1, app b app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"]}}} | 0 | missing-check | app a app:1, app b app:1
     {"imageChecks":{"coverage":"Fix","everyPod":true,"template":{"command":["/x"],"volumeMounts":[{"name":"t","mountPath":"/t"}]}}} | 1 | missing-check | app a app:1, app b app:1

@@ -28,6 +28,7 @@ fn a_failure_is_classified_by_the_text_of_the_host() {
         (envelope("Tag t was deleted or has expired."), FailureClass::NotFound),
         (envelope("requested access to the resource is denied"), FailureClass::Denied),
         (envelope("authentication required"), FailureClass::Denied),
+        (envelope("User: arn:aws:sts::1:assumed-role/x is not authorized to perform: ecr:BatchGetImage on resource: arn:aws:ecr:x because no identity-based policy allows it"), FailureClass::Denied),
         (envelope("You have reached your unauthenticated pull rate limit. https://www.docker.com/increase-rate-limit"), FailureClass::RateLimited),
         (envelope("too many requests"), FailureClass::RateLimited),
         (envelope("service unavailable"), FailureClass::Unreachable),
@@ -53,13 +54,4 @@ fn a_failure_is_classified_by_the_text_of_the_host() {
         let first_line = text.lines().next().unwrap_or_default();
         assert_eq!(FailureClass::classify(first_line), expected, "{first_line}");
     }
-}
-
-#[test]
-fn a_denied_answer_of_ecr_is_recognised() {
-    let text = "Host error: Callback evaluation failure: Fail to interact with OCI registry: \
-                Registry error: url https://x, envelope: OCI API errors: [OCI API error: User: \
-                arn:aws:sts::1:assumed-role/x is not authorized to perform: ecr:BatchGetImage on \
-                resource: arn:aws:ecr:x because no identity-based policy allows it]";
-    assert_eq!(FailureClass::classify(text), FailureClass::Denied);
 }
