@@ -46,7 +46,9 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: policy.wasm ## Build, and show what this policy does with real admission reviews
+run: setup-cargo ## Build, and show what this policy does with real Pods
+	@hack/with-dots.sh "Compiling, for two minutes the first time" \
+		sh -c '$(strip $(CARGO) build --profile xtask $(FEATURES)) && "$(XTASK)" build'
 	@"$(XTASK)" show
 
 .PHONY: test
@@ -121,7 +123,7 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 
 # The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
 # keep its promises for the same requests: it runs again on each object that it returned, for example. The crate
-# has to give the same answers too (tests/rows.rs).
+# has to give the same answers too (spec/tests/rows.rs).
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
@@ -148,7 +150,7 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
 # entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. The answers of the end-to-end tests are
-# compared too (tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
+# compared too (spec/tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
 # but only those of one package.
 .PHONY: mutants
 mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write, stdout};
 
 use anyhow::{Context, Result};
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 
 /// Prints to standard output. It is no error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -27,6 +27,20 @@ pub(crate) fn table<const N: usize>(
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(header).add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((2, 0));
+    }
+    table.trim_fmt()
+}
+
+/// Rows of texts, in lines of at most 80 characters, with two spaces before each column.
+pub(crate) fn wrapped<'a, const N: usize>(rows: impl IntoIterator<Item = [&'a str; N]>) -> String {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(80)
+        .add_rows(rows);
     for column in table.column_iter_mut() {
         column.set_padding((2, 0));
     }
