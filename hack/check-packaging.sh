@@ -20,6 +20,9 @@ same_version() { # <file> <version in it>
 
 annotation() { sed -n "s/^  io\.kubewarden\.policy\.$1: *//p" metadata.yml; }
 
+rust=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+grep -q "^channel *= *\"$rust\." rust-toolchain.toml || wrong "rust-toolchain.toml has another Rust than $rust of Cargo.toml"
+
 same_version metadata.yml "$(annotation version)"
 if [[ $# != 0 ]]; then
   same_version "the tag $1" "${1#v}"
