@@ -197,24 +197,6 @@ fn renamed_things_have_their_new_name() {
     assert_eq!(versions.len(), 1, "{versions:?}");
 }
 
-/// Long pages hide their answers, so the number of words is limited: in README.md, and in all pages.
-#[test]
-fn the_pages_are_short_enough() {
-    let of_project = |page: &Path| !page.starts_with(".github") && !page.starts_with("site");
-    let words: Vec<(PathBuf, usize)> = pages()
-        .into_iter()
-        .filter(|(page, _)| of_project(page))
-        .map(|(page, text)| (page, text.split_whitespace().count()))
-        .collect();
-    let readme = words
-        .iter()
-        .find(|(page, _)| page == Path::new("README.md"));
-    let readme = readme.expect("README.md").1;
-    assert!(readme <= 900, "README.md has {readme} words");
-    let total: usize = words.iter().map(|(_, count)| count).sum();
-    assert!(total <= 32_000, "{total} words: {words:#?}");
-}
-
 /// Kubewarden 1.37.2 renamed policies. A line has an old name only beside the new one, and both are names of
 /// examples or placeholders.
 #[test]
