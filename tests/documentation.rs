@@ -1,5 +1,5 @@
-//! Checks some facts of the documentation: links lead to existing pages, the pages are short enough, all
-//! examples are listed, addresses of files in a release name this version, and Kubewarden's names are right.
+//! Checks some facts of the documentation: links lead to existing pages, all examples are listed, addresses of
+//! files in a release name this version, and Kubewarden's names are right.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -189,11 +189,7 @@ impl Shown {
         let mut page = format!("review    {review}\nsettings  {settings}\nverdict   {verdict}\n");
         if self.request.contains_key("object") {
             let header = ["container", "image", "pull policy", "why"];
-            page.extend([
-                "\n",
-                &terminal::table(&header, self.rows().into_iter()),
-                "\n",
-            ]);
+            page.extend(["\n", &terminal::table(&header, self.rows()), "\n"]);
         }
         for text in self.messages() {
             page.extend(["\n  ", text, "\n"]);
@@ -228,19 +224,23 @@ impl AuditEntry {
 struct Place<'a> {
     /// The key of its list in the Pod spec.
     list: &'static str,
+    /// What the table writes before its name.
+    kind: &'static str,
     name: &'a str,
     image: &'a str,
     pull_policy: &'a str,
 }
 
-/// The lists with images, in the order in which the kubelet pulls the images. Each list has a
-/// prefix for the names of its elements.
-const LISTS: [(&str, &str); 4] = [
-    ("volumes", "volume "),
-    ("initContainers", "init "),
-    ("containers", ""),
-    ("ephemeralContainers", "ephemeral "),
+/// The lists with images, in the order in which the kubelet pulls the images. Each list has the kind of its
+/// elements, and the path of the holder of image and pull policy in an element.
+const LISTS: [(&str, &str, [&str; 3]); 4] = [
+    ("volumes", "volume ", ["/image", "reference", "pullPolicy"]),
+    ("initContainers", "init ", CONTAINER),
+    ("containers", "", CONTAINER),
+    ("ephemeralContainers", "ephemeral ", CONTAINER),
 ];
+
+const CONTAINER: [&str; 3] = ["", "image", "imagePullPolicy"];
 
 /// The containers and image volumes of a Pod, or of the pod template in a workload.
 fn places(object: &Value) -> Vec<Place<'_>> {
@@ -252,16 +252,13 @@ fn places(object: &Value) -> Vec<Place<'_>> {
     ];
     let spec = pointers.iter().find_map(|pointer| object.pointer(pointer));
     let mut places = Vec::new();
-    for (list, _) in LISTS {
+    for (list, kind, [holder, image, pull_policy]) in LISTS {
         let elements = spec.and_then(|spec| spec[list].as_array());
         for element in elements.into_iter().flatten() {
-            let (holder, image, pull_policy) = match list {
-                "volumes" => (&element["image"], "reference", "pullPolicy"),
-                _ => (element, "image", "imagePullPolicy"),
-            };
-            if holder.is_object() {
+            if let Some(holder) = element.pointer(holder) {
                 places.push(Place {
                     list,
+                    kind,
                     name: element["name"].as_str().unwrap_or_default(),
                     image: holder[image].as_str().unwrap_or_default(),
                     pull_policy: holder[pull_policy].as_str().unwrap_or("(not set)"),
@@ -278,26 +275,23 @@ fn rows(before: &Value, after: &Value, entries: &[AuditEntry]) -> Vec<[String; 4
     let old_places = places(before);
     let row = |new: Place<'_>| {
         let same = |old: &&Place<'_>| (old.list, old.name) == (new.list, new.name);
-        let pull_policy = match old_places.iter().find(same) {
+        let pull_policy = match old_places.iter().find(same).map(|old| old.pull_policy) {
             None => format!("new: {}", new.pull_policy),
-            Some(old) if old.pull_policy != new.pull_policy => {
-                format!("{} -> {}", old.pull_policy, new.pull_policy)
-            }
-            Some(_) => new.pull_policy.to_owned(),
+            Some(old) if old != new.pull_policy => format!("{old} -> {}", new.pull_policy),
+            Some(old) => old.to_owned(),
         };
-        let mut rules = Vec::new();
-        for entry in entries {
-            let is_in_list =
-                entry.path.is_empty() || entry.path.contains(&format!("{}[", new.list));
-            if entry.container.as_deref() == Some(new.name)
-                && is_in_list
-                && !rules.contains(&entry.rule)
-            {
-                rules.push(entry.rule.clone());
+        let in_list = format!("{}[", new.list);
+        let of_place = |entry: &&AuditEntry| {
+            entry.container.as_deref() == Some(new.name)
+                && (entry.path.is_empty() || entry.path.contains(&in_list))
+        };
+        let mut rules: Vec<&str> = Vec::new();
+        for entry in entries.iter().filter(of_place) {
+            if !rules.contains(&entry.rule.as_str()) {
+                rules.push(&entry.rule);
             }
         }
-        let kind = LISTS.iter().find(|(list, _)| *list == new.list);
-        let name = format!("{}{}", kind.map_or("", |(_, kind)| kind), new.name);
+        let name = format!("{}{}", new.kind, new.name);
         [name, new.image.to_owned(), pull_policy, rules.join(", ")]
     };
     places(after).into_iter().map(row).collect()
