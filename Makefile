@@ -29,9 +29,9 @@ TRANSCRIPTS := $(TARGET_DIR)/transcripts
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# `make test` compiles all code of this workspace with Clippy, which is a compiler with more warnings. After
+# `make test` and `make check` compile all code of this workspace with Clippy, which is a compiler with more warnings. After
 # rustc, `cargo clippy` would compile every package once more. The module is always compiled with rustc.
-LINTED := $(if $(filter test,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-driver \
 	CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
 
 # The packages and features that `make xtask` compiles. The targets that FEATURES names need only some of
@@ -46,8 +46,21 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: policy.wasm ## Build, and show what this policy does with real admission reviews
+run: setup-cargo ## Build, and show what this policy does with real Pods
+	@hack/with-dots.sh "Compiling, for two minutes the first time" \
+		sh -c '$(strip $(CARGO) build --profile xtask $(FEATURES)) && "$(XTASK)" build'
 	@"$(XTASK)" show
+
+# `make check` needs no root, no npm, no browser and no WebAssembly. The unit tests compare the crate with the
+# specification on random cases. The rows of the end-to-end tests are compared if an earlier run has recorded them.
+.PHONY: check
+check: setup-cargo fmt ## The checks of a few minutes: format, lints, unit tests, the specification, the recorded rows
+	@$(LINTED) $(CARGO) test --profile xtask $(PACKAGES)
+	@if [ -d "$(TRANSCRIPTS)" ]; then \
+		TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test rows; \
+	else \
+		echo "Not compared: the rows of the end-to-end tests. make e2e-tests records them in $(TRANSCRIPTS)"; \
+	fi
 
 .PHONY: test
 test: setup fmt packaging unit-tests-and-module specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
@@ -79,12 +92,10 @@ lint: setup-components packaging ## Clippy on all code, on the module's target a
 		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings; \
 	fi
 
-# hack/weight.sh limits the lines of the product, of the tests and of the tools.
 .PHONY: packaging
-packaging: setup-packages ## Check the packaging, the workflows, the weight
+packaging: setup-packages ## Check the packaging and the workflows
 	@hack/check-packaging.sh
 	@hack/lint-workflows.sh
-	@hack/weight.sh
 
 # The profile and the packages are those of `make xtask`, so no dependency is compiled again.
 .PHONY: unit-tests
@@ -121,7 +132,7 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 
 # The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
 # keep its promises for the same requests: it runs again on each object that it returned, for example. The crate
-# has to give the same answers too (tests/rows.rs).
+# has to give the same answers too (spec/tests/rows.rs).
 .PHONY: replay
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
@@ -133,12 +144,6 @@ soak: policy.wasm ## `specification` with a million random cases, and with Pods 
 	@"$(XTASK)" soak --cases 1000000 --jobs 2
 	@"$(XTASK)" soak --spaces 3 --jobs 2
 
-# The load test runs for a minute, or for an hour with SECONDS=3600. It uses a real policy-server if there is
-# one on the PATH.
-.PHONY: load
-load: annotated-policy.wasm ## Send mixed reviews: errors, latency, memory
-	@hack/load-test.sh "$(or $(SECONDS),60)"
-
 # Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. The target `validate` starts with
 # the captured reviews. The other targets start with the files in fuzz/seeds.
 .PHONY: fuzz
@@ -148,7 +153,7 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
 # entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. The answers of the end-to-end tests are
-# compared too (tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
+# compared too (spec/tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
 # but only those of one package.
 .PHONY: mutants
 mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)
@@ -158,7 +163,7 @@ mutants: e2e-tests ## Check that a test notices each small change of this policy
 		-- --lib --test policy --test rows --test specification
 
 .PHONY: deep-tests
-deep-tests: lint soak load fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
+deep-tests: lint soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site
@@ -232,10 +237,9 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
 
-# hack/weight.sh also fails if the product, the tests or the tools have too many lines.
-.PHONY: weight
-weight: ## Count the lines of code by purpose
-	@hack/weight.sh
+.PHONY: report
+report: ## Print the lines of code by purpose, and the words of the pages
+	@hack/report.sh
 
 .PHONY: deny
 deny: ## Licences, sources and advisories of the dependencies (needs the network)

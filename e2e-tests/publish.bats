@@ -1,4 +1,4 @@
-# Policies in registries: a round trip of `push` and `pull`. kwctl has its own tests of them.
+# Policies in registries: what `push` stores. kwctl has its own tests of it.
 
 load lib
 load registry/lib
@@ -15,16 +15,17 @@ teardown_file() {
 @test "a pushed module comes back byte for byte, and its manifest is Kubewarden's" {
   uri=$REGISTRY/policies/roundtrip:v1.2.3
   reference=$("$XTASK" push "$POLICY" "registry://$uri")
-  for source in "registry://$uri" "$reference"; do
-    "$XTASK" pull --output-path "$BATS_TEST_TMPDIR/pulled.wasm" "$source"
-    cmp "$POLICY" "$BATS_TEST_TMPDIR/pulled.wasm"
+  digest=$(sha256sum <"$POLICY" | cut -d ' ' -f 1)
+  for source in "$uri" "${reference#registry://}"; do
+    skopeo copy --quiet --src-tls-verify=false "docker://$source" "dir:$BATS_TEST_TMPDIR/pulled"
+    cmp "$POLICY" "$BATS_TEST_TMPDIR/pulled/$digest"
   done
   # Nothing in the manifest is random, so the same module always has the same digest.
   same 'another tag' "$reference" "$("$XTASK" push "$POLICY" "registry://$REGISTRY/policies/roundtrip:v2")"
 
   manifest=$(skopeo inspect --raw --tls-verify=false "docker://$uri")
   same digest "${reference#*@}" "sha256:$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)"
-  same manifest "$(jq -ncS --arg digest "sha256:$(sha256sum <"$POLICY" | cut -d ' ' -f 1)" \
+  same manifest "$(jq -ncS --arg digest "sha256:$digest" \
     --argjson size "$(wc -c <"$POLICY")" '{
       schemaVersion: 2,
       config: {
@@ -38,12 +39,9 @@ teardown_file() {
     "$(gojq --compact-output '.annotations | del(.["io.kubewarden.kwctl"])' <<<"$manifest")"
 }
 
-@test "a file that is no policy is not pushed, and a missing one is not pulled" {
+@test "a file that is no policy is not pushed" {
   for module in policy.wasm metadata.yml; do
     run "$XTASK" push "$module" "registry://$REGISTRY/policies/plain:v1"
     same "exit code, $module" 1 "$status"
   done
-  run "$XTASK" pull --output-path "$BATS_TEST_TMPDIR/pulled.wasm" "registry://$REGISTRY/policies/plain:v1"
-  same 'exit code' 1 "$status"
-  [[ ! -e $BATS_TEST_TMPDIR/pulled.wasm ]] || fail "there is a file"
 }

@@ -5,7 +5,7 @@
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
 #
 #   cargo       a recent Rust and a linker: checked, never installed
-#   components  rustfmt and clippy, through rustup
+#   components  rustfmt and clippy: checked, because rustup installs them with Rust (rust-toolchain.toml)
 #   packages    the programs of the end-to-end tests, as Debian packages
 #   site        a recent Node.js, and the playground's npm packages
 #   browser     Chromium for the playground's tests, as a Debian package
@@ -50,32 +50,18 @@ check_cargo() {
   needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
   version=$(rustc --version | cut -d ' ' -f 2)
   # A nightly toolchain counts as the release that it becomes: 1.97.0-nightly as 1.97.0.
-  if [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) != "$needed" ]]; then
-    if have rustup; then
-      fail "Rust $needed or newer is needed, and rustc is $version" "update it: rustup update stable"
-    fi
+  [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Rust $needed or newer is needed, and rustc is $version" \
-      "rustup did not install it: update it with the tool that did, or install Rust from https://rustup.rs"
-  fi
+      "update it with the tool that installed it, or install Rust from https://rustup.rs"
 
   have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
     "Debian, Ubuntu: apt-get install build-essential" "macOS: xcode-select --install"
 }
 
 check_components() {
-  local component missing=()
-  cargo fmt --version >/dev/null 2>&1 || missing+=(rustfmt)
-  cargo clippy --version >/dev/null 2>&1 || missing+=(clippy)
-  ((${#missing[@]} > 0)) || return 0
-
-  if ! have rustup; then
-    fail "missing parts of Rust: ${missing[*]}" \
-      "rustup did not install Rust: add them with the tool that did, or install Rust from https://rustup.rs"
-  fi
-  echo "Adding to the Rust toolchain: ${missing[*]}"
-  for component in "${missing[@]}"; do
-    quietly rustup component add "$component" || fail "rustup could not add $component (its output is above)"
-  done
+  { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 ||
+    fail "rustfmt or clippy is missing" "rustup adds them: rustup toolchain install" \
+      "if rustup did not install Rust: add them with the tool that did, or install Rust from https://rustup.rs"
 }
 
 # Debian's package docker-registry starts a registry on port 5000 when it is installed, and at every boot.

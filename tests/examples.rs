@@ -314,24 +314,6 @@ fn a_validating_copy_has_the_settings_of_its_first_installation() {
 }
 
 #[test]
-fn the_settings_beside_an_example_are_its_own() {
-    for path in files("examples/settings", "yaml") {
-        let name = path.display();
-        let settings = documents(&fs::read_to_string(&path).expect("settings"));
-        let beside = path.parent().and_then(Path::parent).expect("examples");
-        let example = beside.join(path.file_name().expect("a name"));
-        let manifests = documents(&fs::read_to_string(&example).expect("its example"));
-        assert!(
-            manifests
-                .iter()
-                .any(|m| m["spec"]["settings"] == settings[0]),
-            "{name} differs from {}",
-            example.display()
-        );
-    }
-}
-
-#[test]
 fn the_settings_in_the_documentation_are_valid() {
     let schema = serde_json::to_value(consistent_pull_policy::settings::Settings::schema());
     let schema = schema.expect("a schema");

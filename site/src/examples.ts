@@ -10,15 +10,18 @@ export type Example = {
   text: string;
   /** With these choices, the drawing *How the Pod starts* shows the problem of the example. */
   choices?: Partial<Choices>;
+  /** The settings that solve the problem of the example. */
+  settings?: string;
 };
 export type Group = { label: string; examples: Example[] };
 
-const own = import.meta.glob<string>("../examples/*.yaml", {
-  query: "?raw",
-  import: "default",
-  eager: true,
-});
-const settings = import.meta.glob<string>("../../examples/settings/*.yaml", {
+const { "../examples/nightly-report.yaml": nightlyReport = "", ...manifests } =
+  import.meta.glob<string>("../examples/*.yaml", {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  });
+const settingsFiles = import.meta.glob<string>("../../examples/settings/*.yaml", {
   query: "?raw",
   import: "default",
   eager: true,
@@ -62,6 +65,17 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
+/** The settings of a file in `examples/settings`. */
+const settingsFor = (name: string) => settingsFiles[`../../examples/settings/${name}.yaml`] ?? "";
+
+/** The example of README.md, on a node that has none of the images. */
+const NIGHTLY_REPORT = {
+  label: "nightly-report",
+  text: nightlyReport,
+  choices: { missing: [imageName("registry.example.com/team/upload:v2")], copies: false },
+  settings: settingsFor("every-pod-volumes"),
+} satisfies Example;
+
 /** Problems of agent-stack-k8s 0.47. With a problem's `choices`, the drawing shows the problem. */
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
   // The check has IfNotPresent: an old copy on the node is enough for it. The container has Always.
@@ -80,7 +94,9 @@ function agentStack(): Group {
     ["Pod", "Job"].flatMap((kind) => {
       const file = `agent-stack-0.47-real-${name}-${kind.toLowerCase()}-create.json`;
       const json = agentStackReviews[`../../test_data/reviews/${file}`];
-      return json ? [{ label: `${name}: ${kind}`, text: objectOf(json), choices }] : [];
+      if (!json) return [];
+      const settings = settingsFor("agent-stack-k8s");
+      return [{ label: `${name}: ${kind}`, text: objectOf(json), choices, settings }];
     }),
   );
   return { label: "agent-stack-k8s 0.47", examples };
@@ -93,10 +109,14 @@ function objectOf(json: string): string {
   return toYaml(object ?? null);
 }
 
-/** Objects and requests. The page starts with the first example. */
+/** The page starts with this example and its settings. */
+export const FIRST = NIGHTLY_REPORT;
+
+/** Objects and requests. */
 export const OBJECTS: Group[] = [
+  { label: "A Pod that begins its work and hangs", examples: [FIRST] },
   agentStack(),
-  group("Manifests", own, (text) => text),
+  group("Manifests", manifests, (text) => text),
   group("Requests", requests, readable),
   group("Reviews captured from an API server", reviews, readable),
 ];
@@ -104,15 +124,5 @@ export const OBJECTS: Group[] = [
 /** Examples of settings. The first example is empty. */
 export const SETTINGS: Group[] = [
   { label: "Nothing set", examples: [{ label: "empty", text: "" }] },
-  group("For a purpose", settings, (text) => text),
+  group("For a purpose", settingsFiles, (text) => text),
 ];
-
-/** The page starts with this example and its settings. */
-export const FIRST: (Example & { settings: string }) | undefined = OBJECTS[0]?.examples
-  .slice(0, 1)
-  .map((example) => ({ ...example, settings: settingsFor("agent-stack-k8s") }))[0];
-
-function settingsFor(label: string): string {
-  const examples = SETTINGS.flatMap(({ examples }) => examples);
-  return examples.find((example) => example.label === label)?.text ?? "";
-}

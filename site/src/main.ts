@@ -13,7 +13,7 @@ import { fromFragment, toFragment } from "./link.ts";
 import { type Item, podSpec, type Read, readValue } from "./objects.ts";
 import { showAudit, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import { PlanView } from "./plan-view.ts";
-import { bytes, compiled, Ended, Runner } from "./policy.ts";
+import { bytes, compiled, Ended, Runner, TimedOut } from "./policy.ts";
 import type { Table } from "./registry.ts";
 import { title, type Verdict, verdict } from "./report.ts";
 import { RegistryView } from "./registry-view.ts";
@@ -31,7 +31,12 @@ const PAUSE = 150;
  */
 const LONG = 500_000;
 
-const runner = new Runner();
+const runner = new Runner(() =>
+  nothing(
+    { words: "interrupted", style: "notice" },
+    "the module took longer than 2 seconds in this browser: the page tries once more",
+  ),
+);
 const planner = new Runner();
 
 /** An object, and the answer to its request. */
@@ -58,7 +63,7 @@ const start = new StartView();
 
 const objectEditor = editor(byId("object"), {
   label: "Your object, in YAML or JSON",
-  text: FIRST?.text ?? "",
+  text: FIRST.text,
   hint: "Paste a Pod here, or choose an example",
   changed: () => {
     list = undefined;
@@ -74,7 +79,7 @@ const objectEditor = editor(byId("object"), {
 
 const settingsEditor = editor(byId("settings"), {
   label: "Settings, in YAML",
-  text: FIRST?.settings ?? "",
+  text: FIRST.settings,
   hint: "Nothing is set: mode is Fix",
   schema,
   changed: () => {
@@ -126,6 +131,7 @@ async function update() {
       }
     } catch (error) {
       if (mine !== round) return;
+      if (error instanceof TimedOut) return interrupted();
       problems = [{ message: (error as Error).message, from: 0, to: 1 }];
       settings = undefined;
     }
@@ -202,12 +208,21 @@ function nothing(words: Verdict, about: string) {
   }
 }
 
+/** Says that the module took too long, in both tries. The object and the settings may be right. */
+function interrupted() {
+  byId("plan").hidden = true;
+  nothing(
+    { words: "interrupted", style: "bad" },
+    "the module took longer than 2 seconds in this browser, twice. The settings are not the reason. Change the object to try again",
+  );
+}
+
 /** Evaluates a request. A failure of the module counts as an answer, as in policy-server. */
 async function evaluated(item: Item, settings: JsonObject): Promise<Shown> {
   try {
     return { item, evaluation: await runner.evaluate(item, settings, registry.table) };
   } catch (error) {
-    if (error instanceof Ended) throw error;
+    if (error instanceof Ended || error instanceof TimedOut) throw error;
     const answer = { accepted: false, code: 500, message: (error as Error).message };
     return { item, evaluation: { answer, asked: [] } };
   }
@@ -224,7 +239,8 @@ async function show(mine: number, item: Item) {
     made = podRequest(item, object.evaluation.answer);
     pod = made && (await evaluated(made.item, settings));
   } catch (error) {
-    if (error instanceof Ended) return;
+    if (error instanceof Ended || mine !== round) return;
+    if (error instanceof TimedOut) return interrupted();
     throw error;
   }
   if (mine !== round) return;
@@ -348,10 +364,11 @@ function manifests(files: Iterable<File>): Input[] {
     .map((file) => ({ name: file.webkitRelativePath || file.name, content: file }));
 }
 
+/** Fills a list of examples. Returns a function that selects the example with a text. */
 function fill(
   select: HTMLSelectElement,
   groups: Group[],
-  first: string | undefined,
+  first: string,
   chosen: (example: Example) => void,
 ) {
   const examples: Example[] = [];
@@ -372,8 +389,12 @@ function fill(
     // Changing the editor's text has reset this selection, so the selection is set again.
     select.value = value;
   });
-  const index = examples.findIndex(({ text }) => text === first);
-  select.value = index < 0 ? "" : String(index);
+  const choose = (text: string) => {
+    const index = examples.findIndex((example) => example.text === text);
+    select.value = index < 0 ? "" : String(index);
+  };
+  choose(first);
+  return choose;
 }
 
 /** The request of an item as an admission review, for the editor and for links. */
@@ -382,14 +403,21 @@ function review({ request }: Item): string {
 }
 
 function listen() {
-  fill(byId("object-example"), OBJECTS, FIRST?.text, (example) => {
-    start.choices = { ...DEFAULT_CHOICES, ...example.choices };
-    objectEditor.replace(example.text);
-  });
-  fill(byId("settings-example"), SETTINGS, FIRST?.settings, ({ text }) =>
+  const chooseSettings = fill(byId("settings-example"), SETTINGS, FIRST.settings, ({ text }) =>
     settingsEditor.replace(text),
   );
-  start.choices = { ...DEFAULT_CHOICES, ...FIRST?.choices };
+  let settingsOfObject = FIRST.settings;
+  fill(byId("object-example"), OBJECTS, FIRST.text, (example) => {
+    start.choices = { ...DEFAULT_CHOICES, ...example.choices };
+    objectEditor.replace(example.text);
+    // Other settings were chosen or typed by the person, so they stay.
+    if (example.settings !== undefined && settingsEditor.text() === settingsOfObject) {
+      settingsOfObject = example.settings;
+      settingsEditor.replace(example.settings);
+      chooseSettings(example.settings);
+    }
+  });
+  start.choices = { ...DEFAULT_CHOICES, ...FIRST.choices };
   byId("clear").addEventListener("click", () => {
     objectEditor.replace("");
     objectEditor.goTo(0);

@@ -20,9 +20,15 @@ export const compiled: Promise<WebAssembly.Module> = WebAssembly.compile(bytes);
 /** The error of a task that was cancelled before it had a result. */
 export class Ended extends Error {}
 
+/** The error of a task that took longer than `LIMIT`. */
+export class TimedOut extends Error {}
+
 /** A worker with the module. The first task starts it, and so does the first task after `end`. */
 export class Runner {
   #worker: Worker | undefined;
+  /** Settled when the worker has the module. */
+  #ready: Promise<unknown> = Promise.resolve();
+  readonly #triesAgain: () => void;
   #next = 0;
   #waiting = new Map<
     number,
@@ -33,14 +39,19 @@ export class Runner {
     }
   >();
 
+  /** `triesAgain` is called when a task took too long, before the task is tried once more. */
+  constructor(triesAgain: () => void = () => undefined) {
+    this.#triesAgain = triesAgain;
+  }
+
   /** Validates settings. */
   settings(settings: JsonObject) {
-    return this.#ask<{ valid: boolean; message?: string }>({ task: "settings", settings }, LIMIT);
+    return this.#askWithLimit<{ valid: boolean; message?: string }>({ task: "settings", settings });
   }
 
   /** Evaluates a request, within policy-server's time limit. */
   async evaluate(item: Item, settings: JsonObject, table: Table): Promise<Evaluation> {
-    return this.#ask<Evaluation>({ task: "evaluate", item, settings, table }, LIMIT);
+    return this.#askWithLimit<Evaluation>({ task: "evaluate", item, settings, table });
   }
 
   /** Evaluates the objects of files or texts, and reports the progress. */
@@ -50,7 +61,7 @@ export class Runner {
     table: Table,
     progress: (progress: Progress) => void,
   ) {
-    return this.#ask<void>({ task: "plan", inputs, settings, table }, undefined, progress);
+    return this.#ask<void>({ task: "plan", inputs, settings, table }, progress);
   }
 
   /** An object of the last plan; `undefined` if there is none, or if the plan was cancelled. */
@@ -73,30 +84,42 @@ export class Runner {
     for (const { reject } of waiting) reject(reason);
   }
 
-  async #ask<T>(task: Task, limit?: number, progress?: (progress: Progress) => void): Promise<T> {
-    if (!this.#worker) {
-      const module = await compiled;
-      if (!this.#worker) {
-        this.#worker = new PolicyWorker();
-        this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
-        this.#worker.onerror = (event) => this.end(new Error(event.message));
-        // An error of the start is ignored here: if the start fails, the task below fails too, and
-        // a cancelled start is no failure.
-        this.#send({ task: "start", module }).catch(() => undefined);
-      }
+  /** A browser can be too slow for a moment, so a task that takes too long is tried once more. */
+  async #askWithLimit<T>(task: Task): Promise<T> {
+    try {
+      return await this.#askOnceWithLimit<T>(task);
+    } catch (error) {
+      if (!(error instanceof TimedOut)) throw error;
+      this.#triesAgain();
+      return this.#askOnceWithLimit<T>(task);
     }
-    const answer = this.#send<T>(task, progress);
-    if (limit === undefined) return answer;
-    const timer = setTimeout(() => {
-      this.end(
-        // policy-server uses these words for a request that takes too long.
-        new Error("Policy execution interrupted because it exceeded the allowed execution time"),
-      );
-    }, limit);
-    return answer.finally(() => clearTimeout(timer));
   }
 
-  #send<T>(task: Task, progress?: (progress: Progress) => void): Promise<T> {
+  async #askOnceWithLimit<T>(task: Task): Promise<T> {
+    await this.#start();
+    const limit = setTimeout(() => this.end(new TimedOut("the module took too long")), LIMIT);
+    return this.#send<T>(task).finally(() => clearTimeout(limit));
+  }
+
+  async #ask<T>(task: Task, progress?: (progress: Progress) => void): Promise<T> {
+    await this.#start();
+    return this.#send<T>(task, progress);
+  }
+
+  /** Starts the worker if there is none. Waits until the worker has the module. */
+  async #start() {
+    const module = await compiled;
+    if (!this.#worker) {
+      this.#worker = new PolicyWorker();
+      this.#worker.onmessage = (event: MessageEvent<Message>) => this.#hear(event.data);
+      this.#worker.onerror = (event) => this.end(new Error(event.message));
+      this.#ready = this.#send({ task: "start", module });
+    }
+    await this.#ready;
+  }
+
+  async #send<T>(task: Task, progress?: (progress: Progress) => void): Promise<T> {
+    if (!this.#worker) throw new Ended("ended");
     const id = this.#next++;
     return new Promise<T>((resolve, reject) => {
       this.#waiting.set(id, {

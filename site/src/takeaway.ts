@@ -29,7 +29,7 @@ function isTemplate(resource: Json): boolean {
   return typeof resource === "string" && !resource.startsWith("pods");
 }
 
-/** Whether this policy makes lookups with these settings. */
+/** Whether this policy makes lookups with these settings. The validating copy makes none. */
 export function asksRegistries(settings: JsonObject): boolean {
   const looksUp = (holder: Json | undefined) => {
     const lookup = textAt(holder, "lookup");
@@ -37,7 +37,7 @@ export function asksRegistries(settings: JsonObject): boolean {
   };
   const registry = settings["registry"];
   return (
-    at(registry, "maxLookups") !== 0 &&
+    settings["validatingCopy"] !== true &&
     (looksUp(registry) || listAt(registry, "overrides").some(looksUp))
   );
 }

@@ -10,8 +10,6 @@ mod bench;
 mod build;
 mod build_with_feature;
 #[cfg(feature = "registry")]
-mod pull;
-#[cfg(feature = "registry")]
 mod push;
 #[cfg(feature = "registry")]
 mod run;
@@ -41,8 +39,6 @@ enum Command {
     Bench(bench::Args),
     /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
     Build,
-    #[cfg(feature = "registry")]
-    Pull(pull::Args),
     #[cfg(feature = "registry")]
     Push(push::Args),
     #[cfg(feature = "registry")]
@@ -78,8 +74,6 @@ fn run(matches: &ArgMatches) -> Result<()> {
         #[cfg(feature = "wasmtime")]
         Command::Bench(args) => bench::run(&args),
         Command::Build => build::run(),
-        #[cfg(feature = "registry")]
-        Command::Pull(args) => pull::run(&args),
         #[cfg(feature = "registry")]
         Command::Push(args) => push::run(&args),
         #[cfg(feature = "registry")]

@@ -81,6 +81,7 @@ test("the outage", async ({ playground }) => {
 
 test("the plan", async ({ playground }) => {
   const { page } = playground;
+  await playground.choose("settings", "agent-stack-k8s");
   await page.locator("#files").setInputFiles([
     { name: "pods.json", mimeType: "application/json", buffer: Buffer.from(podList(1000)) },
     { name: "none.yaml", mimeType: "text/yaml", buffer: Buffer.from("") },

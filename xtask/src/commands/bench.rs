@@ -149,7 +149,7 @@ fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, RequestCost)]
     }
     terminal::print(&format!(
         "{}\n\n{growth}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
-        terminal::markdown_table(&header, rows.into_iter()),
+        terminal::markdown_table(&header, rows),
         module.len(),
         budgets.module_bytes,
         nothing.len(),

@@ -1,7 +1,7 @@
 //! `cargo xtask build`: compiles this policy to its module and annotates the module.
 //!
 //! The target `wasm32-unknown-unknown` needs a standard library. If the active compiler lacks the
-//! library, rustup installs it. If rustup fails, Debian's compiler compiles the library from source.
+//! library, rustup installs it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::commands::annotate::annotate;
@@ -20,35 +20,12 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The file name of Cargo's output.
 const ARTIFACT: &str = "consistent_pull_policy.wasm";
 
-/// Debian's compiler, Cargo and the source of the standard library. In a stable release of Debian, only
-/// the packages with `web` in their names are recent.
-const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
-
-/// The programs of Debian's packages. Calling them by their paths needs no change of rustup's settings.
-const DEBIAN_CARGO: &str = "/usr/bin/cargo";
-const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-
-/// The origin of the target's standard library.
-#[derive(Debug)]
-enum StandardLibrary {
-    /// The active toolchain has it.
-    Installed,
-    /// Debian's compiler compiles it. `linker` links the module.
-    Compiled { linker: PathBuf },
-}
-
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
-    let library = find_standard_library()?;
-    step(match library {
-        StandardLibrary::Installed => "building the module for wasm32-unknown-unknown",
-        StandardLibrary::Compiled { .. } => {
-            "building the module and the standard library for wasm32-unknown-unknown with Debian's \
-             compiler"
-        }
-    });
+    install_target()?;
+    step(&format!("building the module for {TARGET}"));
     let package = ["--package", "consistent-pull-policy", "--lib"];
-    let artifact = compile(&root, &library, &package)?.join(ARTIFACT);
+    let artifact = compile(&root, &package)?.join(ARTIFACT);
     let policy = root.join(POLICY);
     fs::copy(&artifact, &policy)
         .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
@@ -69,7 +46,8 @@ pub(crate) fn run() -> Result<()> {
 #[cfg(feature = "wasmtime")]
 pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
     let package = ["--package", "baseline", "--examples"];
-    let directory = compile(&workspace::root(), &find_standard_library()?, &package)?;
+    install_target()?;
+    let directory = compile(&workspace::root(), &package)?;
     Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
@@ -78,29 +56,23 @@ fn step(text: &str) {
     eprintln!("==> {text}");
 }
 
-/// Finds or installs the target's standard library, or installs Debian's packages to compile it.
-fn find_standard_library() -> Result<StandardLibrary> {
+/// Installs the target's standard library with rustup, if the active compiler has none.
+fn install_target() -> Result<()> {
     if target_is_installed() {
-        return Ok(StandardLibrary::Installed);
+        return Ok(());
     }
     step(&format!("installing the target {TARGET} with rustup"));
-    let rustup = match add_target() {
-        Ok(()) => return Ok(StandardLibrary::Installed),
-        Err(error) => format!("rustup target add {TARGET}: {error:#}"),
-    };
-    step(&format!("that did not work: {rustup}"));
-    let packages = DEBIAN_PACKAGES.join(", ");
-    install_debian_packages()
-        .map(|linker| StandardLibrary::Compiled { linker })
-        .map_err(|error| {
-            anyhow!(
-                "no toolchain here can build for {TARGET}. Tried:\n  - {rustup}\n  - Debian's \
-                 {packages}: {error:#}\n\
-                 Any one of these helps: run `rustup target add {TARGET}` where rustup's server can be \
-                 reached; install your distribution's standard library for {TARGET}; \
-                 or, on Debian, install {packages} and rust-lld or lld."
-            )
-        })
+    output(Command::new("rustup").args(["target", "add", TARGET])).with_context(|| {
+        format!(
+            "the compiler lacks the target {TARGET}, and rustup can't install it: install Rust from \
+             https://rustup.rs, or your distribution's standard library for {TARGET}"
+        )
+    })?;
+    ensure!(
+        target_is_installed(),
+        "rustup installed the target {TARGET} for another toolchain than the active one"
+    );
+    Ok(())
 }
 
 /// Whether the active compiler has the target's standard library.
@@ -115,97 +87,21 @@ fn target_is_installed() -> bool {
         })
 }
 
-fn add_target() -> Result<()> {
-    output(Command::new("rustup").args(["target", "add", TARGET]))?;
-    if target_is_installed() {
-        Ok(())
-    } else {
-        bail!("it succeeded, but installed the target for another toolchain than the active one")
-    }
-}
-
-/// Installs Debian's toolchain and finds a linker for it, because `DEBIAN_PACKAGES` contains no linker.
-fn install_debian_packages() -> Result<PathBuf> {
-    let linker = linker()?;
-    let missing: Vec<&str> = DEBIAN_PACKAGES
-        .into_iter()
-        .filter(|package| !is_installed(package))
-        .collect();
-    if !missing.is_empty() {
-        step(&format!("installing Debian's {}", missing.join(", ")));
-        apt(&["update", "--quiet=2"])?;
-        let mut install = vec!["install", "--yes", "--quiet=2", "--no-install-recommends"];
-        install.extend(&missing);
-        apt(&install)?;
-    }
-    Ok(linker)
-}
-
-fn is_installed(package: &str) -> bool {
-    output(Command::new("dpkg-query").args(["--show", "--showformat=${Status}", package]))
-        .is_ok_and(|status| status.trim() == "install ok installed")
-}
-
-fn apt(arguments: &[&str]) -> Result<()> {
-    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    let mut command = Command::new(if is_root { "apt-get" } else { "sudo" });
-    command
-        .args((!is_root).then_some("apt-get"))
-        .args(arguments);
-    output(command.env("DEBIAN_FRONTEND", "noninteractive")).map(drop)
-}
-
-/// A linker for WebAssembly: the active toolchain's own `rust-lld`, else a linker on the PATH.
-fn linker() -> Result<PathBuf> {
-    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
-    let of_toolchain = fs::read_dir(Path::new(sysroot.trim()).join("lib/rustlib"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path().join("bin/rust-lld"));
-    let in_path = env::var_os("PATH").unwrap_or_default();
-    let in_path = env::split_paths(&in_path)
-        .flat_map(|directory| ["rust-lld", "wasm-ld"].map(|name| directory.join(name)));
-    of_toolchain
-        .chain(in_path)
-        .find(|path| path.is_file())
-        .context("no linker for WebAssembly: neither rust-lld nor wasm-ld")
-}
-
 /// Compiles a package for the target, and returns the directory of the output.
-fn compile(root: &Path, library: &StandardLibrary, package: &[&str]) -> Result<PathBuf> {
-    let new_command = || match library {
-        StandardLibrary::Installed => cargo(),
-        StandardLibrary::Compiled { .. } => Command::new(DEBIAN_CARGO),
-    };
+fn compile(root: &Path, package: &[&str]) -> Result<PathBuf> {
     let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
     let paths = same_paths_everywhere(&cargo_home, || {
         step("downloading the packages");
-        output(
-            new_command()
-                .current_dir(root)
-                .args(["fetch", "--locked", "--target", TARGET]),
-        )
+        let fetch = ["fetch", "--locked", "--target", TARGET];
+        output(cargo().current_dir(root).args(fetch))
     })?;
-    let mut command = new_command();
-    if let StandardLibrary::Compiled { linker } = library {
-        command
-            .env("RUSTC", DEBIAN_RUSTC)
-            // A stable compiler needs this variable to compile the standard library.
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-    }
-    command
+    let status = cargo()
         .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &paths])
-        .args(package);
-    if let StandardLibrary::Compiled { .. } = library {
-        command.arg("-Zbuild-std=std,panic_abort");
-    }
-    let status = command
+        .args(package)
         .status()
-        .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+        .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
     Ok(target_directory(root)?.join(TARGET).join("release"))
 }
@@ -261,24 +157,15 @@ fn target_directory(root: &Path) -> Result<PathBuf> {
 /// The output of a program.
 ///
 /// # Errors
-/// When the program can't be run, or when it fails. The error has one line of the program's error
-/// output: the first line that begins with `error`, else the last line that isn't blank.
+/// When the program can't be run, or when it fails. The error has the program's error output.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
         .stdin(Stdio::null())
-        .env("RUST_BACKTRACE", "0")
         .output()
         .with_context(|| format!("cannot run {program}"))?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        let complaint = complaint
-            .lines()
-            .find(|line| line.starts_with("error"))
-            .or_else(|| complaint.lines().rfind(|line| !line.trim().is_empty()))
-            .unwrap_or("no reason given");
-        bail!("{program}: {}", complaint.trim());
-    }
+    let problem = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{program}: {}", problem.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -288,18 +175,8 @@ mod tests {
 
     #[test]
     fn the_error_of_a_program_is_reported() {
-        for (script, expected) in [
-            ("echo one >&2; echo two >&2; echo >&2; exit 3", "two"),
-            (
-                "echo 'error: one' >&2; echo stack >&2; exit 3",
-                "error: one",
-            ),
-            ("exit 3", "no reason given"),
-        ] {
-            let error = output(Command::new("sh").args(["-c", script])).expect_err(script);
-            let text = error.to_string();
-            assert!(text.ends_with(expected), "{script}: {text}");
-        }
+        let error = output(Command::new("sh").args(["-c", "echo one >&2; exit 3"]));
+        assert_eq!(error.expect_err("an error").to_string(), "sh: one");
     }
 
     #[test]
@@ -325,7 +202,7 @@ mod tests {
             "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]",
             registry.display()
         );
-        let never = || bail!("the packages are there already");
+        let never = || anyhow::bail!("the packages are there already");
         let first = same_paths_everywhere(&home, create).expect("a setting");
         let second = same_paths_everywhere(&home, never).expect("a setting");
         fs::remove_dir_all(&home).expect("the directory");

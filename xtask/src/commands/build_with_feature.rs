@@ -12,9 +12,8 @@ use crate::workspace;
 
 /// Each command that needs a feature, with Cargo's argument for the feature. A command that needs wasmtime
 /// gets all features, as the tests do. For a different set of features, Cargo could compile wasmtime again.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 5] = [
     ("bench", "--all-features"),
-    ("pull", "--features=registry"),
     ("push", "--features=registry"),
     ("run", "--features=registry"),
     ("schema", "--features=policy"),

@@ -5,8 +5,6 @@ use std::sync::Arc;
 /// A host call of a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WapcHostCall<'a> {
-    #[cfg_attr(not(test), allow(dead_code))]
-    pub(crate) binding: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) operation: &'a str,
     pub(crate) payload: &'a [u8],

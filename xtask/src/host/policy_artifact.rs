@@ -83,21 +83,3 @@ pub(crate) fn push(uri: &str, module: Vec<u8>) -> Result<String> {
         target.repository()
     ))
 }
-
-/// Fetches a module and checks its digest.
-///
-/// # Errors
-/// When the reference is invalid, the artifact doesn't exist or is no policy, or the registry fails.
-pub(crate) fn pull(uri: &str) -> Result<Vec<u8>> {
-    let source = reference(uri)?;
-    let credentials = credentials(source.registry());
-    let pulled = runtime()?.block_on(async {
-        let client = CLIENT.client(source.registry())?;
-        client
-            .pull(&source, &credentials, vec![WASM_LAYER_MEDIA_TYPE])
-            .await
-    });
-    let image = pulled.with_context(|| format!("cannot pull {source}"))?;
-    let module = image.layers.first().context("the artifact has no layer")?;
-    Ok(module.data.to_vec())
-}

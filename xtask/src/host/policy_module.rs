@@ -100,9 +100,8 @@ impl PolicyModule {
         payload: &[u8],
     ) -> Result<Vec<u8>> {
         let capabilities = Arc::clone(capabilities);
-        let answer = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+        let answer = move |_, _: &str, namespace: &str, operation: &str, payload: &[u8]| {
             capabilities(WapcHostCall {
-                binding,
                 namespace,
                 operation,
                 payload,
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_closure_answers_host_calls() {
-        // This guest makes a host call with binding `b`, namespace `n`, operation `o` and payload `b`.
+        // This guest makes a host call with namespace `n`, operation `o` and payload `b`.
         // The guest's answer or error is that of the host.
         let call =
             "(if (result i32) (call $ask (i32.const 0) (i32.const 1) (i32.const 1) (i32.const 1)
@@ -214,12 +213,12 @@ mod tests {
                 (else (call $refused (i32.const 100))
                     (call $error (i32.const 100) (call $refused_length)) (i32.const 0)))";
         let says: Capabilities = Arc::new(|call| {
-            let texts = [call.binding, call.namespace, call.operation].concat();
+            let texts = [call.namespace, call.operation].concat();
             Ok([texts.as_bytes(), call.payload].concat())
         });
         let refuses: Capabilities = Arc::new(|_| Err("no".to_owned()));
         for guest in guests("bno", "", call) {
-            assert_eq!(guest.validate(&says, b"").expect("an answer"), b"bnob");
+            assert_eq!(guest.validate(&says, b"").expect("an answer"), b"nob");
             let error = guest.validate(&refuses, b"").expect_err("an error");
             assert_eq!(error.to_string(), "Guest call failure: no");
         }

@@ -114,7 +114,6 @@ mod tests {
         ] {
             let patterns = patterns.iter().map(|&pattern| pattern.to_owned());
             let answer = granted(patterns.collect(), Arc::new(Nginx))(WapcHostCall {
-                binding: "kubewarden",
                 namespace: "oci",
                 operation: "v1/manifest_digest",
                 payload: b"\"nginx\"",

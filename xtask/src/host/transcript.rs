@@ -107,7 +107,6 @@ mod tests {
             ("oci", "v1/verify", Err("no v1/verify")),
         ] {
             let got = capabilities(WapcHostCall {
-                binding: "kubewarden",
                 namespace,
                 operation,
                 payload: b"\"a:1\"",

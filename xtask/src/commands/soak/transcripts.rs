@@ -29,16 +29,8 @@ const ENTRIES_MAX: usize = 200;
 pub(super) fn compare(directory: &Path, policy: &(impl Policy + Sync), jobs: usize) -> Result<()> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
-            files.push(path);
-        }
-    }
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
     let number_of_files = files.len();
     let files = Mutex::new(files);
     let check_files = || -> Result<Counts> {

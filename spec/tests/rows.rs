@@ -1,44 +1,34 @@
 //! Compares the crate with the answers that the built module gave to the rows of the end-to-end tests, sentences
-//! included. `make replay` and `make mutants` name the folder of these answers in `$TRANSCRIPTS`. `cargo test`
+//! included. `make replay`, `make check` and `make mutants` name the folder of these answers in `$TRANSCRIPTS`. `cargo test`
 //! alone has no such answers, so it leaves this program out.
 
+#[expect(dead_code, reason = "only the other tests read variables")]
+mod common;
+
+use std::sync::{Arc, Mutex};
 use std::{env, fs};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy::lookup::RegistryClient;
-use consistent_pull_policy::validate;
-use oci_spec::image::{ImageIndex, Platform};
+use consistent_pull_policy_spec::differential::{HostCall, Policy};
 use serde_json::{Value, json};
-use wapc_guest::CallResult;
 
-/// The recorded answers of registries, in the order of the lookups.
-struct Recorded<'t>(std::slice::Iter<'t, Value>);
+use common::Native;
 
-impl Recorded<'_> {
-    fn next(&mut self, image: &str) -> Result<&str, String> {
-        let call = self.0.next().ok_or("one lookup too many")?;
-        assert_eq!(call["payload"], json!(image).to_string());
+/// A host that gives the recorded answers of registries, in the order of the lookups.
+fn recorded(calls: &Value) -> Arc<HostCall> {
+    let calls = calls.as_array().expect("calls").clone();
+    let calls = Mutex::new(calls.into_iter());
+    Arc::new(move |_: &str, operation: &str, payload: &[u8]| {
+        let call = calls.lock().expect("calls").next();
+        let call = call.ok_or("one lookup too many")?;
+        assert_eq!(call["operation"], operation);
+        assert_eq!(call["payload"].as_str().map(str::as_bytes), Some(payload));
         match call["answer"].as_str() {
-            Some(answer) => Ok(answer),
+            Some(answer) => Ok(answer.as_bytes().to_vec()),
             None => Err(call["error"].as_str().expect("an error").to_owned()),
         }
-    }
-}
-
-impl RegistryClient for Recorded<'_> {
-    fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
-        let answer: Value = serde_json::from_str(self.next(image)?).expect("JSON");
-        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
-    }
-
-    fn platforms(&mut self, image: &str) -> Result<Option<Vec<Platform>>, String> {
-        let index = serde_json::from_str::<ImageIndex>(self.next(image)?).ok();
-        Ok(index.map(|index| {
-            let manifests = index.manifests().iter();
-            manifests.filter_map(|one| one.platform().clone()).collect()
-        }))
-    }
+    })
 }
 
 /// The patch from one object to another in base64, as a host makes it.
@@ -59,7 +49,7 @@ fn parts(answer: &Value, [accepted, audit]: [&str; 2], status: &Value) -> Value 
     ])
 }
 
-fn json_of(answer: CallResult) -> Value {
+fn json_of(answer: Result<Vec<u8>, String>) -> Value {
     serde_json::from_slice(&answer.expect("an answer")).expect("JSON")
 }
 
@@ -72,7 +62,7 @@ fn the_crate_gives_the_answers_of_the_module() {
         for line in fs::read_to_string(&path).expect("a transcript").lines() {
             let row: Value = serde_json::from_str(line).expect("JSON");
             let settings = row["settings"].to_string();
-            let checked = json_of(validate::validate_settings(settings.as_bytes()));
+            let checked = json_of(Native.validate_settings(settings.as_bytes()));
             assert_eq!(checked["message"], row["refused"], "{settings}");
             count += 1;
             if checked["valid"] == false {
@@ -84,11 +74,10 @@ fn the_crate_gives_the_answers_of_the_module() {
             if request["request"].is_object() {
                 request = request["request"].take();
             }
-            let calls = row["calls"].as_array().expect("calls");
             let payload = json!({"request": request, "settings": row["settings"]});
             let payload = payload.to_string();
-            let registries = &mut Recorded(calls.iter());
-            let mut answer = json_of(validate::validate(payload.as_bytes(), registries));
+            let host = recorded(&row["calls"]);
+            let mut answer = json_of(Native.validate(payload.as_bytes(), host));
             if let Some(changed) = answer.get("mutated_object").filter(|one| !one.is_null()) {
                 answer["patch"] = patch(&request["object"], changed).into();
             }
