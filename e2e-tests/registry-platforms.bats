@@ -94,6 +94,21 @@ ROWS
   same 'host calls' '!OciManifestDigest' "$(grep -o '!Oci.*' "$BATS_TEST_TMPDIR/answer.json.session" | paste -sd ' ')"
 }
 
+# Verify looks up an image with a digest, to see that the digest exists. Pin looks up an image with a
+# digest only to get its platforms.
+@test "platform Warn lowers Reject of a failed lookup only for a digest that is looked up for its platforms alone" {
+  gone=$AMD@sha256:$(printf '%064d' 1)
+  pod "app app $gone" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
+  consult "$(with '"platform":"Warn"')"
+  rejected "registry app $gone ${told[notFound]}"
+  lookup=Pin
+  consult "$(with '"platform":"Warn"')"
+  kept
+  told_of "${AMD%:*}@${gone#*@}" notFound KeepTag
+  consult "$(with '"platform":"Reject"')"
+  rejected "registry app $gone ${told[notFound]}"
+}
+
 @test "a refused capability for manifests: the message names it" {
   pod "app app $AMD" '.object.spec.nodeSelector["kubernetes.io/arch"] = "arm64"'
   host_flags=(--allowed-host-capabilities oci/v1/manifest_digest)
