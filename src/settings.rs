@@ -361,7 +361,10 @@ impl Settings {
         let (settings, mut problems) = read::settings(&tree);
         problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
-        if let Some(template) = tree.pointer("/imageChecks/template") {
+        // A template that is `{}` counts as not set.
+        if settings.image_checks.template.is_some()
+            && let Some(template) = tree.pointer("/imageChecks/template")
+        {
             problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts);

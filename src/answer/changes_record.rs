@@ -6,12 +6,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::TEXT_MAX;
 use crate::document::Node;
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 use crate::rule_id::RuleId;
+use crate::sentence::shorten;
 
 /// The longest record, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
@@ -125,7 +127,7 @@ fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
 #[derive(Serialize)]
 pub(super) struct ChangeEntry<'c> {
     path: String,
-    container: &'c str,
+    container: Cow<'c, str>,
     from: Option<&'c str>,
     to: ChangedValue<'c>,
     rule: RuleId,
@@ -161,14 +163,14 @@ pub(super) fn change_entries<'c>(
     result.changes.iter().map(move |change| match change {
         Change::Image { place, to } => ChangeEntry {
             path: path_of(place, place.list.image_field()),
-            container: &place.name,
+            container: shorten(&place.name, TEXT_MAX),
             from: Some(place.image_text()),
             to: ChangedValue::Text(to),
             rule: RuleId::Registry,
         },
         Change::PullPolicy { place, to, rule } => ChangeEntry {
             path: path_of(place, place.list.pull_policy_field()),
-            container: &place.name,
+            container: shorten(&place.name, TEXT_MAX),
             from: place.policy.map(PullPolicy::as_str),
             to: ChangedValue::Text(to.as_str()),
             rule: *rule,
@@ -181,7 +183,7 @@ pub(super) fn change_entries<'c>(
             };
             ChangeEntry {
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
-                container: &check.image.name,
+                container: Cow::Borrowed(&check.image.name),
                 from: None,
                 to: ChangedValue::NewCheck(
                     RawValue::from_string(check.form.summary(&check.image)).ok(),

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use oci_spec::image::{Arch, Os, Platform};
+use oci_spec::image::Platform;
 
 use crate::document::Node;
 
@@ -16,7 +16,7 @@ const OS_LABEL: &str = "kubernetes.io/os";
 const OLD_OS_LABEL: &str = "beta.kubernetes.io/os";
 const WINDOWS: &str = "windows";
 
-/// The largest number of terms that are read for the platforms, and of different values of a label in a term. Go
+/// The largest number of different terms that are read for the platforms, and of different values of a label in a term. Go
 /// supports fewer architectures, so an honest Pod needs no more.
 const VALUES_MAX: usize = 32;
 
@@ -89,66 +89,62 @@ fn allowed_values<'a>(term: &Node<'a>, labels: &[&str]) -> Option<Vec<Cow<'a, st
 
 /// The platforms that one term of an affinity asks for: all combinations of its operating systems and architectures.
 /// A part that is not set allows any value.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct PlatformsOfTerm {
-    architectures: Option<Vec<Arch>>,
-    systems: Option<Vec<Os>>,
+    architectures: Option<Vec<String>>,
+    systems: Option<Vec<String>>,
 }
 
 impl PlatformsOfTerm {
     fn of(term: &Node<'_>) -> Self {
-        let architectures = allowed_values(term, &[ARCH_LABEL]).map(|mut values| {
-            values.truncate(VALUES_MAX);
-            values.iter().map(|value| Arch::from(&**value)).collect()
-        });
-        let systems = allowed_values(term, &[OS_LABEL]).map(|mut values| {
-            values.truncate(VALUES_MAX);
-            values.iter().map(|value| Os::from(&**value)).collect()
-        });
+        let values = |label| {
+            let values = allowed_values(term, &[label])?.into_iter();
+            Some(values.take(VALUES_MAX).map(Cow::into_owned).collect())
+        };
         Self {
-            architectures,
-            systems,
+            architectures: values(ARCH_LABEL),
+            systems: values(OS_LABEL),
         }
     }
 
     /// Keeps the platforms with this architecture and this operating system. Returns whether there are any.
-    fn limit(&mut self, architecture: Option<&Arch>, os: Option<&Os>) -> bool {
+    fn limit(&mut self, architecture: Option<&str>, os: Option<&str>) -> bool {
         limit(&mut self.architectures, architecture) && limit(&mut self.systems, os)
     }
 
     /// The first of these platforms that an image doesn't exist for.
     fn first_missing(&self, has: &PlatformsOfImage) -> Option<String> {
-        let any = [None];
-        let architectures = self.architectures.as_ref();
-        let architectures =
-            architectures.map(|all| all.iter().map(|one| Some(one.to_string())).collect());
-        let systems = self.systems.as_ref();
-        let systems = systems.map(|all| all.iter().map(|one| Some(one.to_string())).collect());
-        let architectures: Vec<Option<String>> = architectures.unwrap_or_else(|| any.to_vec());
-        let systems: Vec<Option<String>> = systems.unwrap_or_else(|| any.to_vec());
-        // An image has few platforms, so this ends soon at one that it lacks.
-        let mut wanted = architectures
-            .iter()
-            .flat_map(|one| systems.iter().map(move |os| (one, os)));
-        wanted.find_map(|(architecture, os)| match (os, architecture) {
-            (Some(os), Some(architecture)) => {
-                let platform = format!("{os}/{architecture}");
-                (!has.platforms.contains(&platform)).then_some(platform)
+        match (&self.systems, &self.architectures) {
+            // An image has few platforms, so this ends soon at one that it lacks.
+            (Some(systems), Some(architectures)) => {
+                let mut wanted = architectures.iter().flat_map(|architecture| {
+                    systems.iter().map(move |os| format!("{os}/{architecture}"))
+                });
+                wanted.find(|platform| !has.platforms.contains(platform))
             }
-            (Some(os), None) => (!has.systems.contains(os)).then(|| os.clone()),
-            (None, Some(one)) => (!has.architectures.contains(one)).then(|| one.clone()),
+            (Some(systems), None) => systems
+                .iter()
+                .find(|os| !has.systems.contains(*os))
+                .cloned(),
+            (None, Some(architectures)) => {
+                let mut architectures = architectures.iter();
+                architectures
+                    .find(|one| !has.architectures.contains(*one))
+                    .cloned()
+            }
             (None, None) => None,
-        })
+        }
     }
 }
 
 /// Keeps the value `only`, if that is set. Returns whether it was allowed.
-fn limit<T: Clone + PartialEq>(values: &mut Option<Vec<T>>, only: Option<&T>) -> bool {
+fn limit(values: &mut Option<Vec<String>>, only: Option<&str>) -> bool {
     let Some(only) = only else {
         return true;
     };
-    let is_allowed = values.as_ref().is_none_or(|values| values.contains(only));
-    *values = Some(vec![only.clone()]);
+    let is_allowed = |values: &Vec<String>| values.iter().any(|value| value == only);
+    let is_allowed = values.as_ref().is_none_or(is_allowed);
+    *values = Some(vec![only.to_owned()]);
     is_allowed
 }
 
@@ -174,9 +170,8 @@ impl RequestedPlatforms {
     /// affinity counts. The image has to exist for the platforms of all terms. A term that contradicts
     /// another field is skipped. If `nodeSelector` contradicts `os.name`, no platform is returned.
     pub(super) fn read(spec: &Node<'_>, os_name: Option<&str>) -> Self {
-        let architecture = selected(spec, ARCH_LABEL).map(|label| Arch::from(&*label));
-        let selected_os = selected(spec, OS_LABEL).map(|label| Os::from(&*label));
-        let named_os = os_name.map(Os::from);
+        let architecture = selected(spec, ARCH_LABEL);
+        let selected_os = selected(spec, OS_LABEL);
         let terms = affinity_terms(spec);
         let field = if architecture.is_some() || selected_os.is_some() {
             "nodeSelector"
@@ -185,24 +180,23 @@ impl RequestedPlatforms {
         } else {
             "affinity"
         };
-        if let (Some(selected), Some(named)) = (&selected_os, &named_os)
+        if let (Some(selected), Some(named)) = (&selected_os, os_name)
             && selected != named
         {
             return Self::default();
         }
-        let os = selected_os.or(named_os);
-        let mut alternatives: Vec<PlatformsOfTerm> = terms
-            .iter()
-            .take(VALUES_MAX)
-            .map(PlatformsOfTerm::of)
-            .collect();
+        let os = selected_os.as_deref().or(os_name);
+        let mut seen = BTreeSet::new();
+        let mut alternatives: Vec<_> = terms.iter().map(PlatformsOfTerm::of).collect();
         if alternatives.is_empty() {
             alternatives.push(PlatformsOfTerm::default());
         }
         alternatives.retain_mut(|one| {
-            one.limit(architecture.as_ref(), os.as_ref())
+            one.limit(architecture.as_deref(), os)
                 && (one.architectures.is_some() || one.systems.is_some())
+                && seen.insert(one.clone())
         });
+        alternatives.truncate(VALUES_MAX);
         Self {
             terms: alternatives,
             field,

@@ -36,19 +36,22 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     if before.is_empty() {
         return;
     }
-    let images_now = pod
-        .list(PodSpecList::Containers)
-        .filter_map(|place| Reference::parse(place.image_text()).ok());
-    let mut now: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
-    now.extend(images_now.map(Reference::identity));
-    let is_outdated = |place: &&Place<'_>| {
-        Reference::parse(place.image_text()).is_ok_and(|image| {
-            before.contains(&(image.identity(), image.written()))
-                && !now.contains(&image.identity())
-                && !settings.exempt.covers(&place.name, Some(image))
-        })
-    };
-    let candidates: Vec<_> = pod.places.iter().filter(is_outdated).collect();
+    let candidates = pod.places.iter().filter_map(|place| {
+        let image = Reference::parse(place.image_text()).ok()?;
+        let is_exempt = settings.exempt.covers(&place.name, Some(image));
+        let had_image = before.contains(&(image.identity(), image.written()));
+        (had_image && !is_exempt).then_some((place, image.identity()))
+    });
+    let mut candidates: Vec<_> = candidates.collect();
+    let mut unused: BTreeSet<ImageIdentity<'_>> = BTreeSet::new();
+    unused.extend(candidates.iter().map(|(_, image)| *image));
+    for place in pod.list(PodSpecList::Containers) {
+        if let Ok(image) = Reference::parse(place.image_text()) {
+            unused.remove(&image.identity());
+        }
+    }
+    candidates.retain(|(_, image)| unused.contains(image));
+    let candidates: Vec<_> = candidates.into_iter().map(|(place, _)| place).collect();
     let has_volumes = candidates
         .iter()
         .any(|place| place.list == PodSpecList::Volumes);
