@@ -10,7 +10,7 @@ use crate::examination::passed_image_checks::PassedImageChecks;
 use crate::examination::role::{PodRoles, Role};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Place, PodSpecList};
+use crate::pod::PodSpecList;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence;
