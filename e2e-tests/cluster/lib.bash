@@ -1,0 +1,210 @@
+# Helpers of the cluster tests.
+#
+# Each test has a namespace of its own, in NS. Its images are in repositories with this name: registry.test/$NS/app:v1
+# is the image app:v1 of a test. The nodes ask this machine for them (server.py).
+# shellcheck disable=SC2154 # variables of bats
+
+cd "$BATS_TEST_DIRNAME/../.." || exit 1
+
+setup() {
+  NS=cluster-tests-$RANDOM$RANDOM
+  images=()
+  kubectl create namespace "$NS" >/dev/null
+  until kubectl --namespace "$NS" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
+}
+
+teardown() {
+  local image
+  rm -f "$RUN/stopped"
+  kubectl delete mutatingwebhookconfigurations --selector "cluster-tests=$NS" >/dev/null
+  kubectl delete namespace "$NS" --wait=false >/dev/null
+  for image in "${images[@]}"; do delete_image "$image" 2>/dev/null || true; done
+}
+
+fail() {
+  printf '%s\n' "$@" >&2
+  return 1
+}
+
+kube() {
+  kubectl --namespace "$NS" "$@"
+}
+
+# within SECONDS COMMAND...: repeats the command until it succeeds.
+within() {
+  local end=$((SECONDS + $1))
+  until "${@:2}" >"$BATS_TEST_TMPDIR/output" 2>&1; do
+    ((SECONDS < end)) || fail "not within $1 seconds: ${*:2}" "$(cut -c 1-3000 "$BATS_TEST_TMPDIR/output")" || return 1
+    sleep 0.5
+  done
+}
+
+# ---- images ---------------------------------------------------------------------------------
+
+# The repository in the registry of an image of this test, with its tag. docker.io/library/NAME keeps its path.
+in_registry() {
+  case $1 in
+  docker.io/*) echo "$REGISTRY/${1#docker.io/}" ;;
+  *) echo "$REGISTRY/$NS/$1" ;;
+  esac
+}
+
+# image NAME:TAG: pushes an image that no other test and no node has, because its configuration has its name.
+image() {
+  local folder=$BATS_TEST_TMPDIR/image config layer size
+  mkdir -p "$folder"
+  layer=$(sha256sum <"$RUN/layer" | cut -d ' ' -f 1)
+  jq --null-input --arg name "$NS/$1" --arg content "$(zcat "$RUN/layer" | sha256sum | cut -d ' ' -f 1)" \
+    --arg machine "$(uname -m)" '{
+      architecture: ({x86_64: "amd64", aarch64: "arm64"}[$machine]), os: "linux", config: {Labels: {$name}},
+      rootfs: {type: "layers", diff_ids: ["sha256:" + $content]}}' >"$folder/config"
+  config=$(sha256sum <"$folder/config" | cut -d ' ' -f 1)
+  size=$(stat --format %s "$folder/config" "$RUN/layer" | jq --slurp --compact-output .)
+  jq --null-input --arg config "sha256:$config" --arg layer "sha256:$layer" --argjson size "$size" '
+    def part($kind; $digest; $size): {mediaType: "application/vnd.oci.image.\($kind)", $digest, $size};
+    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
+     config: part("config.v1+json"; $config; $size[0]), layers: [part("layer.v1.tar+gzip"; $layer; $size[1])]}
+  ' >"$folder/manifest.json"
+  mv "$folder/config" "$folder/$config"
+  ln --force --symbolic "$RUN/layer" "$folder/$layer"
+  echo "Directory Transport Version: 1.1" >"$folder/version"
+  skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$(in_registry "$1")"
+  images+=("$1")
+  image_id=sha256:$config
+  digest=sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)
+}
+
+delete_image() {
+  skopeo delete --tls-verify=false "docker://$(in_registry "$1")"
+}
+
+# on_node NAME:TAG...: brings images to the node, with a Pod that this policy doesn't see.
+on_node() {
+  local name
+  for name; do
+    create "pod warm" "app main $name IfNotPresent" unselected
+    comes warm 'running("main")'
+    kube delete pod warm --wait >/dev/null
+  done
+}
+
+# The manifests that were asked for by tag, each on a line: NAME TAG.
+asked_by_tag() {
+  sed -n "s#^[A-Z]* /v2/$NS/\([^/]*\)/manifests/\([^?:]*\)\(?.*\)\?\$#\1 \2#p" "$RUN/requests"
+}
+
+# ---- Pods -----------------------------------------------------------------------------------
+
+# Filters for `manifest`: without this policy, because no selector of the examples matches; a container that ends.
+# shellcheck disable=SC2034 # read by the tests
+unselected='.metadata.labels = {"jenkins/label": "none"}'
+ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
+
+# manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
+#   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
+# An image with a slash keeps its name. copy-agent writes the program of the checks: a script that any image of
+# these tests can run.
+manifest() {
+  jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
+    {init: "initContainers", sidecar: "initContainers", app: "containers", volume: "volumes"} as $lists
+    | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},
+       spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
+    | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
+        (if $image | test("/|^sha256:") then $image else "\($in)/\($image)" end) as $image
+        | .spec[$lists[$kind]] += [{$name} + if $kind == "volume" then
+            {image: {reference: $image, pullPolicy: $policy}}
+          else
+            {$image, imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
+            + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
+              elif $name == "copy-agent" then
+                {command: ["/bin/busybox", "sh", "-c"],
+                 args: ["cd /workspace; echo \"#!/bin/busybox true\" >tini-static; /bin/busybox chmod 755 tini-static"]}
+              elif $kind == "init" then {command: ["/bin/busybox"], args: ["true"]}
+              else {command: ["/bin/busybox"], args: ["sleep", "3600"]} end
+            + if $kind == "sidecar" then {restartPolicy: "Always"} else {} end
+          end])
+    | '"${3:-.}"
+}
+
+# create "KIND NAME" PLACES [FILTER]: creates the Pod. The variable `output` has the answer.
+create() {
+  local filter=${3:-.}
+  [[ $filter != unselected ]] || filter=$unselected
+  output=$(manifest "${1#* }" "$2" "$filter" | kube create --filename - 2>&1)
+}
+
+# Functions of the conditions below, for a container by its name.
+conditions='
+  def status($name): .status | [.initContainerStatuses[]?, .containerStatuses[]?, .ephemeralContainerStatuses[]?]
+    | map(select(.name == $name))[0] // {};
+  def running($name): status($name).state | has("running");
+  def ended($name): status($name).state.terminated.exitCode == 0;
+  def waits_for_image($name): status($name).state.waiting.reason | . == "ErrImagePull" or . == "ImagePullBackOff";
+  def message($name): status($name).state.waiting.message;
+  def nothing_started: [.status.containerStatuses[] | .state.waiting.reason == "PodInitializing"] | all;
+  def places: .spec | [.initContainers[]?, .containers[], .volumes[]?, .ephemeralContainers[]?];
+  def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
+'
+
+is() {
+  kube get pod "$1" --output json | jq --exit-status "$conditions $2" >/dev/null ||
+    { kube get pod "$1" --output json | jq --compact-output "$conditions {meta: .metadata.annotations, status, places: [places[] | {name, image, imagePullPolicy}]}"; false; }
+}
+
+# comes POD CONDITION: the Pod gets there.
+comes() {
+  within 60 is "$1" "$2"
+}
+
+# ---- this policy ----------------------------------------------------------------------------
+
+# webhook NAME URL [FILTER]: registers a mutating webhook for this test's namespace, or with FILTER for others.
+webhook() {
+  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg ca "$(base64 --wrap 0 <"$RUN/tls.crt")" '
+    {apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration",
+     metadata: {$name, labels: {"cluster-tests": $ns}},
+     webhooks: [{
+       name: "\($name).cluster.test", clientConfig: {$url, caBundle: $ca}, sideEffects: "None",
+       admissionReviewVersions: ["v1"], namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $ns}},
+       rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]}]}
+    | '"${3:-.}" | kubectl apply --filename - >/dev/null
+}
+
+# apply_example NAME: applies examples/NAME.yaml with the module of this build. Without Kubewarden's controller, it
+# registers the policies as the controller does. remove_example takes them out.
+apply_example() {
+  local policy
+  if [[ -z ${POLICY_SERVER:-} ]]; then
+    local_module "examples/$1.yaml" | kubectl apply --filename -
+    local_module "examples/$1.yaml" | acts
+    return
+  fi
+  gojq --yaml-input --compact-output . "examples/$1.yaml" | while read -r policy; do
+    NS=example webhook "kw.cap.$(jq --raw-output .metadata.name <<<"$policy")" \
+      "$WEBHOOKS/validate/$(jq --raw-output .metadata.name <<<"$policy")" "$policy"' as $policy
+        | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
+        | .webhooks[0] |= (del(.namespaceSelector) + {failurePolicy: ($policy.spec.failurePolicy // "Fail")}
+          + ($policy.spec | {rules, namespaceSelector, objectSelector, matchConditions} | map_values(values)))'
+  done
+}
+
+remove_example() {
+  if [[ -z ${POLICY_SERVER:-} ]]; then
+    kubectl delete --filename "examples/$1.yaml" --ignore-not-found
+  else
+    kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
+  fi
+}
+
+# local_module FILE: the manifest with the module that these tests have pushed.
+local_module() {
+  sed "s#registry://ghcr.io/#registry://$REGISTRY/#" "$1"
+}
+
+# acts: waits until the policies of the manifest on stdin act.
+acts() {
+  local manifest
+  manifest=$(cat)
+  kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=180s --filename - <<<"$manifest"
+  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s --filename - <<<"$manifest"
+}

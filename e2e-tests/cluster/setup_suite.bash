@@ -1,0 +1,35 @@
+# Starts the tests' own server, and makes what all tests use.
+
+setup_suite() {
+  local machine
+  export RUN=$BATS_SUITE_TMPDIR REGISTRY=${REGISTRY:?a registry that accepts deletions, such as REGISTRY=172.18.0.1:5000}
+  export PORT=${PORT:-5080}
+  cd "$BATS_TEST_DIRNAME/../.." || return 1
+
+  # The cluster reaches this machine under the address from which this machine reaches the registry.
+  machine=$(python3 - "${REGISTRY%:*}" <<'PYTHON'
+import socket, sys
+probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+probe.connect((sys.argv[1], 1))
+print(probe.getsockname()[0])
+PYTHON
+  )
+  export WEBHOOKS=https://$machine:$((PORT + 1))
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=cluster-tests -addext "subjectAltName=IP:$machine" \
+    -keyout "$RUN/tls.key" -out "$RUN/tls.crt" 2>/dev/null
+  python3 e2e-tests/cluster/server.py "$RUN" "$PORT" "$((PORT + 1))" >"$RUN/server.log" 2>&1 3>&- &
+  echo "$!" >"$RUN/server.pid"
+
+  # The image's only layer. The content of busybox is that of this machine, so the nodes need its architecture.
+  mkdir -p "$RUN/root/bin" "$RUN/image"
+  cp "$(command -v busybox || echo "${BUSYBOX:?a static busybox}")" "$RUN/root/bin/busybox"
+  tar --create --gzip --file "$RUN/layer" --owner 0 --group 0 --directory "$RUN/root" bin
+
+  if [[ -z ${POLICY_SERVER:-} ]]; then
+    "$XTASK" push annotated-policy.wasm "registry://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0"
+  fi
+}
+
+teardown_suite() {
+  kill "$(<"$BATS_SUITE_TMPDIR/server.pid")"
+}
