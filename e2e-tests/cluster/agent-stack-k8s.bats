@@ -45,23 +45,74 @@ app container-1 step:v1 Always, app agent agent:v1 IfNotPresent" "$ends"
 }
 
 @test "pull-once: the registry stops between the check and the container" {
-  local name
-  # The init container "stop" waits, so that the registry can stop meanwhile.
-  local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, init stop agent:v1 IfNotPresent,
+  local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, init stop agent:v1 IfNotPresent, \
 app container-0 app:v1 Always"
-  local wait='(.spec.initContainers[] | select(.name == "stop").args) = ["sleep", "5"]'
-  places=${places/$'\n'/ }
   image agent:v1
   image app:v1
-  for name in without with; do
-    rm -f "$RUN/stopped"
-    create "pod $name" "$places" "$wait$([[ $name == with ]] || echo " | $unselected")"
-    comes "$name" 'ended("imagecheck-0") and running("stop")'
-    touch "$RUN/stopped"
-    if [[ $name == without ]]; then
-      comes without 'waits_for_image("container-0")'
-    else
-      comes with 'running("container-0")'
-    fi
+  create "pod without" "$places" unselected
+  create "pod with" "$places"
+  comes without 'running("stop")'
+  comes with 'running("stop")'
+  touch "$RUN/stopped"
+  resume without
+  resume with
+  comes without 'waits_for_image("container-0")'
+  comes with 'running("container-0")'
+}
+
+# The table "The written name" of docs/rules.md: a check with Always, a container with IfNotPresent, and a registry
+# that stops between them. X is a repository of docker.io/library, and @ the digest of X:v1. With this policy every
+# container starts, because a check is added that is written like the container.
+@test "the written name" {
+  local check container expected row name rows=()
+  image agent:v1
+  image private/app:v1
+  kube create secret docker-registry login --docker-server=registry.test --docker-username=a --docker-password=b
+  while read -r check container expected; do
+    for row in "without-${#rows[@]}" "with-${#rows[@]}"; do
+      name=$NS-$row
+      [[ $check == P ]] || image "docker.io/library/$name:v1"
+      [[ $check != X ]] || image "docker.io/library/$name:latest"
+      create "pod $row" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $(written "$check") Always, \
+init stop agent:v1 IfNotPresent, app main $(written "$container") IfNotPresent" ".spec.imagePullSecrets = [{name: \"login\"}]
+        | if \"$row\" | startswith(\"without\") then $unselected else . end"
+    done
+    rows+=("$check, $container: $expected")
+  done <<'ROWS'
+X:v1                    X:v1                          running
+X:v1                    X@                            running
+X:v1                    X:v1@                         running
+X                       X:latest                      running
+P                       P                             running
+docker.io/library/X:v1  X:v1                          waits_for_image
+docker.io/library/X:v1  docker.io/X:v1                waits_for_image
+docker.io/library/X:v1  library/X:v1                  waits_for_image
+docker.io/library/X:v1  index.docker.io/library/X:v1  waits_for_image
+X:v1                    docker.io/library/X:v1        waits_for_image
+X:v1                    docker.io/X:v1                waits_for_image
+X:v1                    library/X:v1                  waits_for_image
+X:v1                    index.docker.io/library/X:v1  waits_for_image
+X@                      X:v1                          waits_for_image
+X:v1@                   X:v1                          waits_for_image
+ROWS
+  for row in "${!rows[@]}"; do
+    comes "without-$row" 'running("stop")'
+    comes "with-$row" 'running("stop")'
   done
+  touch "$RUN/stopped"
+  for row in "${!rows[@]}"; do
+    echo "${rows[row]}"
+    resume "without-$row"
+    resume "with-$row"
+    comes "without-$row" "${rows[row]##* }(\"main\")"
+    comes "with-$row" 'running("main")'
+  done
+}
+
+# written NAME: a name of the table, as a place has it.
+written() {
+  local written=$1
+  [[ $written != P ]] || { echo private/app:v1; return; }
+  written=${written/X/$name}
+  echo "=${written/@/@${digests[docker.io/library/$name:v1]}}"
 }

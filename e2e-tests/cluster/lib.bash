@@ -9,6 +9,7 @@ cd "$BATS_TEST_DIRNAME/../.." || exit 1
 setup() {
   NS=cluster-tests-$RANDOM$RANDOM
   images=()
+  declare -gA digests=()
   kubectl create namespace "$NS" >/dev/null
   until kubectl --namespace "$NS" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 }
@@ -70,8 +71,7 @@ image() {
   echo "Directory Transport Version: 1.1" >"$folder/version"
   skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$(in_registry "$1")"
   images+=("$1")
-  image_id=sha256:$config
-  digest=sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)
+  digests[$1]=sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)
 }
 
 delete_image() {
@@ -102,15 +102,15 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
-# An image with a slash keeps its name. copy-agent writes the program of the checks: a script that any image of
-# these tests can run.
+# "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
+# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
 manifest() {
   jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
     {init: "initContainers", sidecar: "initContainers", app: "containers", volume: "volumes"} as $lists
     | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},
        spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
     | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
-        (if $image | test("/|^sha256:") then $image else "\($in)/\($image)" end) as $image
+        (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end) as $image
         | .spec[$lists[$kind]] += [{$name} + if $kind == "volume" then
             {image: {reference: $image, pullPolicy: $policy}}
           else
@@ -119,6 +119,9 @@ manifest() {
               elif $name == "copy-agent" then
                 {command: ["/bin/busybox", "sh", "-c"],
                  args: ["cd /workspace; echo \"#!/bin/busybox true\" >tini-static; /bin/busybox chmod 755 tini-static"]}
+              elif $name == "stop" then
+                {command: ["/bin/busybox", "sh", "-c"],
+                 args: ["until [ -e /workspace/resumed ]; do /bin/busybox sleep 0.2; done"]}
               elif $kind == "init" then {command: ["/bin/busybox"], args: ["true"]}
               else {command: ["/bin/busybox"], args: ["sleep", "3600"]} end
             + if $kind == "sidecar" then {restartPolicy: "Always"} else {} end
@@ -131,6 +134,11 @@ create() {
   local filter=${3:-.}
   [[ $filter != unselected ]] || filter=$unselected
   output=$(manifest "${1#* }" "$2" "$filter" | kube create --filename - 2>&1)
+}
+
+# resume POD: ends the init container "stop".
+resume() {
+  kube exec "$1" --container stop -- /bin/busybox touch /workspace/resumed
 }
 
 # Functions of the conditions below, for a container by its name.
@@ -170,16 +178,16 @@ webhook() {
     | '"${3:-.}" | kubectl apply --filename - >/dev/null
 }
 
-# apply_example NAME: applies examples/NAME.yaml with the module of this build. Without Kubewarden's controller, it
+# apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build. Without Kubewarden's controller, it
 # registers the policies as the controller does. remove_example takes them out.
 apply_example() {
-  local policy
+  local policy filter=${2:-.}
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    local_module "examples/$1.yaml" | kubectl apply --filename -
-    local_module "examples/$1.yaml" | acts
+    local_module "examples/$1.yaml" "$filter" | kubectl apply --filename -
+    local_module "examples/$1.yaml" "$filter" | acts
     return
   fi
-  gojq --yaml-input --compact-output . "examples/$1.yaml" | while read -r policy; do
+  gojq --yaml-input --compact-output "$filter" "examples/$1.yaml" | while read -r policy; do
     NS=example webhook "kw.cap.$(jq --raw-output .metadata.name <<<"$policy")" \
       "$WEBHOOKS/validate/$(jq --raw-output .metadata.name <<<"$policy")" "$policy"' as $policy
         | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
@@ -190,15 +198,15 @@ apply_example() {
 
 remove_example() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    kubectl delete --filename "examples/$1.yaml" --ignore-not-found
+    local_module "examples/$1.yaml" "${2:-.}" | kubectl delete --ignore-not-found --filename -
   else
     kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
   fi
 }
 
-# local_module FILE: the manifest with the module that these tests have pushed.
+# local_module FILE FILTER: the manifest with the module that these tests have pushed.
 local_module() {
-  sed "s#registry://ghcr.io/#registry://$REGISTRY/#" "$1"
+  gojq --yaml-input "$2" "$1" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
 }
 
 # acts: waits until the policies of the manifest on stdin act.

@@ -2,25 +2,22 @@
 """The cluster tests' own server: server.py DIRECTORY HTTP-PORT HTTPS-PORT, with REGISTRY and POLICY_SERVER.
 
 Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
-exists, it answers nothing, like a registry that is away. Over HTTPS it is two webhooks, and forwards
+exists, it answers nothing, like a registry that is away. It serves a repository "private" only to clients with
+credentials. Over HTTPS it is two webhooks, and forwards
 /validate/NAME to the policy server, because the API server calls nothing over HTTP.
 """
-import base64, http.client, json, os, ssl, sys, threading, urllib.parse
+import base64, http.client, json, os, ssl, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 directory, http_port, https_port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
 
-def mesh(pod):
-    """Adds a container, as a mesh does. The label "mesh" has its image."""
-    image = pod["metadata"].get("labels", {}).get("mesh")
-    if image:
-        path = "/bin/busybox"
-        container = {"name": "proxy", "image": image.replace("..", "/").replace("--", ":"), "command": [path, "sleep", "3600"]}
-        yield {"op": "add", "path": "/spec/containers/-", "value": container}
+def mesh(pod, image):
+    """Adds a container with this image, as a mesh does."""
+    yield {"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}
 
 
-def old_types(pod):
+def old_types(pod, _):
     """Drops volumes[].image, as a webhook does that writes a Pod with types that don't know this field."""
     for index, volume in enumerate(pod["spec"].get("volumes", [])):
         if "image" in volume:
@@ -31,9 +28,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def forward(self, server, path, body):
-        with_host = urllib.parse.urlsplit(server if "//" in server else "http://" + server)
-        connection = http.client.HTTPConnection(with_host.netloc)
-        headers = {key: value for key, value in self.headers.items() if key.lower() != "host"}
+        connection = http.client.HTTPConnection(server.removeprefix("http://").rstrip("/"))
+        headers = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "authorization")}
         connection.request(self.command, path, body, headers)
         answer = connection.getresponse()
         self.answer(answer.status, answer.read(), dict(answer.getheaders()))
@@ -54,6 +50,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         with open(directory + "/requests", "a") as requests:
             requests.write(f"{self.command} {self.path}\n")
+        if "/private/" in self.path and "Authorization" not in self.headers:
+            return self.answer(401, b"", {"WWW-Authenticate": "Basic realm=private"})
         self.forward(os.environ["REGISTRY"], self.path, None)
 
     do_HEAD = do_GET
@@ -63,7 +61,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/validate/"):
             return self.forward(os.environ["POLICY_SERVER"], self.path, body)
         request = json.loads(body)["request"]
-        patch = list({"/mesh": mesh, "/old-types": old_types}[self.path.partition("?")[0]](request["object"]))
+        _, hook, image = self.path.partition("?")[0].split("/", 2)
+        patch = list({"mesh": mesh, "old-types": old_types}[hook](request["object"], image))
         response = {"uid": request["uid"], "allowed": True}
         if patch:
             response |= {"patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
