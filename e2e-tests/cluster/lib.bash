@@ -172,7 +172,7 @@ webhook() {
     {apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration",
      metadata: {$name, labels: {"cluster-tests": $ns}},
      webhooks: [{
-       name: "\($name).cluster.test", clientConfig: {$url, caBundle: $ca}, sideEffects: "None",
+       name: "\($name).kubewarden.admission", clientConfig: {$url, caBundle: $ca}, sideEffects: "None",
        admissionReviewVersions: ["v1"], namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $ns}},
        rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]}]}
     | '"${3:-.}" | kubectl apply --filename - >/dev/null
