@@ -50,28 +50,35 @@ in_registry() {
   esac
 }
 
-# image NAME:TAG: pushes an image that no other test and no node has, because its configuration has its name.
+# push REFERENCE CONFIG-TYPE CONFIG LAYER-TYPE LAYER: pushes an image of one layer, and prints its digest.
+push() {
+  local folder=$RUN/pushed size config layer
+  rm -rf "$folder" && mkdir "$folder"
+  config=$(sha256sum <"$3" | cut -d ' ' -f 1)
+  layer=$(sha256sum <"$5" | cut -d ' ' -f 1)
+  size=$(stat --format %s "$3" "$5" | jq --slurp --compact-output .)
+  jq --null-input --arg types "$2 $4" --arg digests "$config $layer" --argjson size "$size" '
+    ($types | split(" ")) as $types | ($digests | split(" ") | map("sha256:" + .)) as $digests
+    | def part($index): {mediaType: $types[$index], digest: $digests[$index], size: $size[$index]};
+    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", config: part(0), layers: [part(1)]}
+  ' >"$folder/manifest.json"
+  cp "$3" "$folder/$config"
+  cp "$5" "$folder/$layer"
+  echo "Directory Transport Version: 1.1" >"$folder/version"
+  skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$1" >&2
+  echo "sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)"
+}
+
+# image NAME:TAG: pushes an image that no other test and no node has, because its configuration has its name. The
+# array `digests` has its digest.
 image() {
-  local folder=$BATS_TEST_TMPDIR/image config layer size
-  mkdir -p "$folder"
-  layer=$(sha256sum <"$RUN/layer" | cut -d ' ' -f 1)
   jq --null-input --arg name "$NS/$1" --arg content "$(zcat "$RUN/layer" | sha256sum | cut -d ' ' -f 1)" \
     --arg machine "$(uname -m)" '{
       architecture: ({x86_64: "amd64", aarch64: "arm64"}[$machine]), os: "linux", config: {Labels: {$name}},
-      rootfs: {type: "layers", diff_ids: ["sha256:" + $content]}}' >"$folder/config"
-  config=$(sha256sum <"$folder/config" | cut -d ' ' -f 1)
-  size=$(stat --format %s "$folder/config" "$RUN/layer" | jq --slurp --compact-output .)
-  jq --null-input --arg config "sha256:$config" --arg layer "sha256:$layer" --argjson size "$size" '
-    def part($kind; $digest; $size): {mediaType: "application/vnd.oci.image.\($kind)", $digest, $size};
-    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
-     config: part("config.v1+json"; $config; $size[0]), layers: [part("layer.v1.tar+gzip"; $layer; $size[1])]}
-  ' >"$folder/manifest.json"
-  mv "$folder/config" "$folder/$config"
-  ln --force --symbolic "$RUN/layer" "$folder/$layer"
-  echo "Directory Transport Version: 1.1" >"$folder/version"
-  skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$(in_registry "$1")"
+      rootfs: {type: "layers", diff_ids: ["sha256:" + $content]}}' >"$BATS_TEST_TMPDIR/config"
+  digests[$1]=$(push "$(in_registry "$1")" application/vnd.oci.image.config.v1+json "$BATS_TEST_TMPDIR/config" \
+    application/vnd.oci.image.layer.v1.tar+gzip "$RUN/layer")
   images+=("$1")
-  digests[$1]=sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)
 }
 
 delete_image() {

@@ -1,4 +1,5 @@
 # Starts the tests' own server, and makes what all tests use.
+load lib
 
 setup_suite() {
   local machine
@@ -21,12 +22,14 @@ PYTHON
   echo "$!" >"$RUN/server.pid"
 
   # The image's only layer. The content of busybox is that of this machine, so the nodes need its architecture.
-  mkdir -p "$RUN/root/bin" "$RUN/image"
+  mkdir -p "$RUN/root/bin"
   cp "$(command -v busybox || echo "${BUSYBOX:?a static busybox}")" "$RUN/root/bin/busybox"
   tar --create --gzip --file "$RUN/layer" --owner 0 --group 0 --directory "$RUN/root" bin
 
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    "$XTASK" push annotated-policy.wasm "registry://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0"
+    echo '{}' >"$RUN/config"
+    push "$REGISTRY/$(sed -n 's#^  module: registry://ghcr.io/##p' examples/agent-stack-k8s.yaml)" \
+      application/vnd.wasm.config.v1+json "$RUN/config" application/vnd.wasm.content.layer.v1+wasm annotated-policy.wasm
   fi
 }
 
