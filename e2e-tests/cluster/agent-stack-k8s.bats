@@ -5,31 +5,32 @@ setup_file() { apply_example agent-stack-k8s; }
 teardown_file() { remove_example agent-stack-k8s; }
 
 @test "a weak check, an image on the node, a tag that has left the registry" {
-  local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent,
+  local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
 app container-0 app:v1 Always, app agent agent:v1 IfNotPresent"
-  places=${places/$'\n'/ }
   image agent:v1
   image app:v1
   on_node app:v1
   delete_image app:v1
 
-  create "pod without" "$places" unselected
+  create without "$places" "$unselected"
   comes without 'ended("imagecheck-0") and running("agent") and waits_for_image("container-0")'
 
-  create "pod with" "$places"
+  create with "$places"
   [[ $output == *"imagecheck-0 now pulls"* ]]
   comes with 'ended("copy-agent") and waits_for_image("imagecheck-0") and nothing_started'
 }
 
 @test "a step's image that was never pushed" {
-  local places="init copy-agent agent:v1 Always, app container-0 gone:v1 IfNotPresent, app agent agent:v1 IfNotPresent"
+  local places="init copy-agent agent:v1 Always, app container-0 gone:v1 IfNotPresent, \
+app agent agent:v1 IfNotPresent"
   image agent:v1
 
-  create "pod without" "$places" unselected
+  create without "$places" "$unselected"
   comes without 'running("agent") and waits_for_image("container-0")'
 
-  create "pod with" "$places"
-  comes with 'waits_for_image("imagecheck-0") and (status("imagecheck-0").image | endswith("/gone:v1")) and nothing_started'
+  create with "$places"
+  comes with 'waits_for_image("imagecheck-0") and nothing_started'
+  is with 'status("imagecheck-0").image | endswith("/gone:v1")'
 }
 
 @test "images that exist: the job ends, after one request by tag for each image" {
@@ -37,10 +38,10 @@ app container-0 app:v1 Always, app agent agent:v1 IfNotPresent"
   image app:v1
   image step:v1
   # Without this policy, the step's image has no check, and the check and the container ask twice for app:v1.
-  create "pod with" "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, app container-0 app:v1 Always, \
-app container-1 step:v1 Always, app agent agent:v1 IfNotPresent" "$ends"
+  create with "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, \
+app container-0 app:v1 Always, app container-1 step:v1 Always, app agent agent:v1 IfNotPresent" "$ends"
   comes with '.status.phase == "Succeeded"'
-  is with 'ended("imagecheck-1") and pulls("container-0") == "IfNotPresent" and pulls("container-1") == "IfNotPresent"'
+  is with 'ended("imagecheck-1") and ([pulls("container-0", "container-1")] | . == ["IfNotPresent", "IfNotPresent"])'
   diff <(asked_by_tag | sort) <(printf '%s v1\n' agent app step)
 }
 
@@ -49,8 +50,8 @@ app container-1 step:v1 Always, app agent agent:v1 IfNotPresent" "$ends"
 app container-0 app:v1 Always"
   image agent:v1
   image app:v1
-  create "pod without" "$places" unselected
-  create "pod with" "$places"
+  create without "$places" "$unselected"
+  create with "$places"
   comes without 'running("stop")'
   comes with 'running("stop")'
   touch "$RUN/stopped"
@@ -73,9 +74,9 @@ app container-0 app:v1 Always"
       name=$NS-$row
       [[ $check == P ]] || image "docker.io/library/$name:v1"
       [[ $check != X ]] || image "docker.io/library/$name:latest"
-      create "pod $row" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $(written "$check") Always, \
-init stop agent:v1 IfNotPresent, app main $(written "$container") IfNotPresent" ".spec.imagePullSecrets = [{name: \"login\"}]
-        | if \"$row\" | startswith(\"without\") then $unselected else . end"
+      create "$row" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $(written "$check") Always, \
+init stop agent:v1 IfNotPresent, app main $(written "$container") IfNotPresent" \
+        ".spec.imagePullSecrets = [{name: \"login\"}] | $([[ $row == with-* ]] && echo . || echo "$unselected")"
     done
     rows+=("$check, $container: $expected")
   done <<'ROWS'

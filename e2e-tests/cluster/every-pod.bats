@@ -10,11 +10,11 @@ teardown_file() { remove_example every-pod-volumes; }
   image other:v1
   for row in "init first other:v1 IfNotPresent, " "" "sidecar first other:v1 IfNotPresent, "; do
     first="${row}app one app:v1 IfNotPresent, app two"
-    create "pod starts" "$first other:v1 IfNotPresent"
+    create starts "$first other:v1 IfNotPresent"
     comes starts 'running("one") and running("two")'
-    create "pod without" "$first gone:v1 IfNotPresent" unselected
+    create without "$first gone:v1 IfNotPresent" "$unselected"
     comes without 'running("one") and waits_for_image("two")'
-    create "pod held-up" "$first gone:v1 IfNotPresent"
+    create held-up "$first gone:v1 IfNotPresent"
     comes held-up '[(status("first", "one", "two").state.waiting.message // "") | contains("/gone:v1")] | any'
     # With an init container nothing starts. Without one, each app container carries the checks.
     comes held-up '[.status.containerStatuses[].state | has("running")] | any | not'
@@ -25,23 +25,22 @@ teardown_file() { remove_example every-pod-volumes; }
 @test "a webhook that drops volumes[].image: no container was lowered" {
   webhook zz-old-types "$WEBHOOKS/old-types"
   image app:v1
-  create "pod with" "init first app:v1 IfNotPresent, app one app:v1 Always, app two gone:v1 Always"
+  create with "init first app:v1 IfNotPresent, app one app:v1 Always, app two gone:v1 Always"
   is with '[places[] | select(has("emptyDir") and (.name | startswith("imagecheck-")))] != []'
   is with 'pulls("one") == "Always" and pulls("two") == "Always"'
 }
 
 @test "an image ID with Never" {
-  local pause id
+  local id
   # A kubelet lets a Pod take an image by its ID only if no kubelet has pulled it, as the sandbox's image of a node.
-  pause=$(kubectl get nodes --output json | jq --raw-output '[.items[0].status.images[].names[] | select(test("/pause:"))][0]')
-  id=sha256:$(skopeo inspect --tls-verify=false --config --raw "docker://$pause" | sha256sum | cut -d ' ' -f 1)
-  create "pod with" "app one =$id Never, app two =$id Never" 'del(.spec.containers[] | .command, .args)'
+  id=sha256:$(skopeo inspect --tls-verify=false --config --raw "docker://$SANDBOX" | sha256sum | cut -d ' ' -f 1)
+  create with "app one =$id Never, app two =$id Never" 'del(.spec.containers[] | .command, .args)'
   comes with 'running("one") and running("two")'
 }
 
 @test "kubectl debug" {
   image app:v1
-  create "pod with" "app main app:v1 IfNotPresent"
+  create with "app main app:v1 IfNotPresent"
   comes with 'running("main")'
   kube debug with --image "registry.test/$NS/app:v1" --container debugger --image-pull-policy IfNotPresent \
     -- /bin/busybox sleep 3600
@@ -54,13 +53,13 @@ teardown_file() { remove_example every-pod-volumes; }
 
 @test "a Pod with a finalizer that is being deleted" {
   image app:v1
-  create "pod with" "app one app:v1 Always, app two app:v1 IfNotPresent" '.metadata.finalizers = ["cluster.test/hold"]'
+  create with "app one app:v1 Always" '.metadata.finalizers = ["cluster.test/hold"]'
   comes with 'running("one")'
   kube delete pod with --wait=false
   is with '.metadata.deletionTimestamp'
-  kube patch pod with --type json --patch '[{"op": "replace", "path": "/spec/containers/0/image", "value": "INVALID"}]'
-  kube patch pod with --type json --patch '[{"op": "remove", "path": "/metadata/finalizers"}]'
-  within 30 eval '! kube get pod with'
+  kube set image pod/with one=INVALID
+  kube patch pod with --patch '{"metadata": {"finalizers": null}}'
+  within 30 not kube get pod with
 }
 
 @test "the copy accepts what a mesh adds before or after this policy, and rejects other containers" {
@@ -70,14 +69,14 @@ teardown_file() { remove_example every-pod-volumes; }
   apply_example every-pod-volumes-istio
   for name in aa-mesh zz-mesh; do
     webhook "$name" "$WEBHOOKS/mesh/docker.io/istio/proxyv2:1"
-    create "pod $name" "app one app:v1 Always, app two app:v1 IfNotPresent"
+    create "$name" "app one app:v1 Always, app two app:v1 IfNotPresent"
     is "$name" '[.spec.volumes[] | .name | startswith("imagecheck-")] | any'
     is "$name" '[places[] | .name == "proxy"] | any'
     kubectl delete mutatingwebhookconfiguration "$name"
   done
 
   webhook zz-mesh "$WEBHOOKS/mesh/other.test/proxy:1"
-  ! create "pod other" "app one app:v1 Always, app two app:v1 IfNotPresent"
+  not create other "app one app:v1 Always, app two app:v1 IfNotPresent"
   [[ $output == *"proxy pulls other.test/proxy:1 but no image check pulls it first"* ]]
   remove_example every-pod-volumes-istio
   apply_example every-pod-volumes

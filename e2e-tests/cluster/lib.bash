@@ -31,11 +31,17 @@ kube() {
   kubectl --namespace "$NS" "$@"
 }
 
+# not COMMAND...: fails if the command succeeds. (A failed `! COMMAND` doesn't end a test.)
+not() {
+  ! "$@"
+}
+
 # within SECONDS COMMAND...: repeats the command until it succeeds.
 within() {
   local end=$((SECONDS + $1))
   until "${@:2}" >"$BATS_TEST_TMPDIR/output" 2>&1; do
-    ((SECONDS < end)) || fail "not within $1 seconds: ${*:2}" "$(cut -c 1-3000 "$BATS_TEST_TMPDIR/output")" || return 1
+    ((SECONDS < end)) ||
+      fail "not within $1 seconds: ${*:2}" "$(cut -c 1-3000 "$BATS_TEST_TMPDIR/output")" || return 1
     sleep 0.5
   done
 }
@@ -89,7 +95,7 @@ delete_image() {
 on_node() {
   local name
   for name; do
-    create "pod warm" "app main $name IfNotPresent" unselected
+    create warm "app main $name IfNotPresent" "$unselected"
     comes warm 'running("main")'
     kube delete pod warm --wait >/dev/null
   done
@@ -113,34 +119,26 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 # the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
 manifest() {
   jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
-    {init: "initContainers", sidecar: "initContainers", app: "containers", volume: "volumes"} as $lists
+    def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
+    {init: "initContainers", sidecar: "initContainers", app: "containers"} as $lists
     | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},
        spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
     | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
-        (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end) as $image
-        | .spec[$lists[$kind]] += [{$name} + if $kind == "volume" then
-            {image: {reference: $image, pullPolicy: $policy}}
-          else
-            {$image, imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
-            + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
-              elif $name == "copy-agent" then
-                {command: ["/bin/busybox", "sh", "-c"],
-                 args: ["cd /workspace; echo \"#!/bin/busybox true\" >tini-static; /bin/busybox chmod 755 tini-static"]}
-              elif $name == "stop" then
-                {command: ["/bin/busybox", "sh", "-c"],
-                 args: ["until [ -e /workspace/resumed ]; do /bin/busybox sleep 0.2; done"]}
-              elif $kind == "init" then {command: ["/bin/busybox"], args: ["true"]}
-              else {command: ["/bin/busybox"], args: ["sleep", "3600"]} end
-            + if $kind == "sidecar" then {restartPolicy: "Always"} else {} end
-          end])
+        .spec[$lists[$kind]] += [{
+          $name, image: (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end),
+          imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
+          + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
+            elif $name == "copy-agent" then
+              shell("cd /workspace; echo \"#!/bin/busybox true\" >tini-static; /bin/busybox chmod 755 tini-static")
+            elif $name == "stop" then shell("until [ -e /workspace/resumed ]; do /bin/busybox sleep 0.2; done")
+            else {command: ["/bin/busybox"], args: (if $kind == "init" then ["true"] else ["sleep", "3600"] end)} end
+          + if $kind == "sidecar" then {restartPolicy: "Always"} else {} end])
     | '"${3:-.}"
 }
 
-# create "KIND NAME" PLACES [FILTER]: creates the Pod. The variable `output` has the answer.
+# create NAME PLACES [FILTER]: creates the Pod. The variable `output` has the answer.
 create() {
-  local filter=${3:-.}
-  [[ $filter != unselected ]] || filter=$unselected
-  output=$(manifest "${1#* }" "$2" "$filter" | kube create --filename - 2>&1)
+  output=$(manifest "$@" | kube create --filename - 2>&1) || { echo "$output" && false; }
 }
 
 # resume POD: ends the init container "stop".
@@ -161,9 +159,10 @@ conditions='
   def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
 '
 
+# is POD CONDITION: fails, and shows the Pod, unless the condition is true.
 is() {
-  kube get pod "$1" --output json | jq --exit-status "$conditions $2" >/dev/null ||
-    { kube get pod "$1" --output json | jq --compact-output "$conditions {meta: .metadata.annotations, status, places: [places[] | {name, image, imagePullPolicy}]}"; false; }
+  kube get pod "$1" --output json |
+    jq --exit-status "$conditions if $2 then true else {status, places: [places[]]} | debug | false end" >/dev/null
 }
 
 # comes POD CONDITION: the Pod gets there.
@@ -185,18 +184,18 @@ webhook() {
     | '"${3:-.}" | kubectl apply --filename - >/dev/null
 }
 
-# apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build. Without Kubewarden's controller, it
-# registers the policies as the controller does. remove_example takes them out.
+# apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
+# Without Kubewarden's controller, it registers the policies as the controller does. remove_example takes them out.
 apply_example() {
-  local policy filter=${2:-.}
+  local policy name
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    local_module "examples/$1.yaml" "$filter" | kubectl apply --filename -
-    local_module "examples/$1.yaml" "$filter" | acts
+    example "$@" | kubectl apply --filename -
+    acts "$@"
     return
   fi
-  gojq --yaml-input --compact-output "$filter" "examples/$1.yaml" | while read -r policy; do
-    NS=example webhook "kw.cap.$(jq --raw-output .metadata.name <<<"$policy")" \
-      "$WEBHOOKS/validate/$(jq --raw-output .metadata.name <<<"$policy")" "$policy"' as $policy
+  example "$@" | gojq --compact-output | while read -r policy; do
+    name=$(jq --raw-output .metadata.name <<<"$policy")
+    NS=example webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
         | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
         | .webhooks[0] |= (del(.namespaceSelector) + {failurePolicy: ($policy.spec.failurePolicy // "Fail")}
           + ($policy.spec | {rules, namespaceSelector, objectSelector, matchConditions} | map_values(values)))'
@@ -205,21 +204,21 @@ apply_example() {
 
 remove_example() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    local_module "examples/$1.yaml" "${2:-.}" | kubectl delete --ignore-not-found --filename -
+    example "$@" | kubectl delete --ignore-not-found --filename -
   else
     kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
   fi
 }
 
-# local_module FILE FILTER: the manifest with the module that these tests have pushed.
-local_module() {
-  gojq --yaml-input "$2" "$1" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
+# example NAME [FILTER]: the manifest with the module that these tests have pushed.
+example() {
+  gojq --yaml-input "${2:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
 }
 
-# acts: waits until the policies of the manifest on stdin act.
+# acts NAME [FILTER]: waits until the policies of the example act.
 acts() {
-  local manifest
-  manifest=$(cat)
-  kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=180s --filename - <<<"$manifest"
-  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s --filename - <<<"$manifest"
+  local condition
+  for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
+    example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
+  done
 }

@@ -1,17 +1,16 @@
-# What docs/operations.md and docs/troubleshooting.md say about Kubewarden's controller: examples/agent-stack-k8s.yaml.
-# The tests go on from each other, because each change of a policy takes the controller a minute.
+# What docs/operations.md and docs/troubleshooting.md say about Kubewarden's controller, with
+# examples/agent-stack-k8s.yaml. The tests go on from each other, because each change of a policy takes a minute.
 load lib
 
 policy=clusteradmissionpolicy/consistent-pull-policy-agent-stack-k8s
-# A policy with a setting that doesn't exist.
-wrong='.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}'
+wrong=clusteradmissionpolicy/consistent-pull-policy-wrong
 
 setup_file() {
   [[ -z ${POLICY_SERVER:-} ]] || skip "needs Kubewarden's controller"
 }
 
 teardown_file() {
-  kubectl delete clusteradmissionpolicies --ignore-not-found "${policy#*/}" consistent-pull-policy-wrong
+  kubectl delete --ignore-not-found "$policy" "$wrong"
 }
 
 # repaired, warned, untouched: what happens to a Pod with a weak check.
@@ -25,6 +24,10 @@ repaired() { weak_check && [[ $check == Always && $warnings == *"imagecheck-0 no
 warned() { weak_check && [[ $check == IfNotPresent && $warnings == *"imagecheck-0 "* ]]; }
 untouched() { weak_check && [[ $check == IfNotPresent && -z $warnings ]]; }
 
+logged() {
+  kubectl logs -n kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1 | grep "$1"
+}
+
 # changed PATCH: changes the policy, and waits as docs/operations.md says.
 changed() {
   kubectl patch "$policy" --type merge --patch "$1"
@@ -32,60 +35,58 @@ changed() {
 }
 
 @test "the preview: in mode monitor a Pod passes with a warning, and the log has the answer" {
-  local_module examples/agent-stack-k8s.yaml '.spec.mode = "monitor" | .spec.failurePolicy = "Ignore"' | kubectl apply --filename -
-  local_module examples/agent-stack-k8s.yaml . | acts
+  example agent-stack-k8s '.spec.mode = "monitor" | .spec.failurePolicy = "Ignore"' |
+    kubectl apply --filename -
+  acts agent-stack-k8s
   warned
-  kubectl logs -n kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1 | grep 'monitor mode'
+  logged "monitor mode"
 }
 
 @test "turned on: a Pod is repaired, and there is no way back to monitor" {
-  local_module examples/agent-stack-k8s.yaml . | kubectl apply --filename -
+  example agent-stack-k8s | kubectl apply --filename -
   changed '{"spec": {"mode": "protect"}}'
   repaired
-  ! kubectl patch "$policy" --type merge --patch '{"spec": {"mode": "monitor"}}'
+  not kubectl patch "$policy" --type merge --patch '{"spec": {"mode": "monitor"}}'
 }
 
 @test "an emergency: mode Warn gives warnings alone, and the example turns the policy on again" {
   changed '{"spec": {"settings": {"mode": "Warn"}}}'
   warned
-  local_module examples/agent-stack-k8s.yaml . | kubectl apply --filename -
-  local_module examples/agent-stack-k8s.yaml . | acts
+  apply_example agent-stack-k8s
   repaired
 }
 
 @test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
-  local_module examples/agent-stack-k8s.yaml "$wrong" | kubectl apply --filename -
-  within 120 eval 'kubectl logs -n kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1 | grep "unknown field\|wrong"'
+  example agent-stack-k8s ".metadata.name = \"${wrong#*/}\" | .spec.settings = {wrong: true}" | kubectl apply --filename -
+  within 120 logged wrong
   repaired
   kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Warn"}}}'
-  ! kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
+  not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
-  [[ $(kubectl get "$policy" --output jsonpath='{.status.policyStatus}') == active ]]
-  [[ $(kubectl get clusteradmissionpolicy consistent-pull-policy-wrong --output jsonpath='{.status.policyStatus}') != active ]]
-  kubectl delete clusteradmissionpolicy consistent-pull-policy-wrong
+  kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$policy"
+  not kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$wrong"
+  kubectl delete "$wrong"
   kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s "$policy"
   warned
-  local_module examples/agent-stack-k8s.yaml . | kubectl apply --filename -
-  local_module examples/agent-stack-k8s.yaml . | acts
+  apply_example agent-stack-k8s
 }
 
-@test "a policy server that is away: selected Pods are rejected, others are not, and the emergency's command helps" {
+@test "a policy server that is away: selected Pods are rejected, and the emergency's command helps" {
   local pod
   weak_check
   pod=$(jq --raw-output .metadata.name <<<"$output")
   kubectl -n kubewarden scale deployment/policy-server-default --replicas 0
-  within 60 eval '! weak_check'
+  within 60 not weak_check
   weak_check 2>&1 || grep 'failed calling webhook' "$BATS_TEST_TMPDIR/warnings"
-  create "pod other" "app main app:v1 Always" unselected
+  create other "app main app:v1 Always" "$unselected"
   kube label pod "$pod" some=label
   kubectl delete --timeout=60s "$policy"
   untouched
 }
 
 @test "undo: the example is deleted" {
-  local_module examples/agent-stack-k8s.yaml . | kubectl apply --filename -
-  local_module examples/agent-stack-k8s.yaml . | acts
+  apply_example agent-stack-k8s
   repaired
-  local_module examples/agent-stack-k8s.yaml . | kubectl delete --filename -
+  example agent-stack-k8s | kubectl delete --filename -
   untouched
 }

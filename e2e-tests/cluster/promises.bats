@@ -23,7 +23,8 @@ objects() {
             | del(.ports[]?.hostPort)
             | if .volumeMounts then .volumeMounts |= map(select(.name | IN($volumes[]))) else . end);
       del(.metadata | .resourceVersion, .uid, .creationTimestamp, .managedFields, .generation, .ownerReferences)
-      | (.. | objects | select(has("containers"))) |= del(.serviceAccountName, .serviceAccount, .priorityClassName, .priority, .nodeName)
+      | (.. | objects | select(has("containers"))) |=
+          del(.serviceAccountName, .serviceAccount, .priorityClassName, .priority, .nodeName)
       | ., (.. | objects | select(has("containers"))) |= hardened'
 }
 
@@ -34,12 +35,19 @@ namespaces() {
     | ({restricted: {"pod-security.kubernetes.io/enforce": "restricted"}, quota: {}, limits: {},
         baseline: {"pod-security.kubernetes.io/enforce": "baseline"}} | to_entries[]) as $kind
     | "\($ns)-\($example)-\($kind.key)" as $name
-    | {apiVersion: "v1", kind: "Namespace", metadata: {$name, labels: ($kind.value + {promises: "\($ns)-\($example)"})}},
-      (select($kind.key == "quota") | {apiVersion: "v1", kind: "ResourceQuota", metadata: {name: "all", namespace: $name},
-        spec: {hard: {pods: 9, "requests.cpu": 99, "requests.memory": "99Gi", "limits.cpu": 99, "limits.memory": "99Gi"}}}),
-      (select($kind.key == "limits") | {apiVersion: "v1", kind: "LimitRange", metadata: {name: "all", namespace: $name},
-        spec: {limits: [{type: "Container", max: {cpu: 8, memory: "16Gi"}, default: {cpu: 2, memory: "2Gi"},
-          defaultRequest: {cpu: "100m", memory: "64Mi"}}]}})' --args "$@"
+    | def object($kind; $spec): {apiVersion: "v1", $kind, metadata: {name: "all", namespace: $name}, $spec};
+    {apiVersion: "v1", kind: "Namespace", metadata: {$name, labels: ($kind.value + {promises: "\($ns)-\($example)"})
+    }},
+      (select($kind.key == "quota") | object("ResourceQuota"; {hard: {
+        pods: 9, "requests.cpu": 9, "requests.memory": "99Gi", "limits.cpu": 9, "limits.memory": "99Gi"}})),
+      (select($kind.key == "limits") | object("LimitRange"; {limits: [{
+        type: "Container", max: {cpu: 8, memory: "16Gi"}, default: {cpu: 2, memory: "2Gi"},
+        defaultRequest: {cpu: "100m", memory: "64Mi"}}]}))' --args "$@"
+}
+
+rejects_invalid() {
+  local NS=$1
+  not create invalid "app main =INVALID Always" && [[ $output == *"no valid image"* ]]
 }
 
 @test "the API server accepts what this policy has repaired, if it accepted it before" {
@@ -49,7 +57,8 @@ namespaces() {
     webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" '.webhooks[0] |= (.rules = [
         {apiGroups: ["", "apps", "batch"], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
       | .namespaceSelector.matchLabels = {promises: "'"$NS-${name#consistent-pull-policy-}"'"})'
-  done < <(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy" and .spec.mutating) | .metadata.name' examples/*.yaml)
+  done < <(gojq --yaml-input --raw-output \
+    'select(.kind == "ClusterAdmissionPolicy" and .spec.mutating) | .metadata.name' examples/*.yaml)
   namespaces none "${names[@]}" | kubectl apply --filename - >/dev/null
   within 60 eval 'kubectl get resourcequotas --all-namespaces --output json |
     jq --exit-status "[.items[] | .status.hard != null] | all"'
@@ -58,7 +67,7 @@ namespaces() {
   proxy=$!
   objects >"$RUN/objects"
   for name in "${names[@]}"; do # until each webhook is called
-    within 30 eval '! NS=$NS-$name-limits create "pod invalid" "app main =INVALID Always" && [[ $output == *"no valid image"* ]]'
+    within 30 rejects_invalid "$NS-$name-limits"
   done
   run python3 e2e-tests/cluster/promises.py "http://127.0.0.1:$((PORT + 2))" "$RUN/objects" "$NS" "${names[@]}"
   kill "$proxy"

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""promises.py API OBJECTS PREFIX EXAMPLE...: creates each object of the JSON lines in OBJECTS, as a dry run.
-
-A namespace PREFIX-EXAMPLE-KIND has the policy of this example, and PREFIX-none-KIND has none. What the API server
-accepts without a policy, and the policy accepts, the API server has to accept with the policy.
-"""
+# promises.py API OBJECTS PREFIX EXAMPLE...: creates each object of the JSON lines in OBJECTS, as a dry run.
+#
+# A namespace PREFIX-EXAMPLE-KIND has the policy of this example, and PREFIX-none-KIND has none. What the API server
+# accepts without a policy, and the policy accepts, the API server has to accept with the policy.
 import collections, json, sys, urllib.error, urllib.request
 
 api, objects, prefix, *examples = sys.argv[1:]
 kinds = ["restricted", "baseline", "quota", "limits"]
 
 
+# The answer: (the object, None) or (None, the message).
 def create(namespace, thing):
-    """The answer: (the object, None) or (None, the message)."""
     path = "/api/v1" if thing["apiVersion"] == "v1" else "/apis/" + thing["apiVersion"]
     thing["metadata"]["namespace"] = namespace
     url = f"{api}{path}/namespaces/{namespace}/{thing['kind'].lower()}s?dryRun=All"

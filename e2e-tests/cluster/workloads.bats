@@ -12,7 +12,8 @@ kinds=(Deployment StatefulSet DaemonSet Job CronJob)
 
 # workload KIND TAG: the manifest of a workload with a weak check.
 workload() {
-  manifest "${1,,}" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 app:$2 IfNotPresent, app main app:$2 Always" |
+  manifest "${1,,}" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 app:$2 IfNotPresent, \
+app main app:$2 Always" |
     jq --arg kind "$1" '
       {metadata: {labels: {app: .metadata.name}},
        spec: (.spec | if $kind | test("Job") then . else del(.restartPolicy) end)} as $template
@@ -34,7 +35,7 @@ all_run() {
   kube get pods --output json | jq --exit-status --argjson number "$1" --arg tag ":$2" "$conditions"'
     [.items[] | select(.spec.containers[0].image | endswith($tag))] as $pods
     | ($pods | length) == $number
-      and ($pods | map(running("main") and pulls("imagecheck-0") == "Always" and pulls("main") == "IfNotPresent") | all)'
+      and all($pods[]; running("main") and pulls("imagecheck-0") == "Always" and pulls("main") == "IfNotPresent")'
 }
 
 # life_of_workloads PULL-POLICY: the pull policy that the check has in a pod template.
@@ -46,7 +47,8 @@ life_of_workloads() {
   for kind in "${kinds[@]}"; do workload "$kind" v1 | kube apply --filename -; done
   within 90 all_run 4 v1
   rollouts 3
-  [[ $(kube get deployment deployment --output jsonpath='{.spec.template.spec.initContainers[1].imagePullPolicy}') == "$1" ]]
+  kube get deployment deployment --output json |
+    jq --exit-status "$conditions .spec.template | pulls(\"imagecheck-0\") == \"$1\""
   pods=$(kube get pods --output name)
 
   for kind in "${kinds[@]}"; do
