@@ -1,0 +1,224 @@
+# Helpers of the cluster tests.
+#
+# Each test has a namespace of its own, in NS. Its images are in repositories with this name: registry.test/$NS/app:v1
+# is the image app:v1 of a test. The nodes ask this machine for them (server.py).
+# shellcheck disable=SC2154 # variables of bats
+
+cd "$BATS_TEST_DIRNAME/../.." || exit 1
+
+setup() {
+  NS=cluster-tests-$RANDOM$RANDOM
+  images=()
+  declare -gA digests=()
+  kubectl create namespace "$NS" >/dev/null
+  until kubectl --namespace "$NS" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
+}
+
+teardown() {
+  local image
+  rm -f "$RUN/stopped"
+  kubectl delete mutatingwebhookconfigurations --selector "cluster-tests=$NS" >/dev/null
+  kubectl delete namespace "$NS" --wait=false >/dev/null
+  for image in "${images[@]}"; do delete_image "$image" 2>/dev/null || true; done
+}
+
+fail() {
+  printf '%s\n' "$@" >&2
+  return 1
+}
+
+kube() {
+  kubectl --namespace "$NS" "$@"
+}
+
+# not COMMAND...: fails if the command succeeds. (A failed `! COMMAND` doesn't end a test.)
+not() {
+  ! "$@"
+}
+
+# within SECONDS COMMAND...: repeats the command until it succeeds.
+within() {
+  local end=$((SECONDS + $1))
+  until "${@:2}" >"$BATS_TEST_TMPDIR/output" 2>&1; do
+    ((SECONDS < end)) ||
+      fail "not within $1 seconds: ${*:2}" "$(cut -c 1-3000 "$BATS_TEST_TMPDIR/output")" || return 1
+    sleep 0.5
+  done
+}
+
+# ---- images ---------------------------------------------------------------------------------
+
+# The repository in the registry of an image of this test, with its tag. docker.io/library/NAME keeps its path.
+in_registry() {
+  case $1 in
+  docker.io/*) echo "$REGISTRY/${1#docker.io/}" ;;
+  *) echo "$REGISTRY/$NS/$1" ;;
+  esac
+}
+
+# push REFERENCE CONFIG-TYPE CONFIG LAYER-TYPE LAYER: pushes an image of one layer, and prints its digest.
+push() {
+  local folder=$RUN/pushed size config layer
+  rm -rf "$folder" && mkdir "$folder"
+  config=$(sha256sum <"$3" | cut -d ' ' -f 1)
+  layer=$(sha256sum <"$5" | cut -d ' ' -f 1)
+  size=$(stat --format %s "$3" "$5" | jq --slurp --compact-output .)
+  jq --null-input --arg types "$2 $4" --arg digests "$config $layer" --argjson size "$size" '
+    ($types | split(" ")) as $types | ($digests | split(" ") | map("sha256:" + .)) as $digests
+    | def part($index): {mediaType: $types[$index], digest: $digests[$index], size: $size[$index]};
+    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", config: part(0), layers: [part(1)]}
+  ' >"$folder/manifest.json"
+  cp "$3" "$folder/$config"
+  cp "$5" "$folder/$layer"
+  echo "Directory Transport Version: 1.1" >"$folder/version"
+  skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$1" >&2
+  echo "sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)"
+}
+
+# image NAME:TAG: pushes an image that no other test and no node has, because its configuration has its name. The
+# array `digests` has its digest.
+image() {
+  jq --null-input --arg name "$NS/$1" --arg content "$(zcat "$RUN/layer" | sha256sum | cut -d ' ' -f 1)" \
+    --arg machine "$(uname -m)" '{
+      architecture: ({x86_64: "amd64", aarch64: "arm64"}[$machine]), os: "linux", config: {Labels: {$name}},
+      rootfs: {type: "layers", diff_ids: ["sha256:" + $content]}}' >"$BATS_TEST_TMPDIR/config"
+  digests[$1]=$(push "$(in_registry "$1")" application/vnd.oci.image.config.v1+json "$BATS_TEST_TMPDIR/config" \
+    application/vnd.oci.image.layer.v1.tar+gzip "$RUN/layer")
+  images+=("$1")
+}
+
+delete_image() {
+  skopeo delete --tls-verify=false "docker://$(in_registry "$1")"
+}
+
+# on_node NAME:TAG...: brings images to the node, with a Pod that this policy doesn't see.
+on_node() {
+  local name
+  for name; do
+    create warm "app main $name IfNotPresent" "$unselected"
+    comes warm 'running("main")'
+    kube delete pod warm --wait >/dev/null
+  done
+}
+
+# The manifests that were asked for by tag, each on a line: NAME TAG.
+asked_by_tag() {
+  sed -n "s#^[A-Z]* /v2/$NS/\([^/]*\)/manifests/\([^?:]*\)\(?.*\)\?\$#\1 \2#p" "$RUN/requests"
+}
+
+# ---- Pods -----------------------------------------------------------------------------------
+
+# Filters for `manifest`: without this policy, because no selector of the examples matches; a container that ends.
+# shellcheck disable=SC2034 # read by the tests
+unselected='.metadata.labels = {"jenkins/label": "none"}'
+ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
+
+# manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
+#   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
+# "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
+# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
+manifest() {
+  jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
+    def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
+    {init: "initContainers", sidecar: "initContainers", app: "containers"} as $lists
+    | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},
+       spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
+    | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
+        .spec[$lists[$kind]] += [{
+          $name, image: (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end),
+          imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
+          + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
+            elif $name == "copy-agent" then
+              shell("cd /workspace; echo \"#!/bin/busybox true\" >tini-static; /bin/busybox chmod 755 tini-static")
+            elif $name == "stop" then shell("until [ -e /workspace/resumed ]; do /bin/busybox sleep 0.2; done")
+            else {command: ["/bin/busybox"], args: (if $kind == "init" then ["true"] else ["sleep", "3600"] end)} end
+          + if $kind == "sidecar" then {restartPolicy: "Always"} else {} end])
+    | '"${3:-.}"
+}
+
+# create NAME PLACES [FILTER]: creates the Pod. The variable `output` has the answer.
+create() {
+  output=$(manifest "$@" | kube create --filename - 2>&1) || { echo "$output" && false; }
+}
+
+# resume POD: ends the init container "stop".
+resume() {
+  kube exec "$1" --container stop -- /bin/busybox touch /workspace/resumed
+}
+
+# Functions of the conditions below, for a container by its name.
+conditions='
+  def status($name): .status | [.initContainerStatuses[]?, .containerStatuses[]?, .ephemeralContainerStatuses[]?]
+    | map(select(.name == $name))[0] // {};
+  def running($name): status($name).state | has("running");
+  def ended($name): status($name).state.terminated.exitCode == 0;
+  def waits_for_image($name): status($name).state.waiting.reason | . == "ErrImagePull" or . == "ImagePullBackOff";
+  def message($name): status($name).state.waiting.message;
+  def nothing_started: [.status.containerStatuses[] | .state.waiting.reason == "PodInitializing"] | all;
+  def places: .spec | [.initContainers[]?, .containers[], .volumes[]?, .ephemeralContainers[]?];
+  def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
+'
+
+# is POD CONDITION: fails, and shows the Pod, unless the condition is true.
+is() {
+  kube get pod "$1" --output json |
+    jq --exit-status "$conditions if $2 then true else {status, places: [places[]]} | debug | false end" >/dev/null
+}
+
+# comes POD CONDITION: the Pod gets there.
+comes() {
+  within 60 is "$1" "$2"
+}
+
+# ---- this policy ----------------------------------------------------------------------------
+
+# webhook NAME URL [FILTER]: registers a mutating webhook for this test's namespace, or with FILTER for others.
+webhook() {
+  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg ca "$(base64 --wrap 0 <"$RUN/tls.crt")" '
+    {apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration",
+     metadata: {$name, labels: {"cluster-tests": $ns}},
+     webhooks: [{
+       name: "\($name).kubewarden.admission", clientConfig: {$url, caBundle: $ca}, sideEffects: "None",
+       admissionReviewVersions: ["v1"], namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $ns}},
+       rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]}]}
+    | '"${3:-.}" | kubectl apply --filename - >/dev/null
+}
+
+# apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
+# Without Kubewarden's controller, it registers the policies as the controller does. remove_example takes them out.
+apply_example() {
+  local policy name
+  if [[ -z ${POLICY_SERVER:-} ]]; then
+    example "$@" | kubectl apply --filename -
+    acts "$@"
+    return
+  fi
+  example "$@" | gojq --compact-output | while read -r policy; do
+    name=$(jq --raw-output .metadata.name <<<"$policy")
+    NS=example webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
+        | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
+        | .webhooks[0] |= (del(.namespaceSelector) + {failurePolicy: ($policy.spec.failurePolicy // "Fail")}
+          + ($policy.spec | {rules, namespaceSelector, objectSelector, matchConditions} | map_values(values)))'
+  done
+}
+
+remove_example() {
+  if [[ -z ${POLICY_SERVER:-} ]]; then
+    example "$@" | kubectl delete --ignore-not-found --filename -
+  else
+    kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
+  fi
+}
+
+# example NAME [FILTER]: the manifest with the module that these tests have pushed.
+example() {
+  gojq --yaml-input "${2:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
+}
+
+# acts NAME [FILTER]: waits until the policies of the example act.
+acts() {
+  local condition
+  for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
+    example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
+  done
+}

@@ -1,0 +1,92 @@
+# What docs/operations.md and docs/troubleshooting.md say about Kubewarden's controller, with
+# examples/agent-stack-k8s.yaml. The tests go on from each other, because each change of a policy takes a minute.
+load lib
+
+policy=clusteradmissionpolicy/consistent-pull-policy-agent-stack-k8s
+wrong=clusteradmissionpolicy/consistent-pull-policy-wrong
+
+setup_file() {
+  [[ -z ${POLICY_SERVER:-} ]] || skip "needs Kubewarden's controller"
+}
+
+teardown_file() {
+  kubectl delete --ignore-not-found "$policy" "$wrong"
+}
+
+# repaired, warned, untouched: what happens to a Pod with a weak check.
+weak_check() {
+  output=$(manifest "pod-$RANDOM" "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
+app main app:v1 Always" | kube create --output json --filename - 2>"$BATS_TEST_TMPDIR/warnings") || return 1
+  check=$(jq --raw-output '.spec.initContainers[1].imagePullPolicy' <<<"$output")
+  warnings=$(<"$BATS_TEST_TMPDIR/warnings")
+}
+repaired() { weak_check && [[ $check == Always && $warnings == *"imagecheck-0 now pulls"* ]]; }
+warned() { weak_check && [[ $check == IfNotPresent && $warnings == *"imagecheck-0 "* ]]; }
+untouched() { weak_check && [[ $check == IfNotPresent && -z $warnings ]]; }
+
+logged() {
+  kubectl logs -n kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1 | grep "$1"
+}
+
+# changed PATCH: changes the policy, and waits as docs/operations.md says.
+changed() {
+  kubectl patch "$policy" --type merge --patch "$1"
+  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s "$policy"
+}
+
+@test "the preview: in mode monitor a Pod passes with a warning, and the log has the answer" {
+  example agent-stack-k8s '.spec.mode = "monitor" | .spec.failurePolicy = "Ignore"' |
+    kubectl apply --filename -
+  acts agent-stack-k8s
+  warned
+  logged "monitor mode"
+}
+
+@test "turned on: a Pod is repaired, and there is no way back to monitor" {
+  example agent-stack-k8s | kubectl apply --filename -
+  changed '{"spec": {"mode": "protect"}}'
+  repaired
+  not kubectl patch "$policy" --type merge --patch '{"spec": {"mode": "monitor"}}'
+}
+
+@test "an emergency: mode Warn gives warnings alone, and the example turns the policy on again" {
+  changed '{"spec": {"settings": {"mode": "Warn"}}}'
+  warned
+  apply_example agent-stack-k8s
+  repaired
+}
+
+@test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
+  example agent-stack-k8s ".metadata.name = \"${wrong#*/}\" | .spec.settings = {wrong: true}" | kubectl apply --filename -
+  within 120 logged wrong
+  repaired
+  kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Warn"}}}'
+  not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
+  repaired
+  kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$policy"
+  not kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$wrong"
+  kubectl delete "$wrong"
+  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s "$policy"
+  warned
+  apply_example agent-stack-k8s
+}
+
+@test "a policy server that is away: selected Pods are rejected, and the emergency's command helps" {
+  local pod
+  weak_check
+  pod=$(jq --raw-output .metadata.name <<<"$output")
+  kubectl -n kubewarden scale deployment/policy-server-default --replicas 0
+  within 60 not weak_check
+  weak_check 2>&1 || grep 'failed calling webhook' "$BATS_TEST_TMPDIR/warnings"
+  create other "app main app:v1 Always" "$unselected"
+  kube label pod "$pod" some=label
+  kubectl delete --timeout=60s "$policy"
+  untouched
+}
+
+@test "undo: the example is deleted" {
+  apply_example agent-stack-k8s
+  repaired
+  example agent-stack-k8s | kubectl delete --filename -
+  untouched
+}

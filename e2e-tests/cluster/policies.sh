@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Writes a policy server's configuration with the policies of all examples, for `make cluster-tests`:
+#
+#   e2e-tests/cluster/policies.sh annotated-policy.wasm >policies.yml
+#   policy-server --policies policies.yml --ignore-kubernetes-connection-failure
+set -euo pipefail
+module=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+gojq --yaml-input --slurp --arg module "file://$module" '
+  [.[] | select(.kind == "ClusterAdmissionPolicy")
+    | ., (.metadata.name += "-enforced" | .spec.settings.templates = "Enforce") # workloads.bats
+    | {(.metadata.name): {
+        module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
+        settings: .spec.settings}}] | add
+' examples/*.yaml
