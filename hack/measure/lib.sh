@@ -20,26 +20,31 @@ stop_server() {
   server=
 }
 
-# The module of the policy that does nothing. `make annotated-policy.wasm` built xtask.
+# annotate MODULE: adds the metadata that policy-server needs. `make annotated-policy.wasm` built xtask.
+annotate() {
+  "${CARGO_TARGET_DIR:-target}/xtask/xtask" annotate --metadata-path metadata.yml --usage-path README.md \
+    --output-path "$tmp/$(basename "$1")" "$1" >&2
+}
+
+# nothing: prints the policy that does nothing.
 nothing() {
-  local target=${CARGO_TARGET_DIR:-target}
   cargo build --locked --quiet --release --target wasm32-unknown-unknown --package baseline --example accept_sdk
-  "$target/xtask/xtask" annotate --metadata-path metadata.yml --usage-path README.md --output-path "$tmp/nothing.wasm" \
-    "$target/wasm32-unknown-unknown/release/examples/accept_sdk.wasm"
+  annotate "${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/examples/accept_sdk.wasm"
+  policy nothing "$tmp/accept_sdk.wasm" '{}'
 }
 
-# policy NAME MODULE [SETTINGS]: a policy of the policy server.
+# policy NAME MODULE SETTINGS: a policy of the policy server. The settings are YAML or JSON.
 policy() {
-  jq -n --arg name "$1" --arg file "file://$(realpath "$2")" --argjson settings "${3:-"{}"}" \
-    '{($name): {module: $file, allowedToMutate: true, settings: $settings}}' >>"$tmp/policies"
+  printf '%s:\n  module: file://%s\n  allowedToMutate: true\n  hostCapabilities: ["oci/v1/*"]\n  settings:\n' "$1" "$(realpath "$2")"
+  sed 's/^/    /' <<<"$3"
 }
 
-# serve [OPTION...]: starts policy-server, and waits until it is ready.
+# serve POLICIES [OPTION...]: starts policy-server, and waits until it is ready.
 serve() {
-  jq -s add "$tmp/policies" >"$tmp/policies.yml"
+  echo "$1" >"$tmp/policies.yml"
   KUBECONFIG=/nonexistent "$policy_server" --addr 0.0.0.0 --port "$port" --readiness-probe-port $((port + 1)) --workers 1 \
     --policies "$tmp/policies.yml" --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
-    --ignore-kubernetes-connection-failure --log-level error "$@" >"$tmp/log" 2>&1 &
+    --ignore-kubernetes-connection-failure --log-level error "${@:2}" >"$tmp/log" 2>&1 &
   server=$!
   until curl -fs "http://127.0.0.1:$((port + 1))/readiness" >/dev/null; do
     kill -0 "$server" || { cat "$tmp/log" >&2; exit 1; }
@@ -56,3 +61,63 @@ patched() { # REVIEW ANSWER
     (["request", "object"] + ($change.path | ltrimstr("/") / "/" | map(gsub("~1"; "/") | gsub("~0"; "~")
       | if test("^[0-9]+$") then tonumber else . end))) as $path | setpath($path; $change.value))' "$1"
 }
+
+# rounds NAME URL BODY...: seven rounds of REQUESTS requests (else 1,000), over one connection, to each URL in
+# turn. $tmp/NAME.times gets the median of each round, in milliseconds.
+rounds() {
+  local round name
+  for round in {1..7}; do
+    set -- "$@" end
+    until [[ $1 == end ]]; do
+      ab -q -k -c 1 -n "${REQUESTS:-1000}" -T application/json -p "$3" -e "$tmp/csv" "$2" >"$tmp/ab"
+      ! grep '^Non-2xx' "$tmp/ab" || { echo "$1, round $round" >&2; exit 1; }
+      awk -F, '$1 == 50 { print $2 }' "$tmp/csv" >>"$tmp/$1.times"
+      set -- "${@:4}" "$1" "$2" "$3"
+    done
+    shift
+  done
+}
+
+# time_of NAME: the median of the rounds.
+time_of() { median <"$tmp/$1.times"; }
+
+# webhook NAME NAMESPACE: sends the Pods that are created in NAMESPACE to the policy NAME, which serve_tls serves.
+webhook() {
+  jq -n --arg name "measure-$1" --arg namespace "$2" --arg url "https://$address:$port/validate/$1" \
+    --arg ca "$(base64 -w 0 "$tmp/tls.crt")" '{apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration", metadata: {name: $name}, webhooks: [{name: "\($name).example.com",
+      admissionReviewVersions: ["v1"], sideEffects: "None", clientConfig: {url: $url, caBundle: $ca},
+      namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $namespace}}, reinvocationPolicy: "IfNeeded",
+      rules: [{operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"]}]}]}' | kubectl apply -f - >&2
+}
+
+serve_tls() { # POLICIES
+  openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=measure -addext "subjectAltName=IP:$address" \
+    -keyout "$tmp/tls.key" -out "$tmp/tls.crt" 2>/dev/null
+  serve "$1" --cert-file "$tmp/tls.crt" --key-file "$tmp/tls.key"
+}
+
+# namespace NAME: makes it anew.
+namespace() {
+  kubectl create namespace "$1" >&2
+  until kubectl -n "$1" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
+}
+
+# pod_of REVIEW: the Pod of a captured review, as somebody creates it.
+pod_of() {
+  jq '.request.object | .metadata |= {name: "measured", labels, annotations} | del(.spec.serviceAccountName,
+    .spec.serviceAccount, .status) | .metadata |= with_entries(select(.value))' "test_data/reviews/$1.json"
+}
+
+# tags TAG...: gives the image IMAGE of the registry REGISTRY the tags measure-TAG.
+tags() {
+  local repository=http://$REGISTRY/v2/${IMAGE%:*}/manifests tag
+  local accept='application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
+  curl -fsS -H "Accept: $accept" -D "$tmp/headers" -o "$tmp/manifest" "$repository/${IMAGE##*:}"
+  for tag; do
+    curl -fsS -X PUT -H "$(grep -i '^content-type' "$tmp/headers" | tr -d '\r')" --data-binary "@$tmp/manifest" "$repository/measure-$tag"
+  done
+}
+
+# requests TAG: the requests for the tag measure-TAG in the registry's log.
+requests() { bash -c "$REGISTRY_LOG" | grep -c "/manifests/measure-$1 " || true; }
