@@ -9,7 +9,7 @@ example=examples/without-kubewarden.yaml
 cleanup() {
   [[ -z $proxy ]] || kill "$proxy"
   kubectl delete mutatingwebhookconfiguration measure-nothing measure-this --ignore-not-found >&2
-  kubectl delete -f "$example" --ignore-not-found >&2
+  kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding measure-map --ignore-not-found >&2
   kubectl delete namespace measure-{none,nothing,this,map} --ignore-not-found --wait=false >&2
   stop_server
   rm -rf "$tmp"
@@ -21,8 +21,10 @@ for namespace in none nothing this map; do namespace "measure-$namespace"; done
 webhook nothing measure-nothing
 webhook this measure-this
 kubectl create --dry-run=client -o json -f "$example" |
-  jq '(select(.kind == "MutatingAdmissionPolicyBinding") | .spec.matchResources.namespaceSelector.matchLabels)
-    = {"kubernetes.io/metadata.name": "measure-map"}' | kubectl apply -f - >&2
+  jq '.metadata.name = "measure-map" | (select(.kind == "MutatingAdmissionPolicyBinding").spec)
+    = {policyName: "measure-map", matchResources: {namespaceSelector: {matchLabels:
+      {"kubernetes.io/metadata.name": "measure-map"}}}}' |
+  kubectl apply -f - >&2
 kubectl proxy --port $((port + 2)) >"$tmp/proxy" &
 proxy=$!
 pod_of agent-stack-0.47-real-weak-checks-pod-create >"$tmp/pod.json"
@@ -37,6 +39,7 @@ for namespace in none nothing; do [[ $(checks "$namespace") == '["IfNotPresent"]
 
 for namespace in none nothing this map; do variants+=("$namespace" "$(create "$namespace")" "$tmp/pod.json"); done
 rounds "${variants[@]}"
-echo "kube-apiserver $(kubectl version -o json | jq -r .serverVersion.gitVersion), $("$policy_server" --version | head -n 1)"
+kubectl version -o json | jq -r '"kube-apiserver \(.serverVersion.gitVersion)"'
+"$policy_server" --version | head -n 1
 printf '%-40s %6.2f ms\n' 'no admission' "$(time_of none)" 'a webhook that does nothing' "$(time_of nothing)" \
   'this policy with agent-stack-k8s.yaml' "$(time_of this)" without-kubewarden.yaml "$(time_of map)"

@@ -16,15 +16,16 @@ serve "$(nothing && policy this "$module" "{mode: Reject, registry: {lookup: Ver
 socat "TCP-LISTEN:${registry#*:},fork,reuseaddr" \
   SYSTEM:'sleep 1; printf "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"' 2>/dev/null &
 slow=$!
+json='Content-Type: application/json'
 review=test_data/reviews/agent-stack-pod-create.json
 wait_of_other() {
-  curl -fsS -o /dev/null -w '%{time_total}' -H 'Content-Type: application/json' -d "@$review" "http://127.0.0.1:$port/validate/nothing"
+  curl -fsS -o /dev/null -w '%{time_total}' -H "$json" -d "@$review" "http://127.0.0.1:$port/validate/nothing"
 }
 echo "$("$policy_server" --version | head -n 1): alone $(wait_of_other) s"
 for pod in {1..10}; do # the requests of an audit name no user
-  jq --arg image "$registry/app-$pod:1" '.request.userInfo = {} | .request.object.spec |= {containers: [.containers[0] + {$image}]}' \
-    "$review" >"$tmp/$pod.json"
-  curl -fsS -o "$tmp/$pod.answer" -H 'Content-Type: application/json' -d "@$tmp/$pod.json" "http://127.0.0.1:$port/audit/this" &
+  jq --arg image "$registry/app-$pod:1" '.request.userInfo = {} |
+    .request.object.spec |= {containers: [.containers[0] + {$image}]}' "$review" >"$tmp/$pod.json"
+  curl -fsS -o "$tmp/$pod.answer" -H "$json" -d "@$tmp/$pod.json" "http://127.0.0.1:$port/audit/this" &
   audits+=($!)
 done
 sleep 1

@@ -35,15 +35,16 @@ nothing() {
 
 # policy NAME MODULE SETTINGS: a policy of the policy server. The settings are YAML or JSON.
 policy() {
-  printf '%s:\n  module: file://%s\n  allowedToMutate: true\n  hostCapabilities: ["oci/v1/*"]\n  settings:\n' "$1" "$(realpath "$2")"
+  printf '%s:\n  module: file://%s\n' "$1" "$(realpath "$2")"
+  printf '  %s\n' 'allowedToMutate: true' 'hostCapabilities: ["oci/v1/*"]' settings:
   sed 's/^/    /' <<<"$3"
 }
 
 # serve POLICIES [OPTION...]: starts policy-server, and waits until it is ready.
 serve() {
   echo "$1" >"$tmp/policies.yml"
-  KUBECONFIG=/nonexistent "$policy_server" --addr 0.0.0.0 --port "$port" --readiness-probe-port $((port + 1)) --workers 1 \
-    --policies "$tmp/policies.yml" --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
+  KUBECONFIG=/nonexistent "$policy_server" --addr 0.0.0.0 --port "$port" \
+    --readiness-probe-port $((port + 1)) --workers 1 --policies "$tmp/policies.yml" --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
     --ignore-kubernetes-connection-failure --log-level error "${@:2}" >"$tmp/log" 2>&1 &
   server=$!
   until curl -fs "http://127.0.0.1:$((port + 1))/readiness" >/dev/null; do
@@ -88,7 +89,8 @@ webhook() {
       kind: "MutatingWebhookConfiguration", metadata: {name: $name}, webhooks: [{name: "\($name).example.com",
       admissionReviewVersions: ["v1"], sideEffects: "None", clientConfig: {url: $url, caBundle: $ca},
       namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $namespace}}, reinvocationPolicy: "IfNeeded",
-      rules: [{operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"]}]}]}' | kubectl apply -f - >&2
+      rules: [{operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"]}]}]}' |
+    kubectl apply -f - >&2
 }
 
 serve_tls() { # POLICIES
@@ -115,8 +117,14 @@ tags() {
   local accept='application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
   curl -fsS -H "Accept: $accept" -D "$tmp/headers" -o "$tmp/manifest" "$repository/${IMAGE##*:}"
   for tag; do
-    curl -fsS -X PUT -H "$(grep -i '^content-type' "$tmp/headers" | tr -d '\r')" --data-binary "@$tmp/manifest" "$repository/measure-$tag"
+    curl -fsS -X PUT -H "$(grep -i '^content-type' "$tmp/headers" | tr -d '\r')" --data-binary "@$tmp/manifest" \
+      "$repository/measure-$tag"
   done
+}
+
+node_versions() {
+  kubectl get nodes -o json |
+    jq -r '.items[0].status.nodeInfo | "kubelet \(.kubeletVersion), \(.containerRuntimeVersion)"'
 }
 
 # requests TAG: the requests for the tag measure-TAG in the registry's log.

@@ -8,4 +8,4 @@ cp Cargo.lock "$tmp/reference-parser" # the same versions
 cargo build --quiet --release --target wasm32-unknown-unknown --manifest-path "$tmp/reference-parser/Cargo.toml" \
   --target-dir "$tmp/target"
 annotate "$tmp/target/wasm32-unknown-unknown/release/reference_parser.wasm"
-hack/measure/policy-server-latency.sh reference-parser "$tmp/reference_parser.wasm" '{}'
+REQUESTS=${REQUESTS:-100} hack/measure/policy-server-latency.sh reference-parser "$tmp/reference_parser.wasm" '{}'

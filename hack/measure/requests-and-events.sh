@@ -15,19 +15,22 @@ tags volume init
 jq -n --arg image "$REGISTRY/${IMAGE%:*}:measure" '
   def container($name; $tag; $policy; $script): {name: $name, image: "\($image)-\($tag)", imagePullPolicy: $policy,
     command: ["sh", "-c", $script]};
-  def pod($name; $init; $volumes): {apiVersion: "v1", kind: "Pod", metadata: {name: $name}, spec: {initContainers: [$init],
-    terminationGracePeriodSeconds: 0, containers: [container("app"; $name; "IfNotPresent"; "exec sleep 3600")], volumes: $volumes}};
+  def pod($name; $init; $volumes): {apiVersion: "v1", kind: "Pod", metadata: {name: $name}, spec: {
+    terminationGracePeriodSeconds: 0, initContainers: [$init], volumes: $volumes,
+    containers: [container("app"; $name; "IfNotPresent"; "exec sleep 3600")]}};
   pod("init"; container("imagecheck-0"; "init"; "Always"; "true"); []),
-  pod("volume"; container("carrier"; "volume"; "IfNotPresent"; "true") + {volumeMounts: [{name: "imagecheck-0", mountPath: "/check"}]};
+  pod("volume"; container("carrier"; "volume"; "IfNotPresent"; "true")
+    + {volumeMounts: [{name: "imagecheck-0", mountPath: "/check"}]};
     [{name: "imagecheck-0", image: {reference: "\($image)-volume", pullPolicy: "Always"}}])' >"$tmp/pods.json"
 for pod in init volume; do requests "$pod" >"$tmp/$pod.before"; done
 kubectl -n "$namespace" create -f "$tmp/pods.json" >&2
-kubectl get nodes -o json | jq -r '.items[0].status.nodeInfo | "kubelet \(.kubeletVersion), \(.containerRuntimeVersion)"'
+node_versions
 for ((minute = 1; minute <= ${MINUTES:-10}; minute++)); do
   sleep 60
   for pod in init volume; do
     events=$(kubectl -n "$namespace" get events --field-selector "involvedObject.name=$pod" -o json |
       jq '[.items[] | select(.reason == "Pulling") | .count] | add // 0')
-    echo "check: $pod, minute $minute: $(($(requests "$pod") - $(<"$tmp/$pod.before"))) requests by tag, $events Events of the reason Pulling"
+    requests=$(($(requests "$pod") - $(<"$tmp/$pod.before")))
+    echo "check: $pod, minute $minute: $requests requests by tag, $events Events with the reason Pulling"
   done
 done

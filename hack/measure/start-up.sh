@@ -22,7 +22,8 @@ pod() { # CHECKS
         + {volumeMounts: (checks("volumes") | map({name: ., mountPath: "/.imagecheck/\(.)"}))}]
         + (checks("init containers") | map(container(.; "Always"; "true")))),
       containers: [range(4) | container("container-\(.)"; "IfNotPresent"; "echo started; exec sleep 600")],
-      volumes: (checks("volumes") | map({name: ., image: {reference: "\($image)-\(.[-1:])", pullPolicy: "Always"}}))}}'
+      volumes: (checks("volumes")
+        | map({name: ., image: {reference: "\($image)-\(.[-1:])", pullPolicy: "Always"}}))}}'
 }
 measure() { # CHECKS: prints the seconds
   local begin
@@ -30,12 +31,13 @@ measure() { # CHECKS: prints the seconds
   begin=$(date +%s.%N)
   kubectl -n "$namespace" wait pod measured --for=condition=Ready --timeout=120s >&2
   for container in {0..3}; do kubectl -n "$namespace" logs measured -c "container-$container" --timestamps; done |
-    while read -r time _; do date -d "$time" +%s.%N; done | sort -n | tail -n 1 | awk -v begin="$begin" '{ print $1 - begin }'
+    while read -r time _; do date -d "$time" +%s.%N; done |
+    sort -n | tail -n 1 | awk -v begin="$begin" '{ print $1 - begin }'
   kubectl -n "$namespace" delete pod measured --now >&2
 }
 measure none >/dev/null # brings the images to the node
 for _ in {1..5}; do
   for checks in none volumes 'init containers'; do measure "$checks" >>"$tmp/$checks.times"; done
 done
-kubectl get nodes -o json | jq -r '.items[0].status.nodeInfo | "kubelet \(.kubeletVersion), \(.containerRuntimeVersion)"'
+node_versions
 for checks in none volumes 'init containers'; do printf '%-16s %s s\n' "$checks" "$(time_of "$checks")"; done
