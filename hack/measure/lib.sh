@@ -44,7 +44,8 @@ policy() {
 serve() {
   echo "$1" >"$tmp/policies.yml"
   KUBECONFIG=/nonexistent "$policy_server" --addr 0.0.0.0 --port "$port" \
-    --readiness-probe-port $((port + 1)) --workers 1 --policies "$tmp/policies.yml" --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
+    --readiness-probe-port $((port + 1)) --workers 1 --policies "$tmp/policies.yml" \
+    --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
     --ignore-kubernetes-connection-failure --log-level error "${@:2}" >"$tmp/log" 2>&1 &
   server=$!
   until curl -fs "http://127.0.0.1:$((port + 1))/readiness" >/dev/null; do

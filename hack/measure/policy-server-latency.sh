@@ -27,7 +27,7 @@ set -- "${variants[@]}"
 while (($#)); do
   nothing=nothing-repaired
   [[ $1 != *accepted ]] || nothing=nothing-accepted
-  awk -v name="$1" -v time="$(time_of "$1")" -v nothing="$(time_of "$nothing")" \
-    'BEGIN { printf "%-24s %6.2f ms, %.2f times nothing\n", name, time, time / nothing }'
+  ratio=$(paste "$tmp/$1.times" "$tmp/$nothing.times" | awk '{ print $1 / $2 }' | median) # of the same round
+  printf '%-18s %6.2f ms, %.2f times as long as nothing\n' "$1" "$(time_of "$1")" "$ratio"
   shift 3
 done
