@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Prints the median latency over HTTP of the agent-stack Pod in policy-server, which has one worker and one
+# connection: a policy that does nothing, this policy (the Pod as it is made, and as this policy repaired it),
+# and each MODULE.
+#
+#   hack/measure/policy-server-latency.sh [NAME MODULE SETTINGS]...    (after `make annotated-policy.wasm`)
+. "$(dirname "$0")/lib.sh"
+review=test_data/reviews/agent-stack-pod-create.json
+url=http://127.0.0.1:$port/validate
+policies=$(nothing && policy this "$module" '{imageChecks: {coverage: "Off"}}')
+variants=(nothing-repaired "$url/nothing" "$review" nothing-accepted "$url/nothing" "$tmp/accepted"
+  repaired "$url/this" "$review" accepted "$url/this" "$tmp/accepted")
+while (($#)); do
+  policies+=$'\n'$(policy "$1" "$2" "$3")
+  variants+=("$1" "$url/$1" "$review")
+  shift 3
+done
+serve "$policies"
+send() { curl -fsS -H 'Content-Type: application/json' -d "@$1" "$url/this"; }
+send "$review" >"$tmp/answer"
+patched "$review" "$tmp/answer" >"$tmp/accepted"
+send "$tmp/accepted" | jq -e '.response | .allowed and .patch == null' >/dev/null
+rounds "${variants[@]}"
+
+"$policy_server" --version | head -n 1
+set -- "${variants[@]}"
+while (($#)); do
+  nothing=nothing-repaired
+  [[ $1 != *accepted ]] || nothing=nothing-accepted
+  ratio=$(paste "$tmp/$1.times" "$tmp/$nothing.times" | awk '{ print $1 / $2 }' | median) # of the same round
+  printf '%-18s %6.2f ms, %.2f times as long as nothing\n' "$1" "$(time_of "$1")" "$ratio"
+  shift 3
+done
