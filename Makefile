@@ -144,6 +144,7 @@ specification: annotated-policy.wasm ## Compare the built module with the specif
 replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
 	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
 	TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test rows
+	e2e-tests/quotes.bash "$(TRANSCRIPTS)"
 
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
