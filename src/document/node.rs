@@ -44,14 +44,14 @@ fn is_read_at_once(key: &str) -> bool {
 pub(crate) struct Node<'a> {
     text: &'a str,
     /// All values that were read together with this one, in the order of the text.
-    entries: Rc<Vec<Entry<'a>>>,
+    entries: Rc<Vec<ParsedValue<'a>>>,
     /// The index of this value among them.
     index: usize,
 }
 
 /// A value that was read. Its members or elements follow it.
 #[derive(Debug)]
-struct Entry<'a> {
+struct ParsedValue<'a> {
     /// The key, if the value is a member of an object.
     key: Cow<'a, str>,
     text: &'a str,
@@ -107,7 +107,7 @@ impl<'a> Node<'a> {
     }
 
     /// The members or elements, each with its index among all values.
-    fn contents(&self) -> impl Iterator<Item = (usize, &Entry<'a>)> {
+    fn contents(&self) -> impl Iterator<Item = (usize, &ParsedValue<'a>)> {
         let end = self.entries.get(self.index).map_or(0, |entry| entry.end);
         let mut next = self.index.saturating_add(1);
         std::iter::from_fn(move || {
@@ -119,7 +119,7 @@ impl<'a> Node<'a> {
     }
 
     /// The value with this index.
-    fn at(&self, (index, entry): (usize, &Entry<'a>)) -> Self {
+    fn at(&self, (index, entry): (usize, &ParsedValue<'a>)) -> Self {
         Self {
             text: entry.text,
             entries: Rc::clone(&self.entries),
@@ -244,8 +244,9 @@ impl<'a> Node<'a> {
             return Vec::new();
         }
         let object = self.with_contents();
-        let member =
-            |(index, entry): (usize, &Entry<'a>)| (entry.key.clone(), object.at((index, entry)));
+        let member = |(index, entry): (usize, &ParsedValue<'a>)| {
+            (entry.key.clone(), object.at((index, entry)))
+        };
         object.contents().map(member).collect()
     }
 
@@ -290,7 +291,7 @@ impl<'a> Node<'a> {
 
 /// Reads one value, and returns its text.
 struct NodeReader<'r, 'a> {
-    entries: &'r mut Vec<Entry<'a>>,
+    entries: &'r mut Vec<ParsedValue<'a>>,
     key: Cow<'a, str>,
     /// The text from the first byte of the value on.
     rest: &'a str,
@@ -302,7 +303,7 @@ impl<'a> NodeReader<'_, 'a> {
     /// Adds the value that is read, without its contents.
     fn add(&mut self, text: &'a str) -> usize {
         let index = self.entries.len();
-        self.entries.push(Entry {
+        self.entries.push(ParsedValue {
             key: std::mem::take(&mut self.key),
             text,
             end: index.saturating_add(1),

@@ -4,7 +4,7 @@
 //! only when this policy is loaded.
 
 use serde_json::Value;
-use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem};
+use settings_reader::{SettingsOrKubernetesObject, ValueProblem, ValueProblemKind};
 
 use super::problem::SettingsProblem;
 use crate::pattern::ImagePattern;
@@ -43,7 +43,7 @@ fn check(path: &str, list: &Value, problems: &mut Vec<SettingsProblem>) {
         if let Some(reason) = pattern.and_then(|pattern| pattern.problem()) {
             let problem = ValueProblem {
                 path: format!("{path}[{index}]"),
-                kind: ProblemKind::Refused(reason),
+                kind: ValueProblemKind::Refused(reason),
                 found,
             };
             let kind = SettingsOrKubernetesObject::Settings;

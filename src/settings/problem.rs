@@ -1,7 +1,7 @@
 //! The problems of wrong settings, each as a sentence with its path.
 
 use serde_json::Value;
-use settings_reader::{ProblemKind, SettingsOrKubernetesObject, ValueProblem};
+use settings_reader::{SettingsOrKubernetesObject, ValueProblem, ValueProblemKind};
 
 use crate::document::type_of;
 use crate::sentence::shorten;
@@ -51,11 +51,11 @@ fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Str
     };
     match &problem.kind {
         // The type alone makes the value wrong here, so the value is not shown.
-        ProblemKind::MustBeObject => {
+        ValueProblemKind::MustBeObject => {
             let found = type_of(&found.to_string());
             format!("{place} must be an object, not {found}")
         }
-        ProblemKind::MustBe(expected) => {
+        ValueProblemKind::MustBe(expected) => {
             let wanted = match &**expected {
                 "a boolean" => "true or false",
                 "i32" | "i64" => "a whole number",
@@ -64,7 +64,7 @@ fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Str
             };
             format!("{place} must be {wanted}, not {}", shown())
         }
-        ProblemKind::UnknownKey(keys) => {
+        ValueProblemKind::UnknownKey(keys) => {
             let place = shorten(path, SHOWN_MAX);
             let holds = if path.contains('.') {
                 "it holds"
@@ -73,8 +73,8 @@ fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Str
             };
             format!("{place} is not a setting: {holds} {}", keys.join(", "))
         }
-        ProblemKind::UnknownField => format!("{place} is not a field of a container"),
-        ProblemKind::MissingField(key) => format!("{place}.{key} is required"),
-        ProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
+        ValueProblemKind::UnknownField => format!("{place} is not a field of a container"),
+        ValueProblemKind::MissingField(key) => format!("{place}.{key} is required"),
+        ValueProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
     }
 }

@@ -11,7 +11,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Value, map};
 
-use crate::{ProblemKind, SettingsOrKubernetesObject, ValueProblem, is_empty_string};
+use crate::{SettingsOrKubernetesObject, ValueProblem, ValueProblemKind, is_empty_string};
 
 /// The problem of one value. The path to this value, from the root of the tree, grows while the error is
 /// returned: `.exempt.images[2]`.
@@ -39,8 +39,8 @@ impl<'v> DeserializeError<'v> {
     }
 }
 
-impl From<ProblemKind> for DeserializeError<'_> {
-    fn from(kind: ProblemKind) -> Self {
+impl From<ValueProblemKind> for DeserializeError<'_> {
+    fn from(kind: ValueProblemKind) -> Self {
         Self(Box::new(ValueProblem {
             path: String::new(),
             kind,
@@ -59,15 +59,15 @@ impl std::error::Error for DeserializeError<'_> {}
 
 impl serde::de::Error for DeserializeError<'_> {
     fn custom<T: fmt::Display>(problem: T) -> Self {
-        ProblemKind::Refused(problem.to_string()).into()
+        ValueProblemKind::Refused(problem.to_string()).into()
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        ProblemKind::MustBe(expected.to_string()).into()
+        ValueProblemKind::MustBe(expected.to_string()).into()
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        ProblemKind::MustBe(expected.to_string()).into()
+        ValueProblemKind::MustBe(expected.to_string()).into()
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
@@ -75,16 +75,16 @@ impl serde::de::Error for DeserializeError<'_> {
     }
 
     fn unknown_field(_: &str, expected: &'static [&'static str]) -> Self {
-        ProblemKind::UnknownKey(expected).into()
+        ValueProblemKind::UnknownKey(expected).into()
     }
 
     fn missing_field(field: &'static str) -> Self {
-        ProblemKind::MissingField(field).into()
+        ValueProblemKind::MissingField(field).into()
     }
 }
 
 fn one_of(words: &[&str]) -> DeserializeError<'static> {
-    ProblemKind::MustBe(format!("one of {}", words.join(", "))).into()
+    ValueProblemKind::MustBe(format!("one of {}", words.join(", "))).into()
 }
 
 /// A value that is about to be read.
@@ -273,7 +273,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
     ) -> Result<V::Value, Self::Error> {
         match self.value {
             Value::Object(map) => visitor.visit_map(self.members(map, fields)),
-            _ => Err(ProblemKind::MustBeObject.into()),
+            _ => Err(ValueProblemKind::MustBeObject.into()),
         }
     }
 
@@ -291,7 +291,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
                 let skips_empty_strings = is_settings && !list.iter().any(is_object);
                 visitor.visit_seq(self.elements(list, skips_empty_strings))
             }
-            _ => Err(ProblemKind::MustBe("a list".to_owned()).into()),
+            _ => Err(ValueProblemKind::MustBe("a list".to_owned()).into()),
         }
     }
 
@@ -315,7 +315,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
     /// Reports a field that Kubernetes doesn't know. The structs of `k8s-openapi` call this function
     /// to ignore the value of an unknown field.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(ProblemKind::UnknownField.into())
+        Err(ValueProblemKind::UnknownField.into())
     }
 
     forward_to_deserialize_any! {

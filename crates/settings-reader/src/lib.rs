@@ -41,14 +41,14 @@ pub struct ValueProblem<'v> {
     /// the argument `root` of [`read`].
     pub path: String,
     /// The problem with the value.
-    pub kind: ProblemKind,
+    pub kind: ValueProblemKind,
     /// The wrong value.
     pub found: &'v Value,
 }
 
 /// The problem with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProblemKind {
+pub enum ValueProblemKind {
     /// The value must be an object.
     MustBeObject,
     /// The value has another type, or it is out of range. The text is the expected value, mostly in
