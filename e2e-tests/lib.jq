@@ -117,7 +117,7 @@ def fault($request):
   | if .uid != $request.uid then "the answer has another uid"
     elif any($texts[]; is_retried) then "a controller would read a network error"
     elif any($texts[]; test("[\\p{Cc}\\p{Cf}]")) then "a text has a control or format character"
-    elif any((.auditAnnotations // {})[]; test("\\p{Cf}")) then "an audit annotation has a format character"
+    elif any(((.auditAnnotations // {}) | del(.changes))[]; test("\\p{Cf}")) then "an audit annotation has a format character"
     elif any(.warnings[]?; length > 120) then "a warning has more than 120 characters"
     elif .warnings | length > 10 then "there are more than ten warnings"
     elif [$texts, .auditAnnotations] | tojson | contains("s3cr3t") then "a secret of the Pod is told"

@@ -86,11 +86,6 @@ fn is_invisible(c: char) -> bool {
         )
 }
 
-/// The text with `_` in place of each invisible character.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    without(text, is_invisible)
-}
-
 /// The text with `_` in place of each refused character.
 fn without(text: &str, is_refused: fn(char) -> bool) -> Cow<'_, str> {
     if text.chars().any(is_refused) {

@@ -12,7 +12,6 @@ use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 use crate::rule_id::RuleId;
-use crate::sentence::visible;
 
 /// The longest record, in bytes.
 const RECORD_MAX: usize = 16 * 1024;
@@ -162,14 +161,14 @@ pub(super) fn change_entries<'c>(
     result.changes.iter().map(move |change| match change {
         Change::Image { place, to } => ChangeEntry {
             path: path_of(place, place.list.image_field()),
-            container: visible(&place.name),
+            container: Cow::Borrowed(&*place.name),
             from: Some(place.image_text()),
             to: ChangedValue::Text(to),
             rule: RuleId::Registry,
         },
         Change::PullPolicy { place, to, rule } => ChangeEntry {
             path: path_of(place, place.list.pull_policy_field()),
-            container: visible(&place.name),
+            container: Cow::Borrowed(&*place.name),
             from: place.policy.map(PullPolicy::as_str),
             to: ChangedValue::Text(to.as_str()),
             rule: *rule,

@@ -137,10 +137,10 @@ impl PlatformsOfTerm {
     }
 }
 
-/// Keeps the value `only`, if that is set. Returns whether it was allowed.
+/// Keeps the value `only`, if that is set. Returns whether any value is left.
 fn limit(values: &mut Option<Vec<String>>, only: Option<&str>) -> bool {
     let Some(only) = only else {
-        return true;
+        return values.as_ref().is_none_or(|values| !values.is_empty());
     };
     let is_allowed = |values: &Vec<String>| values.iter().any(|value| value == only);
     let is_allowed = values.as_ref().is_none_or(is_allowed);
