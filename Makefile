@@ -124,10 +124,10 @@ e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the 
 release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every step of a release
 	bats e2e-tests/release.bats
 
-# Needs a cluster of your own: CONTRIBUTING.md. PROMISES=1 adds the corpus at the API server. FILES=e2e-tests/cluster/workloads.bats
-# runs one file.
+# CONTRIBUTING.md says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, PROMISES=1 adds
+# the corpus at the API server, and FILES=e2e-tests/cluster/workloads.bats runs one file.
 .PHONY: cluster-tests
-cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of kubectl's context: REGISTRY=host:port [POLICY_SERVER=URL] [PROMISES=1]
+cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(if $(PROMISES),,--filter-tags '!promises') $(or $(FILES),e2e-tests/cluster)
 
 # The seed is fixed, so that only a change of the code can change the result. The annotated module is that of the
