@@ -11,6 +11,7 @@ use super::examined_place::ExaminedPlace;
 use crate::finding::Finding;
 use crate::image::{ImageIdentity, Reference};
 use crate::rule_id::RuleId;
+use crate::settings::LookupMode;
 
 /// The identity by which two images may be the same: another webhook may have added a digest to one of them.
 pub(super) fn identity_without_digest<'e>(examined: &'e ExaminedPlace<'_>) -> ImageIdentity<'e> {
@@ -32,12 +33,13 @@ pub(crate) fn retain_certain_findings(
     if !examination.settings.validating_copy {
         return;
     }
-    let looked_up = examination
-        .places
-        .iter()
-        .filter(|one| one.is_selected_for_lookup());
+    // Every place of the object counts, exempt ones too.
+    let places = examination.object.pod.places.iter();
+    let images = places.filter_map(|place| Reference::parse(place.image_text()).ok());
+    let registry = &examination.settings.registry;
+    let looked_up = images.filter(|image| registry.for_image(image).mode != LookupMode::Off);
     let mut repositories = BTreeSet::new();
-    repositories.extend(looked_up.map(|one| one.reference.repository_identity()));
+    repositories.extend(looked_up.map(Reference::repository_identity));
     findings.retain(|finding| {
         let depends_on_answers = matches!(
             finding.rule(),
