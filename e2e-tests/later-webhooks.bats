@@ -93,6 +93,7 @@ ROWS
     accepted                           | ,"defaults":{"imagePullPolicy":"Always"} | app a app:1 IfNotPresent, app b app:v2 Always
     accepted                           | ,"defaults":{"imagePullPolicy":"Always"} | init i docker.io/library/app:v2 Always, app a app:1 IfNotPresent
     accepted                           | ,"defaults":{"imagePullPolicy":"Always"} | app a app:1 IfNotPresent, volume v app:v2 Never
+    accepted                           | ,"defaults":{"imagePullPolicy":"Always"},"exempt":{"containers":["b"]} | app a app:1 IfNotPresent, app b app:v2 Always
     default a app:1 IfNotPresent Always | ,"defaults":{"imagePullPolicy":"Always"} | app a app:1 IfNotPresent
     default a app:v0 IfNotPresent Always | ,"defaults":{"imagePullPolicy":"Always"} | app a app:v0 IfNotPresent
     default a app:v1 IfNotPresent Always | ,"defaults":{"imagePullPolicy":"Always"} | app a app:v1 IfNotPresent
