@@ -37,7 +37,8 @@ pub(crate) fn retain_certain_findings(
     let places = examination.object.pod.places.iter();
     let images = places.filter_map(|place| Reference::parse(place.image_text()).ok());
     let registry = &examination.settings.registry;
-    let looked_up = images.filter(|image| registry.for_image(image).mode != LookupMode::Off);
+    let looked_up = images
+        .filter(|image| !image.is_image_id() && registry.for_image(image).mode != LookupMode::Off);
     let mut repositories = BTreeSet::new();
     repositories.extend(looked_up.map(Reference::repository_identity));
     findings.retain(|finding| {
