@@ -13,6 +13,7 @@ mod problem;
 mod read;
 mod registry;
 mod template_problems;
+mod value_deserializer;
 
 use k8s_openapi::api::core::v1::Container;
 #[cfg(not(target_arch = "wasm32"))]
@@ -345,7 +346,7 @@ impl Settings {
     /// # Errors
     /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
     pub fn read(text: &[u8]) -> Result<Self, String> {
-        let (settings, problems) = read::settings(&read::tree(text)?);
+        let (settings, problems) = read::settings(read::tree(text)?);
         unless_empty(&problems).map(|()| settings)
     }
 
@@ -358,7 +359,7 @@ impl Settings {
     /// error has only 100 of them.
     pub fn check(text: &[u8]) -> Result<(), String> {
         let tree = read::tree(text)?;
-        let (settings, mut problems) = read::settings(&tree);
+        let (settings, mut problems) = read::settings(tree.clone());
         problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
         // A template that is `{}` counts as not set.

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
 use serde::Serialize;
-use settings_reader::container_json;
 
 use crate::finding::Finding;
+use crate::kubernetes_container;
 use crate::pod::Place;
 use crate::pull_policy::PullPolicy;
 
@@ -103,7 +103,9 @@ impl AddedCheckForm {
     /// A check of this form as JSON, as it is written into the Pod.
     pub(crate) fn element(&self, check: &NamedImage) -> String {
         match self {
-            Self::InitContainer(fields) => container_json(&check.container((**fields).clone())),
+            Self::InitContainer(fields) => {
+                kubernetes_container::to_json(&check.container((**fields).clone()))
+            }
             Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
         }
     }
@@ -111,7 +113,9 @@ impl AddedCheckForm {
     /// A check of this form as JSON. For an init container, only name, image and pull policy. The record shows this.
     pub(crate) fn summary(&self, check: &NamedImage) -> String {
         match self {
-            Self::InitContainer(_) => container_json(&check.container(Container::default())),
+            Self::InitContainer(_) => {
+                kubernetes_container::to_json(&check.container(Container::default()))
+            }
             Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
         }
     }

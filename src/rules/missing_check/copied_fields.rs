@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
-use settings_reader::read_container;
 
 use crate::document::Node;
+use crate::kubernetes_container;
 use crate::pod::Place;
 
 /// The keys of these fields. Ports, probes, resource claims and devices are not copied.
@@ -65,8 +65,9 @@ impl CopiedFields {
             }
         }
         let fields = Value::Object(fields);
-        let (container, problems) = read_container(&fields, "");
-        problems.is_empty().then_some(Self { container, size })
+        let container = kubernetes_container::read(&fields).ok()?;
+        let has_unknown = !kubernetes_container::unknown_fields(&fields, &container).is_empty();
+        (!has_unknown).then_some(Self { container, size })
     }
 }
 
