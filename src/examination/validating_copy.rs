@@ -7,15 +7,33 @@
 use std::collections::BTreeSet;
 
 use super::Examination;
-use super::examined_place::ExaminedPlace;
+use super::coverage::{Coverage, PulledImage};
 use crate::finding::Finding;
-use crate::image::{ImageIdentity, Reference};
+use crate::image::Reference;
 use crate::rule_id::RuleId;
 use crate::settings::LookupMode;
 
-/// The identity by which two images may be the same: another webhook may have added a digest to one of them.
-pub(super) fn identity_without_digest<'e>(examined: &'e ExaminedPlace<'_>) -> ImageIdentity<'e> {
-    examined.reference.identity_at(None)
+/// In the copy, the images of the places if each had no digest: another webhook may have added a digest to one of two
+/// images that were the same.
+pub(super) fn possibly_same_images(examination: &Examination<'_>) -> Option<Box<Coverage>> {
+    let places = &examination.places;
+    let copy = examination.settings.validating_copy;
+    copy.then(|| {
+        let images = Coverage::by_identity(places, |examined| examined.reference.identity_at(None));
+        Box::new(images)
+    })
+}
+
+impl Coverage {
+    /// In the copy, the images that may be the same as one of the places with this image.
+    pub(super) fn may_be(&self, pulled: &PulledImage) -> impl Iterator<Item = &PulledImage> {
+        let same = self.possibly_same.as_deref();
+        same.into_iter().flat_map(|same| {
+            let places = pulled.places.iter();
+            let indexes = places.filter_map(|place| same.image_of_place.get(*place));
+            indexes.filter_map(|index| same.images.get(*index))
+        })
+    }
 }
 
 /// Whether a missing check is only a warning. A Pod with one app container may have had no other container when the

@@ -84,7 +84,7 @@ fn uncovered_images<'p>(
     coverage: &Coverage,
 ) -> Vec<UncoveredImage<'p>> {
     let uncovered = |pulled: &PulledImage| {
-        let (guarded, policy) = pulled.guarded.filter(|_| !pulled.is_covered)?;
+        let (guarded, policy) = pulled.guarded.filter(|_| !coverage.is_covered(pulled))?;
         let other_check = coverage.in_any_spelling(pulled)?.places.first();
         let other_check = other_check.and_then(|check| examination.places.get(*check));
         Some(UncoveredImage {

@@ -65,7 +65,7 @@ fn take(value: &mut Value, path: &[&Segment], text: &mut String) -> Value {
             let Some((index, element)) = present.nth(*index) else {
                 return Value::Null;
             };
-            text.push_str(&format!("[{index}]"));
+            text.extend(["[", &index.to_string(), "]"]);
             take(element, rest, text)
         }
         (_, value) => value.take(),

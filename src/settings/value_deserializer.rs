@@ -28,12 +28,6 @@ pub(super) fn is_absent_element(element: &Value) -> bool {
     element.is_null() || element.as_str() == Some("")
 }
 
-impl SettingsValue<'_> {
-    fn must_be(self, expected: &str) -> serde_json::Error {
-        Error::invalid_type(Unexpected::Other("value"), &expected)
-    }
-}
-
 impl<'v> IntoDeserializer<'v, serde_json::Error> for SettingsValue<'v> {
     type Deserializer = Self;
 
@@ -68,7 +62,7 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         let Value::Object(map) = self.0 else {
-            return Err(self.must_be("an object"));
+            return Err(invalid_type("an object"));
         };
         let is_set = |key: &str, value| !is_unset(value) || !fields.contains(&key);
         let members = map.iter().filter(|(key, value)| is_set(key, value));
@@ -78,7 +72,7 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         let Value::Array(list) = self.0 else {
-            return Err(self.must_be("a list"));
+            return Err(invalid_type("a list"));
         };
         let elements = list.iter().filter(|element| !is_absent_element(element));
         visitor.visit_seq(SeqDeserializer::new(elements.map(SettingsValue)))
@@ -103,4 +97,8 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct tuple tuple_struct map identifier ignored_any
     }
+}
+
+fn invalid_type(expected: &str) -> serde_json::Error {
+    Error::invalid_type(Unexpected::Other("value"), &expected)
 }
