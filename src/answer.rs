@@ -15,7 +15,7 @@ use wapc_guest::CallResult;
 
 use self::audit_annotation::AuditAnnotation;
 use self::changed_object::changed_object;
-use self::changes_record::{ChangesRecord, change_entries};
+use self::changes_record::{change_entries, record_of};
 use crate::finding::{Finding, FindingEffect};
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
@@ -144,12 +144,15 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     let changes = change_entries(&result);
     let has_changes = !result.changes.is_empty();
     let records = result.settings.record_changes && object.request_type.is_create();
-    let record = (records && has_changes).then(|| ChangesRecord::of(changes.clone(), object));
+    let record = if records && has_changes {
+        record_of(changes.clone(), object)
+    } else {
+        None
+    };
     let text = if is_rejected || (!has_changes && object.restored.is_empty()) {
         None
     } else {
-        let record = record.as_ref().and_then(|record| record.value.as_deref());
-        let Some(text) = changed_object(&result, record) else {
+        let Some(text) = changed_object(&result, record.as_deref()) else {
             let code = code_of_object_fault(object.request_type);
             return reject(NOT_EDITABLE.to_owned(), code);
         };
@@ -170,9 +173,6 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     if !result.failed_lookups.is_empty() {
         let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
         audit_annotations.insert("lookups", AuditAnnotation::list(lookups));
-    }
-    if let Some(note) = record.and_then(|record| record.note) {
-        audit_annotations.insert("record", AuditAnnotation::Note(note));
     }
     let important = by_importance(&findings);
     let answer = ValidateAnswer {

@@ -151,10 +151,13 @@ impl<P: Policy> Story<'_, P> {
         let records = self.settings().record_changes();
         let owners = &self.case.request["object"]["metadata"]["ownerReferences"];
         let is_nobodys = !owners.is_array();
-        // If the audit annotation `record` is set, the record is incomplete and can't restore every field.
-        let is_whole = self.first.answer["audit_annotations"]["record"].is_null();
-        let can_restore = records && is_nobodys && is_whole;
-        let Some(stored) = self.repaired().filter(|_| can_restore) else {
+        // A record without all changes can't restore every field.
+        let is_whole = |stored: &Value| {
+            let record = stored["metadata"]["annotations"][ANNOTATION].as_str();
+            record.is_some_and(|record| !record.contains("{\"more\":"))
+        };
+        let can_restore = |stored: &Value| records && is_nobodys && is_whole(stored);
+        let Some(stored) = self.repaired().filter(can_restore) else {
             return Ok(());
         };
         let request = applied_again(&self.case.request, &stored);
