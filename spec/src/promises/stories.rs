@@ -15,6 +15,7 @@ use crate::events::{
 };
 use crate::image::Reference;
 use crate::json::{CONTAINER_LISTS, LISTS, all_of, elements, elements_mut, text};
+use crate::record::RECORD;
 use crate::settings::Settings;
 
 impl<P: Policy> Story<'_, P> {
@@ -153,7 +154,7 @@ impl<P: Policy> Story<'_, P> {
         let is_nobodys = !owners.is_array();
         // A record without all changes can't restore every field.
         let is_whole = |stored: &Value| {
-            let record = stored["metadata"]["annotations"][ANNOTATION].as_str();
+            let record = stored["metadata"]["annotations"][RECORD].as_str();
             record.is_some_and(|record| !record.contains("{\"more\":"))
         };
         let can_restore = |stored: &Value| records && is_nobodys && is_whole(stored);
