@@ -63,7 +63,7 @@ load lib
     {"exempt":{"images":["a b"]}}                            | exempt.images[0] "a b" has white space, but image names have none
     {"exempt":{"images":["ghcr.io"]}}                        | exempt.images[0] "ghcr.io" names a registry, but no image in it: write ghcr.io/* for all its images
     {"exempt":{"images":["my.app:v1"]}}                      | exempt.images[0] "my.app:v1" names a registry, but no image in it: write docker.io/library/my.app:v1 for an image of this name
-    {"exempt":{"images":["ghcr.io/Team/*"]}}                 | exempt.images[0] "ghcr.io/Team/*" has upper case in a repository, so no image can match it: write ghcr.io/team/*
+    {"exempt":{"images":["ghcr.io/Team/*"]}}                 | exempt.images[0] "ghcr.io/Team/*" can match no image: write ghcr.io/team/*
     {"exempt":{"images":["nginx:a/b"]}}                      | exempt.images[0] "nginx:a/b" can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
     {"exempt":{"containers":["Copy"]}}                       | exempt.containers[0] "Copy" matches no container's name: it takes lower-case letters, digits, -, * and ?
     {"exempt":{"containers":["istio-"]}}                     | exempt.containers[0] "istio-" matches no container's name, as none ends with -: write istio-*
