@@ -138,12 +138,6 @@ impl<'a> Place<'a> {
         self.image.as_deref().unwrap_or_default()
     }
 
-    /// Whether the pull policy has a value in the object, `null` and `""` included.
-    pub(crate) fn has_policy_member(&self) -> bool {
-        let policy = self.image_source().member(self.list.pull_policy_key());
-        policy.is_ok_and(|policy| policy.is_some())
-    }
-
     /// The volumes that the container mounts. They are read in each call.
     pub(crate) fn mounts(&self) -> Vec<Mount<'a>> {
         self.read_mounts().unwrap_or_default()

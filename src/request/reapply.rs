@@ -107,12 +107,6 @@ fn restore_field<'a>(
         if !brings_from || stored.policy != Some(to) || now.policy == Some(to) {
             return None;
         }
-        // In the object, a missing pull policy is inserted after the image. Without an image, it
-        // can't be inserted, so it is not returned as a field to write.
-        if now.image.is_none() && !now.has_policy_member() {
-            now.policy = Some(to);
-            return None;
-        }
         now.policy = Some(to);
         Some(RestoredField::PullPolicy(now.clone(), to))
     } else if field == now.list.image_field() {
