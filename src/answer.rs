@@ -17,7 +17,7 @@ use self::audit_annotation::AuditAnnotation;
 use self::changed_object::changed_object;
 use self::changes_record::{change_entries, record_of};
 use crate::finding::{Finding, FindingEffect};
-use crate::findings_and_changes::{Change, FindingsAndChanges};
+use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
@@ -57,13 +57,10 @@ struct ValidateAnswer<'a> {
 }
 
 impl ValidateAnswer<'_> {
-    /// Writes the answer, with the changed object if there is one. `annotations_size` is about the size of the audit
-    /// annotations, in bytes. While a buffer grows, its old and its new memory are both in use. So this buffer gets
-    /// about its final size from the start.
-    fn write(&self, annotations_size: usize, object: Option<&str>) -> CallResult {
-        let object_size = object.map_or(0, str::len);
-        let size = annotations_size.saturating_add(object_size);
-        let mut answer = Vec::with_capacity(size.saturating_add(4096));
+    /// Writes the answer, with the changed object if there is one. `size` is about its size in bytes. While a buffer
+    /// grows, its old and its new memory are both in use. So this buffer gets about its final size from the start.
+    fn write(&self, size: usize, object: Option<&str>) -> CallResult {
+        let mut answer = Vec::with_capacity(size);
         serde_json::to_writer(&mut answer, self)?;
         if let Some(object) = object {
             answer.pop();
@@ -75,30 +72,17 @@ impl ValidateAnswer<'_> {
     }
 }
 
-/// About the size of the entries about findings and changes in the audit annotations, in bytes.
-fn size_of_entries(result: &FindingsAndChanges<'_>) -> usize {
-    /// The size of an entry without the texts of the object.
-    const ENTRY: usize = 170;
-    let with_texts = |texts: usize| texts.saturating_add(ENTRY);
-    let findings = result.findings.iter().map(|finding| {
-        let place = finding
-            .place
-            .name
-            .len()
-            .saturating_add(finding.place.image_text().len());
-        let found = finding.found().map_or(0, str::len);
-        let expected = finding.expected().map_or(0, str::len);
-        with_texts(place.saturating_add(found).saturating_add(expected))
-    });
-    let changes = result.changes.iter().map(|change| match change {
-        Change::Image { place, to } => {
-            let texts = place.name.len().saturating_add(place.image_text().len());
-            with_texts(texts.saturating_add(to.len()))
-        }
-        Change::PullPolicy { place, .. } => with_texts(place.name.len()),
-        Change::NewCheck(check) => with_texts(check.image.image.len()),
-    });
-    findings.chain(changes).fold(0, usize::saturating_add)
+/// About the size of the answer, in bytes.
+fn expected_size(result: &FindingsAndChanges<'_>, object: Option<&str>) -> usize {
+    /// The size of an entry in the audit annotations, without long texts of the object.
+    const ENTRY: usize = 230;
+    /// The size of everything else.
+    const REST: usize = 4096;
+    let entries = result.findings.len().saturating_add(result.changes.len());
+    let texts = result.object.node.text().len();
+    let annotations = entries.saturating_mul(ENTRY).saturating_add(texts);
+    let object = object.map_or(0, str::len);
+    annotations.saturating_add(object).saturating_add(REST)
 }
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
@@ -182,7 +166,7 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         warnings: warnings(&result, &important, mode, is_rejected),
         audit_annotations,
     };
-    answer.write(size_of_entries(&result), text.as_deref())
+    answer.write(expected_size(&result, text.as_deref()), text.as_deref())
 }
 
 /// The findings in the order of the Pod. Findings about the same field keep their order.
