@@ -155,7 +155,7 @@ impl<'a> Place<'a> {
 
     fn read_device_paths(&self) -> Result<Vec<Cow<'a, str>>, WrongValue<'a>> {
         let devices = self.elements_of_container("volumeDevices")?;
-        let path = |device: &Node<'a>| device.string_or_empty("devicePath");
+        let path = |device: &Node<'a>| Ok(device.string("devicePath")?.unwrap_or_default());
         devices.iter().map(path).collect()
     }
 
@@ -192,8 +192,8 @@ pub(crate) struct Mount<'a> {
 impl<'a> Mount<'a> {
     fn read(mount: &Node<'a>) -> Result<Self, WrongValue<'a>> {
         Ok(Self {
-            name: mount.string_or_empty("name")?,
-            path: mount.string_or_empty("mountPath")?,
+            name: mount.string("name")?.unwrap_or_default(),
+            path: mount.string("mountPath")?.unwrap_or_default(),
         })
     }
 }

@@ -168,15 +168,6 @@ impl<'a> Node<'a> {
             .transpose()
     }
 
-    /// The text of a member that is a string, and not `null`. Empty if the object lacks the member.
-    ///
-    /// # Errors
-    /// This value is not an object, or the member is not a string.
-    pub(crate) fn string_or_empty(&self, key: &str) -> Result<Cow<'a, str>, WrongValue<'a>> {
-        let text = self.member(key)?.map(|value| value.as_string());
-        Ok(text.transpose()?.unwrap_or_default())
-    }
-
     /// The value of a member that is `true` or `false`. None if the member is not set.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl<'a> AdmissionRequest<'a> {
         let group = kind.string("group")?.unwrap_or_default();
         let name =
             (kind.string("kind")?).ok_or_else(|| WrongValue::missing(kind.text(), "kind"))?;
-        let operation = request.string_or_empty("operation")?;
+        let operation = request.string("operation")?.unwrap_or_default();
         let sub_resource = request.string("subResource")?.unwrap_or_default();
         let (mut is_from_node, mut names_no_user) = (false, true);
         if let Some(user) = request.optional("userInfo")? {
