@@ -108,6 +108,8 @@ struct Body {
     /// The number of patterns in the settings.
     #[serde(default)]
     patterns: usize,
+    /// Replaces `memory_per_byte` of the budget, for a request that nobody made to be expensive.
+    memory_per_byte: Option<u64>,
 }
 
 /// A hostile request, its cost, and what is wrong with the cost.
@@ -207,6 +209,8 @@ impl HostileRequests {
         });
         let cost = self.cost(policy, &profile, &parts.collect::<Result<_>>()?)?;
         let matches = body.patterns * body.parts.values().sum::<usize>();
+        let mut budget = budget.clone();
+        budget.memory_per_byte = body.memory_per_byte.unwrap_or(budget.memory_per_byte);
         Ok(HostileCost {
             name: name.to_owned(),
             excesses: budget.excesses(name, &cost, u64::try_from(matches)?),
