@@ -88,8 +88,12 @@ fn outcome(module: &PolicyModule, review: &Path, settings: &Settings) -> Result<
     let request = parse_review(&text).with_context(|| format!("in {}", review.display()))?;
     let answer = module.validate(&nothing_granted(), &payload(&request, settings)?)?;
     let answer: ValidationResponse = serde_json::from_slice(&answer)?;
-    if let Some(message) = answer.message {
-        return Ok(format!("  {message}\n"));
+    if !answer.accepted {
+        let (code, message) = (
+            answer.code.unwrap_or_default(),
+            answer.message.unwrap_or_default(),
+        );
+        return Ok(format!("  rejected ({code}): {message}\n"));
     }
     let mut outcome = String::new();
     if let Some(before) = request.get("object") {
