@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets};
-use crate::bench::pairs::{HostileCost, HostileRequests};
-use crate::bench::request_cost::{MeteredPolicy, RequestCost};
+use crate::bench::pairs::HostileRequests;
+use crate::bench::request_cost::MeteredPolicy;
 use crate::bench::request_times::TimedPolicies;
 use crate::bench::scenarios::Scenario;
 use crate::commands::{build, build_with_feature};
@@ -41,59 +41,28 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for template in &budgets.scenarios {
         scenarios.extend(template.scenarios(&root, &policy)?);
     }
-    let sizes = if args.check && !args.both_sizes { 3 } else { 4 };
-    let hostile = HostileRequests::read(&root)?.all_costs(&policy, &budgets.hostile, sizes)?;
-    if args.check {
-        check(&module, &budgets, &scenarios, &hostile)
-    } else {
-        measure(&module, &budgets, &scenarios)?;
-        terminal::print(&hostile_table(hostile))
+    if !args.check {
+        return measure(&module, &budgets, &scenarios);
     }
+    let sizes = if args.both_sizes { 4 } else { 3 };
+    let hostile = HostileRequests::read(&root)?.excesses(&policy, &budgets.hostile, sizes)?;
+    check(&module, &budgets, &scenarios, &hostile)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-/// A table of the hostile requests in which a byte costs most.
-fn hostile_table(mut hostile: Vec<HostileCost>) -> String {
-    #[allow(clippy::cast_precision_loss)]
-    let of_a_byte = |cost: &RequestCost, part: u64| {
-        part as f64 / (cost.request_bytes + cost.added_bytes) as f64
-    };
-    let instructions = |one: &HostileCost| of_a_byte(&one.cost, one.cost.instructions);
-    hostile.sort_by(|one, other| instructions(other).total_cmp(&instructions(one)));
-    let rows = hostile.iter().take(20).map(|one| {
-        [
-            one.name.clone(),
-            one.cost.request_bytes.to_string(),
-            one.cost.added_bytes.to_string(),
-            one.cost.instructions.to_string(),
-            format!("{:.1}", instructions(one)),
-            format!("{:.1}", of_a_byte(&one.cost, one.cost.memory_bytes)),
-        ]
-    });
-    let header = [
-        "hostile request",
-        "bytes",
-        "added",
-        "instructions",
-        "for each byte",
-        "memory for each byte",
-    ];
-    format!("\n{}\n", terminal::markdown_table(&header, rows))
-}
-
 fn check(
     module: &[u8],
     budgets: &Budgets,
     scenarios: &[Scenario],
-    hostile: &[HostileCost],
+    hostile: &[Vec<String>],
 ) -> Result<()> {
     let imports = imports(module)?;
     let bytes = u64::try_from(module.len())?;
     let mut excesses = budgets.excesses(bytes, &imports, scenarios);
-    excesses.extend(hostile.iter().flat_map(|one| one.excesses.clone()));
+    excesses.extend(hostile.iter().flatten().cloned());
     if excesses.is_empty() {
         return terminal::print(&format!(
             "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios, {} hostile requests\n",
