@@ -108,13 +108,8 @@ struct Body {
     /// The number of patterns in the settings.
     #[serde(default)]
     patterns: usize,
-}
-
-/// A hostile request, its cost, and what is wrong with the cost.
-pub(crate) struct HostileCost {
-    pub(crate) name: String,
-    pub(crate) cost: RequestCost,
-    pub(crate) excesses: Vec<String>,
+    /// Replaces `memory_per_byte` of the budget, for a request that nobody made to be expensive.
+    memory_per_byte: Option<u64>,
 }
 
 /// A request, and the answers of a registry by operation.
@@ -137,14 +132,15 @@ impl HostileRequests {
         yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// The cost of each pair in its largest size, and of each body. `sizes` is how many of the sizes are sent.
-    pub(crate) fn all_costs(
+    /// Sends each pair and each body. `sizes` is how many of the sizes of a pair are sent. Returns a list for each
+    /// of them: what is wrong with its cost.
+    pub(crate) fn excesses(
         &self,
         policy: &MeteredPolicy,
         budget: &HostileBudget,
         sizes: usize,
-    ) -> Result<Vec<HostileCost>> {
-        let mut jobs: Vec<Box<dyn Fn() -> Result<HostileCost> + Send + Sync + '_>> = Vec::new();
+    ) -> Result<Vec<Vec<String>>> {
+        let mut jobs: Vec<Box<dyn Fn() -> Result<Vec<String>> + Send + Sync + '_>> = Vec::new();
         for (name, body) in &self.bodies {
             jobs.push(Box::new(move || self.body(policy, budget, name, body)));
         }
@@ -175,12 +171,12 @@ impl HostileRequests {
             let running: Vec<_> = (0..threads)
                 .map(|first| scope.spawn(move || run(first)))
                 .collect();
-            let mut costs = Vec::new();
+            let mut excesses = Vec::new();
             for thread in running {
                 let thread = thread.join().map_err(|_| anyhow!("a thread panicked"))?;
-                costs.extend(thread?);
+                excesses.extend(thread?);
             }
-            Ok(costs)
+            Ok(excesses)
         })
     }
 
@@ -190,7 +186,7 @@ impl HostileRequests {
         budget: &HostileBudget,
         name: &str,
         body: &Body,
-    ) -> Result<HostileCost> {
+    ) -> Result<Vec<String>> {
         let profile = self
             .profiles
             .get(&body.profile)
@@ -207,11 +203,9 @@ impl HostileRequests {
         });
         let cost = self.cost(policy, &profile, &parts.collect::<Result<_>>()?)?;
         let matches = body.patterns * body.parts.values().sum::<usize>();
-        Ok(HostileCost {
-            name: name.to_owned(),
-            excesses: budget.excesses(name, &cost, u64::try_from(matches)?),
-            cost,
-        })
+        let mut budget = budget.clone();
+        budget.memory_per_byte = body.memory_per_byte.unwrap_or(budget.memory_per_byte);
+        Ok(budget.excesses(name, &cost, u64::try_from(matches)?))
     }
 
     /// Sends a pair in the first `sizes` sizes.
@@ -222,7 +216,7 @@ impl HostileRequests {
         name: &str,
         (profile, parts): (&Profile, [&Part; 2]),
         (empty, sizes): (&RequestCost, usize),
-    ) -> Result<HostileCost> {
+    ) -> Result<Vec<String>> {
         let mut costs = Vec::new();
         for size in SIZES.into_iter().take(sizes) {
             costs.push(self.cost(policy, profile, &parts.map(|part| (part, size)).into())?);
@@ -237,11 +231,7 @@ impl HostileRequests {
                 .filter_map(|two| budget.growth(name, [empty, first], two));
             excesses.extend(growths);
         }
-        Ok(HostileCost {
-            name: name.to_owned(),
-            cost: costs.pop().context("no size")?,
-            excesses,
-        })
+        Ok(excesses)
     }
 
     /// Sends a request.
