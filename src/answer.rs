@@ -21,14 +21,12 @@ use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::{Sentence, SentenceLength, line, shorten};
+use crate::sentence::{TEXT_MAX, TextLimit, line, shorten};
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
 const WARNING_MAX: usize = 120;
-/// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
-const TEXT_MAX: usize = 512;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
@@ -264,12 +262,7 @@ fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
     let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| {
-            finding
-                .reason
-                .sentence(finding, SentenceLength::Full)
-                .in_full()
-        })
+        .map(|finding| finding.reason.sentence(finding, TextLimit::LONGEST))
         .collect();
     match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
@@ -286,7 +279,6 @@ fn warnings(
     mode: Mode,
     is_rejected: bool,
 ) -> Vec<String> {
-    type WarningOfLength<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
     let settings = result.settings;
     let is_template = result.object.request_type.is_template();
     let is_expected = |finding: &Finding<'_>| {
@@ -295,31 +287,25 @@ fn warnings(
             && finding.reason.is_expected_in_template(settings)
     };
     let is_repaired = mode == Mode::Fix && !is_rejected;
-    let mut lines: Vec<WarningOfLength<'_>> = Vec::new();
-    for finding in findings {
-        if is_expected(finding) {
-            continue;
+    let mut warnings = Vec::new();
+    let mut hidden: usize = 0;
+    let mut warn = |sentence: &dyn Fn(TextLimit) -> Option<String>| {
+        if warnings.len() > WARNINGS_MAX {
+            hidden = hidden.saturating_add(usize::from(sentence(TextLimit::LONGEST).is_some()));
+        } else {
+            warnings.extend(line(WARNING_MAX, sentence));
         }
+    };
+    for finding in findings.iter().filter(|finding| !is_expected(finding)) {
         if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
-            lines.push(Box::new(|length| {
-                Some(finding.reason.sentence(finding, length))
-            }));
+            warn(&|limit| Some(finding.reason.sentence(finding, limit)));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.reason.repair_warning(finding)));
+            warn(&|limit| finding.reason.repair_warning(finding, limit));
         }
     }
     for (image, lookup) in &result.failed_lookups {
         if lookup.action != AppliedLookupAction::Reject {
-            lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
-        }
-    }
-    let mut warnings = Vec::new();
-    let mut hidden: usize = 0;
-    for say in lines {
-        if warnings.len() > WARNINGS_MAX {
-            hidden = hidden.saturating_add(usize::from(say(SentenceLength::Full).is_some()));
-        } else {
-            warnings.extend(line(WARNING_MAX, say));
+            warn(&|limit| Some(lookup.warning(image, is_repaired, limit)));
         }
     }
     if warnings.len() > WARNINGS_MAX {
