@@ -153,7 +153,8 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         };
         Some(text)
     };
-    let findings = in_order_of_pod(&result.findings);
+    // The order of the Pod.
+    let findings = sorted_by_key(&result.findings, Finding::order);
     let mut audit_annotations = BTreeMap::new();
     if has_changes {
         audit_annotations.insert("changes", AuditAnnotation::list(changes));
@@ -172,7 +173,8 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     if let Some(note) = record.and_then(|record| record.note) {
         audit_annotations.insert("record", AuditAnnotation::Note(note));
     }
-    let important = by_importance(&findings);
+    // The most important first.
+    let important = sorted_by_key(findings.iter().copied(), Finding::rule);
     let answer = ValidateAnswer {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(&result, mode)),
@@ -183,12 +185,15 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     answer.write(size_of_entries(&result), text.as_deref())
 }
 
-/// The findings in the order of the Pod. Findings about the same field keep their order.
-fn in_order_of_pod<'f, 'p>(findings: &'f [Finding<'p>]) -> Vec<&'f Finding<'p>> {
+/// Sorts findings. Findings with the same key keep their order.
+fn sorted_by_key<'f, 'p, K: Ord>(
+    findings: impl IntoIterator<Item = &'f Finding<'p>>,
+    key: impl Fn(&Finding<'p>) -> K,
+) -> Vec<&'f Finding<'p>> {
     // `sort` would add much more code to the WebAssembly module.
     let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.order(), number), finding);
+    for (number, finding) in findings.into_iter().enumerate() {
+        sorted.insert((key(finding), number), finding);
     }
     sorted.into_values().collect()
 }
@@ -246,15 +251,6 @@ impl<'l> FailedLookupEntry<'l> {
             action: lookup.action.as_str(),
         }
     }
-}
-
-/// The findings in the order of their importance, the most important first.
-fn by_importance<'f, 'p>(findings: &[&'f Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.rule(), number), *finding);
-    }
-    sorted.into_values().collect()
 }
 
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.

@@ -1,7 +1,5 @@
 //! Failed lookups, and the warnings about them.
 
-use std::borrow::Cow;
-
 use super::{FailureClass, LookupError};
 use crate::sentence::TextLimit;
 
@@ -65,14 +63,13 @@ impl FailedLookup {
 
 /// The end of a sentence that begins with an image. It says why there is no answer from the registry
 /// and, for most errors, what the user can do.
-pub(crate) fn why_no_answer(error: LookupError) -> Cow<'static, str> {
+pub(crate) fn why_no_answer(error: LookupError) -> String {
     let why = match error.class {
         FailureClass::NotGranted => {
             let capability = error.capability;
             return format!(
                 "can't be looked up: grant {capability} in hostCapabilities of its policy server"
-            )
-            .into();
+            );
         }
         FailureClass::LimitReached => "was not looked up: registry.maxLookups is reached",
         FailureClass::NotFound => "does not exist in its registry: correct its tag or repository",
@@ -88,7 +85,7 @@ pub(crate) fn why_no_answer(error: LookupError) -> Cow<'static, str> {
             "has a registry whose answer is not understood: look at the host's log"
         }
     };
-    why.into()
+    why.to_owned()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
     };
     let is_warning = may_have_had_one_place(examination)
         || (action != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
-    let could_be_added = matches!(
+    let names_other_spelling = matches!(
         why,
         WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows
     );
@@ -54,7 +54,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
         };
         let reason = MissingCheck {
             added: Err(why),
-            written_differently: image.written_differently.filter(|_| could_be_added),
+            written_differently: image.written_differently.filter(|_| names_other_spelling),
         };
         let finding = Finding {
             expected_policy: Some(image.policy),
@@ -204,7 +204,8 @@ enum WhyNoCheck<'p> {
 struct MissingCheck<'p> {
     /// The name and the image of the added check, or why none is added.
     added: Result<(String, String), WhyNoCheck<'p>>,
-    /// The reference of an existing check that has the same image in another spelling.
+    /// The reference of an existing check that has the same image in another spelling. None if the sentence names
+    /// what hinders a new check instead.
     written_differently: Option<&'p str>,
 }
 
