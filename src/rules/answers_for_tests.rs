@@ -70,8 +70,43 @@ pub(super) fn pod(places: &str) -> Value {
     })
 }
 
-/// The answer to a request. `registry.images` is the digest of each image that the registries have.
+/// The answer to a request. The registries have only the image `app:1`. No sentence may show the invisible characters
+/// of a name, so the same request is also sent with such characters.
 pub(super) fn answer(request: &Value, settings: &Value) -> Value {
+    let mut odd = request.clone();
+    make_names_odd(&mut odd["object"]);
+    make_names_odd(&mut odd["oldObject"]);
+    let odd = answer_once(&odd, settings);
+    let sentences = format!("{}{}", odd["message"], odd["warnings"]);
+    assert!(!sentences.contains(&ODD_CHARACTERS[..]), "{sentences}");
+    answer_once(request, settings)
+}
+
+/// A format character and a white space.
+const ODD_CHARACTERS: [char; 2] = ['\u{200b}', '\u{2003}'];
+
+/// Adds odd characters to the names in an object, and to other texts that a sentence shows.
+fn make_names_odd(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if is_shown(key) => text.extend(ODD_CHARACTERS),
+                    value => make_names_odd(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_names_odd),
+        _ => {}
+    }
+}
+
+/// Whether sentences show the texts with this key.
+fn is_shown(key: &str) -> bool {
+    ["name", "lastTransitionTime", "kubernetes.io/arch"].contains(&key)
+}
+
+fn answer_once(request: &Value, settings: &Value) -> Value {
     let digest = format!("sha256:{}", "a".repeat(64));
     let images = BTreeMap::from([("docker.io/library/app:1", digest)]);
     let payload = json!({"request": request, "settings": settings}).to_string();
