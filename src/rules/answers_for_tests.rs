@@ -85,13 +85,15 @@ pub(super) fn answer(request: &Value, settings: &Value) -> Value {
 /// A format character and a white space.
 const ODD_CHARACTERS: [char; 2] = ['\u{200b}', '\u{2003}'];
 
-/// Adds odd characters to the names in an object, and to other texts that a sentence shows.
+/// Adds odd characters to the names in an object, and to the architecture that a Pod asks for.
 fn make_names_odd(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
                 match value {
-                    Value::String(text) if is_shown(key) => text.extend(ODD_CHARACTERS),
+                    Value::String(text) if key == "name" || key == "kubernetes.io/arch" => {
+                        text.extend(ODD_CHARACTERS);
+                    }
                     value => make_names_odd(value),
                 }
             }
@@ -99,11 +101,6 @@ fn make_names_odd(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(make_names_odd),
         _ => {}
     }
-}
-
-/// Whether sentences show the texts with this key.
-fn is_shown(key: &str) -> bool {
-    ["name", "lastTransitionTime", "kubernetes.io/arch"].contains(&key)
 }
 
 fn answer_once(request: &Value, settings: &Value) -> Value {
