@@ -21,14 +21,12 @@ use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::{Sentence, SentenceLength, line, shorten};
+use crate::sentence::{TEXT_MAX, TextLimit, line, shorten};
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
 const WARNING_MAX: usize = 120;
-/// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
-const TEXT_MAX: usize = 512;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
@@ -142,7 +140,9 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         };
         Some(text)
     };
-    let findings = in_order_of_pod(&result.findings);
+    let mut findings: Vec<&Finding<'_>> = result.findings.iter().collect();
+    // The order of the Pod.
+    findings.sort_by_key(|finding| finding.order());
     let mut audit_annotations = BTreeMap::new();
     if has_changes {
         audit_annotations.insert("changes", AuditAnnotation::list(changes));
@@ -158,7 +158,9 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
         audit_annotations.insert("lookups", AuditAnnotation::list(lookups));
     }
-    let important = by_importance(&findings);
+    // The most important first.
+    let mut important = findings.clone();
+    important.sort_by_key(|finding| finding.rule());
     let answer = ValidateAnswer {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(&result, mode)),
@@ -167,16 +169,6 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         audit_annotations,
     };
     answer.write(expected_size(&result, text.as_deref()), text.as_deref())
-}
-
-/// The findings in the order of the Pod. Findings about the same field keep their order.
-fn in_order_of_pod<'f, 'p>(findings: &'f [Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    // `sort` would add much more code to the WebAssembly module.
-    let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.order(), number), finding);
-    }
-    sorted.into_values().collect()
 }
 
 /// The status code of a rejection because of findings.
@@ -234,26 +226,12 @@ impl<'l> FailedLookupEntry<'l> {
     }
 }
 
-/// The findings in the order of their importance, the most important first.
-fn by_importance<'f, 'p>(findings: &[&'f Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.rule(), number), *finding);
-    }
-    sorted.into_values().collect()
-}
-
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
 fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
     let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| {
-            finding
-                .reason
-                .sentence(finding, SentenceLength::Full)
-                .in_full()
-        })
+        .map(|finding| finding.reason.sentence(finding, TextLimit::LONGEST))
         .collect();
     match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
@@ -270,7 +248,6 @@ fn warnings(
     mode: Mode,
     is_rejected: bool,
 ) -> Vec<String> {
-    type WarningOfLength<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
     let settings = result.settings;
     let is_template = result.object.request_type.is_template();
     let is_expected = |finding: &Finding<'_>| {
@@ -279,31 +256,25 @@ fn warnings(
             && finding.reason.is_expected_in_template(settings)
     };
     let is_repaired = mode == Mode::Fix && !is_rejected;
-    let mut lines: Vec<WarningOfLength<'_>> = Vec::new();
-    for finding in findings {
-        if is_expected(finding) {
-            continue;
+    let mut warnings = Vec::new();
+    let mut hidden: usize = 0;
+    let mut warn = |sentence: &dyn Fn(TextLimit) -> Option<String>| {
+        if warnings.len() > WARNINGS_MAX {
+            hidden = hidden.saturating_add(usize::from(sentence(TextLimit::LONGEST).is_some()));
+        } else {
+            warnings.extend(line(WARNING_MAX, sentence));
         }
+    };
+    for finding in findings.iter().filter(|finding| !is_expected(finding)) {
         if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
-            lines.push(Box::new(|length| {
-                Some(finding.reason.sentence(finding, length))
-            }));
+            warn(&|limit| Some(finding.reason.sentence(finding, limit)));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.reason.repair_warning(finding)));
+            warn(&|limit| finding.reason.repair_warning(finding, limit));
         }
     }
     for (image, lookup) in &result.failed_lookups {
         if lookup.action != AppliedLookupAction::Reject {
-            lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
-        }
-    }
-    let mut warnings = Vec::new();
-    let mut hidden: usize = 0;
-    for say in lines {
-        if warnings.len() > WARNINGS_MAX {
-            hidden = hidden.saturating_add(usize::from(say(SentenceLength::Full).is_some()));
-        } else {
-            warnings.extend(line(WARNING_MAX, say));
+            warn(&|limit| Some(lookup.warning(image, is_repaired, limit)));
         }
     }
     if warnings.len() > WARNINGS_MAX {

@@ -13,8 +13,7 @@ use crate::image::{ImageIdentity, Reference};
 use crate::pod::PodSpecList;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
+use crate::sentence::TextLimit;
 
 /// Reports each check whose image an app container had before, written alike, if no app container has this image
 /// now and the check has not passed.
@@ -77,17 +76,13 @@ impl Reason for OutdatedCheck {
         RuleId::OutdatedCheck
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         let way_out = match finding.place.list {
             PodSpecList::Volumes => "create the Pod anew",
             _ => "change its image as well",
         };
-        sentence!(
-            "{} still pulls {}, which no app container has any more: {}",
-            finding.name(),
-            finding.image(),
-            way_out
-        )
+        let (name, image) = (finding.name(limit), finding.image(limit));
+        format!("{name} still pulls {image}, which no app container has any more: {way_out}")
     }
 }
 

@@ -16,8 +16,7 @@ use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::sentence::TextLimit;
 use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
@@ -220,40 +219,39 @@ impl Reason for WaitingContainer<'_> {
         RuleId::StuckPull
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s> {
-        let name = finding.name();
-        let images = SentencePiece::OneOf(&self.images);
-        let waits = if let Some(container) = self.container {
-            let container = UntrustedText(container);
-            sentence!("{} waits for {}'s image {}", container, name, images)
-        } else {
-            sentence!("{} waits for {}", name, images)
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let name = finding.name(limit);
+        let images: Vec<_> = self.images.iter().map(|image| limit.show(image)).collect();
+        let images = images.join(" or ");
+        let waits = match self.container {
+            Some(container) => {
+                let container = limit.show(container);
+                format!("{container} waits for {name}'s image {images}")
+            }
+            None => format!("{name} waits for {images}"),
         };
         let reason = match &self.since {
-            Some(since) if length == SentenceLength::Full => {
-                sentence!("{} since {}", self.reason, UntrustedText(since))
+            Some(since) if !limit.is_for_line() => {
+                format!("{} since {}", self.reason, limit.show(since))
             }
-            _ => sentence!("{}", self.reason),
+            _ => self.reason.to_owned(),
         };
         let Some(check) = self.passed_check else {
             let (found, way_out) = (finding.found_policy_text(), self.way_out);
-            return sentence!("{} with {} ({}): {}", waits, found, reason, way_out);
+            return format!("{waits} with {found} ({reason}): {way_out}");
         };
-        let passed = UntrustedText(check.name);
+        let passed = limit.show(check.name);
         let way_out = match check.policy {
-            PullPolicy::Always => sentence!("set {} to IfNotPresent", name),
-            PullPolicy::IfNotPresent | PullPolicy::Never => sentence!("set {} to Always", passed),
+            PullPolicy::Always => format!("set {name} to IfNotPresent"),
+            PullPolicy::IfNotPresent | PullPolicy::Never => format!("set {passed} to Always"),
         };
-        if length == SentenceLength::Line {
-            return sentence!("{} ({}), yet {} passed: {}", waits, reason, passed, way_out);
+        if limit.is_for_line() {
+            return format!("{waits} ({reason}), yet {passed} passed: {way_out}");
         }
-        sentence!(
-            "{} ({}) although {} passed with {}: the registry no longer has it or can't be reached; {}",
-            waits,
-            reason,
-            passed,
-            check.policy.as_str(),
-            way_out
+        let policy = check.policy.as_str();
+        format!(
+            "{waits} ({reason}) although {passed} passed with {policy}: the registry no longer has it or can't be \
+             reached; {way_out}"
         )
     }
 }
