@@ -108,10 +108,12 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The same finding as a warning, in every mode.
-    pub(crate) fn into_warning(self) -> Self {
-        let effect = FindingEffect::OnlyWarning;
-        Self { effect, ..self }
+    /// The same finding. If `is_warning` is true, every mode only warns of it.
+    pub(crate) fn warning_if(mut self, is_warning: bool) -> Self {
+        if is_warning {
+            self.effect = FindingEffect::OnlyWarning;
+        }
+        self
     }
 
     /// The rule that found it.

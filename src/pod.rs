@@ -92,6 +92,8 @@ pub(crate) struct Place<'a> {
     pub(crate) index: usize,
     /// The element of the list.
     pub(crate) node: Node<'a>,
+    /// The object that has the image and the pull policy: the container itself, or the member `image` of a volume.
+    pub(crate) image_source: Node<'a>,
     /// The name of the container or the volume.
     pub(crate) name: Cow<'a, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
@@ -104,11 +106,11 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Reads an element of a list. `source` is the object that has the image and the pull policy.
+    /// Reads an element of a list.
     fn read(
         (list, index): (PodSpecList, usize),
         node: &Node<'a>,
-        source: &Node<'a>,
+        image_source: &Node<'a>,
     ) -> Result<Self, WrongValue<'a>> {
         let restart_policy = match list {
             PodSpecList::InitContainers => node.string("restartPolicy")?,
@@ -119,18 +121,11 @@ impl<'a> Place<'a> {
             index,
             name: (node.string("name")?).ok_or_else(|| WrongValue::missing(node.text(), "name"))?,
             is_native_sidecar: restart_policy.as_deref() == Some("Always"),
-            image: source.string(list.image_key())?,
-            policy: pull_policy(source.optional(list.pull_policy_key())?.as_ref())?,
+            image: image_source.string(list.image_key())?,
+            policy: pull_policy(image_source.optional(list.pull_policy_key())?.as_ref())?,
             node: node.clone(),
+            image_source: image_source.clone(),
         })
-    }
-
-    /// The object that has the image and the pull policy.
-    pub(crate) fn image_source(&self) -> Node<'a> {
-        match self.list {
-            PodSpecList::Volumes => self.node.get("image").unwrap_or_else(|| self.node.clone()),
-            _ => self.node.clone(),
-        }
     }
 
     /// The image as it is written. Empty if no image is set.
@@ -140,31 +135,28 @@ impl<'a> Place<'a> {
 
     /// The volumes that the container mounts. They are read in each call.
     pub(crate) fn mounts(&self) -> Vec<Mount<'a>> {
-        self.read_mounts().unwrap_or_default()
+        self.read_mounts("volumeMounts", "mountPath")
+            .unwrap_or_default()
     }
 
-    /// The paths of the devices that the container uses. They are read in each call.
-    pub(crate) fn device_paths(&self) -> Vec<Cow<'a, str>> {
-        self.read_device_paths().unwrap_or_default()
+    /// The volumes that the container uses as devices. They are read in each call.
+    pub(crate) fn devices(&self) -> Vec<Mount<'a>> {
+        self.read_mounts("volumeDevices", "devicePath")
+            .unwrap_or_default()
     }
 
-    fn read_mounts(&self) -> Result<Vec<Mount<'a>>, WrongValue<'a>> {
-        let mounts = self.elements_of_container("volumeMounts")?;
-        mounts.iter().map(Mount::read).collect()
-    }
-
-    fn read_device_paths(&self) -> Result<Vec<Cow<'a, str>>, WrongValue<'a>> {
-        let devices = self.elements_of_container("volumeDevices")?;
-        let path = |device: &Node<'a>| Ok(device.string("devicePath")?.unwrap_or_default());
-        devices.iter().map(path).collect()
-    }
-
-    /// The elements of a list in a container. Empty for a volume.
-    fn elements_of_container(&self, key: &str) -> Result<Vec<Node<'a>>, WrongValue<'a>> {
-        match self.list {
-            PodSpecList::Volumes => Ok(Vec::new()),
-            _ => self.node.list(key),
-        }
+    fn read_mounts(&self, list: &str, path: &str) -> Result<Vec<Mount<'a>>, WrongValue<'a>> {
+        let mounts = match self.list {
+            PodSpecList::Volumes => Vec::new(),
+            _ => self.node.list(list)?,
+        };
+        let read = |mount: &Node<'a>| {
+            Ok(Mount {
+                name: mount.string("name")?.unwrap_or_default(),
+                path: mount.string(path)?.unwrap_or_default(),
+            })
+        };
+        mounts.iter().map(read).collect()
     }
 }
 
@@ -181,22 +173,16 @@ fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, Wrong
     PullPolicy::parse(&text).map(Some).ok_or_else(wrong)
 }
 
-/// An element of a container's `volumeMounts`.
+/// An element of a container's `volumeMounts` or `volumeDevices`.
 pub(crate) struct Mount<'a> {
     /// The name of the volume.
     pub(crate) name: Cow<'a, str>,
-    /// The path at which the container mounts the volume.
+    /// The path at which the container sees the volume.
     pub(crate) path: Cow<'a, str>,
 }
 
-impl<'a> Mount<'a> {
-    fn read(mount: &Node<'a>) -> Result<Self, WrongValue<'a>> {
-        Ok(Self {
-            name: mount.string("name")?.unwrap_or_default(),
-            path: mount.string("mountPath")?.unwrap_or_default(),
-        })
-    }
-}
+/// Containers and image volumes by their list and name.
+pub(crate) type PlacesByName<'p> = BTreeMap<(PodSpecList, &'p str), &'p Place<'p>>;
 
 /// The containers that mount each volume of a Pod, by the name of the volume.
 pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
@@ -259,8 +245,8 @@ impl<'a> Pod<'a> {
     /// A list of mounts or devices has a wrong shape.
     pub(crate) fn check_mounts(&self) -> Result<(), WrongValue<'a>> {
         for place in &self.places {
-            place.read_mounts()?;
-            place.read_device_paths()?;
+            place.read_mounts("volumeMounts", "mountPath")?;
+            place.read_mounts("volumeDevices", "devicePath")?;
         }
         Ok(())
     }
@@ -287,13 +273,13 @@ impl<'a> Pod<'a> {
         self.places.iter().filter(move |place| place.list == list)
     }
 
-    /// The container or image volume at an index of a list.
-    pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&Place<'a>> {
-        // The places are sorted by list and index.
-        let found = self
-            .places
-            .binary_search_by_key(&(list, index), |place| (place.list, place.index));
-        self.places.get(found.ok()?)
+    /// The containers and image volumes by their list and name. If several have one name, the last one counts.
+    pub(crate) fn places_by_name(&self) -> PlacesByName<'_> {
+        let mut by_name = BTreeMap::new();
+        for place in &self.places {
+            by_name.insert((place.list, &*place.name), place);
+        }
+        by_name
     }
 
     /// The field because of which the Pod's nodes may be unable to mount image volumes. Many nodes can't if the

@@ -56,15 +56,11 @@ pub(super) fn changed_object(
 
 fn set_pull_policy<'p>(place: &Place<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
     let key = place.list.pull_policy_key();
-    set_member(&place.image_source(), key, &quoted(policy.as_str()))
+    set_member(&place.image_source, key, &quoted(policy.as_str()))
 }
 
 fn set_image<'p>(place: &Place<'p>, image: &str) -> Option<TextEdit<'p>> {
-    set_member(
-        &place.image_source(),
-        place.list.image_key(),
-        &quoted(image),
-    )
+    set_member(&place.image_source, place.list.image_key(), &quoted(image))
 }
 
 fn add_init_containers<'p>(

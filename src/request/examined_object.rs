@@ -7,7 +7,7 @@ use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::document::{Node, WrongValue};
-use crate::pod::{Place, Pod, PodSpecList};
+use crate::pod::{Place, PlacesByName, Pod, PodSpecList};
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -84,9 +84,6 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The places of a stored object, by list and name.
-pub(crate) type StoredPlaces<'s> = BTreeMap<(PodSpecList, &'s str), &'s Place<'s>>;
-
 /// An object that the rules examine.
 pub(crate) struct ExaminedObject<'a> {
     /// The type of the request.
@@ -157,7 +154,8 @@ impl<'a> ExaminedObject<'a> {
             )
         {
             let record = stored.metadata.record().unwrap_or_default();
-            self.restored = reapply::restore(&mut self.pod, &record, &stored.pod);
+            let places = stored.pod.places_by_name();
+            self.restored = reapply::restore(&mut self.pod, &record, &places);
         }
     }
 
@@ -177,19 +175,16 @@ impl<'a> ExaminedObject<'a> {
     }
 
     /// The places of the stored object, by list and name. Empty if the request has no stored object.
-    pub(crate) fn stored_places(&self) -> StoredPlaces<'_> {
-        let stored = self.stored.iter().flat_map(|stored| &stored.pod.places);
-        // `collect` would sort, which takes ten times as much code in the module.
-        let mut by_name = BTreeMap::new();
-        by_name.extend(stored.map(|place| ((place.list, &*place.name), place)));
-        by_name
+    pub(crate) fn stored_places(&self) -> PlacesByName<'_> {
+        let stored = self.stored.as_ref();
+        stored.map_or_else(BTreeMap::new, |stored| stored.pod.places_by_name())
     }
 
     /// The places that the rules examine. At UPDATE of a Pod, these are init and app containers
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
     /// request, the rules examine all places.
-    pub(crate) fn places_to_examine(&self, stored: &StoredPlaces<'_>) -> Vec<&Place<'a>> {
+    pub(crate) fn places_to_examine(&self, stored: &PlacesByName<'_>) -> Vec<&Place<'a>> {
         let places = self.pod.places.iter();
         let stored_image = |place: &Place<'_>| {
             let stored = stored.get(&(place.list, &*place.name));

@@ -60,11 +60,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
             expected_policy: Some(image.policy),
             ..Finding::not_repairable(place, field, reason)
         };
-        Some(if is_warning {
-            finding.into_warning()
-        } else {
-            finding
-        })
+        Some(finding.warning_if(is_warning))
     });
     let findings: Vec<_> = findings.collect();
     examination.findings.extend(findings);

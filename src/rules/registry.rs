@@ -229,11 +229,7 @@ fn report_missing_platform<'p>(
     };
     let finding = Finding::not_repairable(lookup.first, WrongField::Image, missing);
     let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
-    examination.findings.push(if is_warning {
-        finding.into_warning()
-    } else {
-        finding
-    });
+    examination.findings.push(finding.warning_if(is_warning));
 }
 
 /// Takes the action for an image whose lookup failed.

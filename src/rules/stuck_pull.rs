@@ -12,7 +12,7 @@ use crate::examination::passed_image_checks::PassedImageChecks;
 use crate::examination::role::Role;
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Place, PodSpecList};
+use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
@@ -48,9 +48,13 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     if !status.is_waiting() {
         return;
     }
-    let examined_by_name = by_list_and_name(examination.places.iter(), |one| one.place);
+    let mut examined_by_name = BTreeMap::new();
+    for examined in &examination.places {
+        let place = examined.place;
+        examined_by_name.insert((place.list, &*place.name), examined);
+    }
     let examined = |list: PodSpecList, name: &str| examined_by_name.get(&(list, name)).copied();
-    let by_name = by_list_and_name(&object.pod.places, |place| place);
+    let by_name = object.pod.places_by_name();
     let passed = passed_checks(examination, &status);
     let initialized = status.last_transition("Initialized");
     let containers_ready = status.last_transition("ContainersReady");
@@ -153,19 +157,6 @@ fn names_image(quoted: &BTreeSet<&str>, image: &str) -> bool {
         ],
     };
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
-}
-
-/// Places by their list and name. If several places have one name, the last of them counts.
-fn by_list_and_name<'n, T>(
-    places: impl IntoIterator<Item = &'n T>,
-    place: impl Fn(&'n T) -> &'n Place<'n>,
-) -> BTreeMap<(PodSpecList, &'n str), &'n T> {
-    let mut by_name = BTreeMap::new();
-    for one in places {
-        let place = place(one);
-        by_name.insert((place.list, &*place.name), one);
-    }
-    by_name
 }
 
 /// For each image, the first of its checks that passed.
