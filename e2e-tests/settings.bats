@@ -48,8 +48,8 @@ load lib
     refuse "${given/LONG/$long}"
     same problems "${problem/CUT/${cut}...${cut:1}}" "$message"
   done <<'ROWS'
-    {"Mode":"Fix"}                                           | Mode is not a setting: the settings have mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, validatingCopy, recordChanges
-    {"images":{"require":[]}}                                | images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever
+    {"Mode":"Fix"}                                           | Mode is not a setting: expected one of mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, validatingCopy, recordChanges
+    {"images":{"require":[]}}                                | images.require is not a setting: expected one of requireAlways, forbidAlways, forbidNever
     {"mode":"fix"}                                           | mode must be one of Fix, Reject, Warn, not "fix"
     {"pullOnce":"yes"}                                       | pullOnce must be true or false, not "yes"
     {"images":"x"}                                           | images must be an object, not a string

@@ -43,17 +43,8 @@ impl SettingsProblem {
         };
         let message = match error.rsplit_once(", expected ") {
             Some((mistake, keys)) if mistake.starts_with("unknown field") => {
-                let keys = keys.trim_start_matches("one of ").replace(" or ", ", ");
-                let place = shorten(&path, SHOWN_MAX);
-                let holds = if path.contains('.') {
-                    "it holds"
-                } else {
-                    "the settings have"
-                };
-                format!(
-                    "{place} is not a setting: {holds} {}",
-                    keys.replace('`', "")
-                )
+                let (place, keys) = (shorten(&path, SHOWN_MAX), keys.replace('`', ""));
+                format!("{place} is not a setting: expected {keys}")
             }
             Some((_, "an object" | "a map")) => {
                 must_be(&path, "an object", type_of(&found.to_string()))
