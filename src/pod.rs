@@ -273,6 +273,14 @@ impl<'a> Pod<'a> {
         self.places.iter().filter(move |place| place.list == list)
     }
 
+    /// The container or image volume at an index of a list.
+    pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&Place<'a>> {
+        // The places are sorted by list and index.
+        let key = |place: &Place<'_>| (place.list, place.index);
+        let found = self.places.binary_search_by_key(&(list, index), key);
+        self.places.get(found.ok()?)
+    }
+
     /// The containers and image volumes by their list and name. If several have one name, the last one counts.
     pub(crate) fn places_by_name(&self) -> PlacesByName<'_> {
         let mut by_name = BTreeMap::new();

@@ -154,8 +154,7 @@ impl<'a> ExaminedObject<'a> {
             )
         {
             let record = stored.metadata.record().unwrap_or_default();
-            let places = stored.pod.places_by_name();
-            self.restored = reapply::restore(&mut self.pod, &record, &places);
+            self.restored = reapply::restore(&mut self.pod, &record, &stored.pod);
         }
     }
 

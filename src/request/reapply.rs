@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::document::Node;
 use crate::image::Reference;
-use crate::pod::{Place, PlacesByName, Pod, PodSpecList};
+use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
@@ -22,16 +22,17 @@ pub(crate) enum RestoredField<'a> {
     Image(Place<'a>, String),
 }
 
-/// Puts stored values back into the Pod that the rules will see. `record` is the record of the stored object, and
-/// `stored` has its places. Returns the fields to write into the object.
+/// Puts stored values back into the Pod that the rules will see. `record` is the record of the stored
+/// object. Returns the fields to write into the object.
 pub(super) fn restore<'a>(
     pod: &mut Pod<'a>,
     record: &str,
-    stored: &PlacesByName<'_>,
+    stored: &Pod<'_>,
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
     let record = Node::read(record).map(|record| record.elements());
+    let stored_by_name = stored.places_by_name();
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {
         indexes.insert((place.list, place.name.to_string()), index);
@@ -39,15 +40,20 @@ pub(super) fn restore<'a>(
     let mut restored = Vec::new();
     for change in record.unwrap_or_default() {
         let text = |key: &str| change.string(key).unwrap_or_default();
-        let (Some(path), Some(name), Some(to)) = (text("path"), text("container"), text("to"))
-        else {
+        let (Some(path), Some(to)) = (text("path"), text("to")) else {
+            continue;
+        };
+        let Some((list, index, field)) = parse_path(&path) else {
             continue;
         };
         // A container is found by its list and name. Its index may have changed, because another
-        // webhook may have inserted containers.
-        if let Some((list, field)) = list_and_field(&path)
-            && let Some(stored) = stored.get(&(list, &*name))
-            && let Some(index) = indexes.get(&(list, name.to_string()))
+        // webhook may have inserted containers. If the entry has no name, the index is used.
+        let stored = match text("container") {
+            Some(name) => stored_by_name.get(&(list, &*name)).copied(),
+            None => stored.place(list, index),
+        };
+        if let Some(stored) = stored
+            && let Some(index) = indexes.get(&(list, stored.name.to_string()))
             && let Some(now) = pod.places.get_mut(*index)
         {
             let from = text("from");
@@ -57,14 +63,15 @@ pub(super) fn restore<'a>(
     restored
 }
 
-/// The list and the field in the path of a record. The keys before the list and the index are ignored. None
+/// Reads the path of a field in a record: list, index and field. The keys before the list are ignored. None
 /// for the path of a whole element, which has no field.
-fn list_and_field(path: &str) -> Option<(PodSpecList, &str)> {
+fn parse_path(path: &str) -> Option<(PodSpecList, usize, &str)> {
     let (list, rest) = path.split_once('[')?;
-    let (_, field) = rest.split_once("].")?;
+    let (index, field) = rest.split_once("].")?;
     let list = list.rsplit('.').next()?;
     let mut lists = PodSpecList::ALL.into_iter();
-    Some((lists.find(|known| known.name() == list)?, field))
+    let list = lists.find(|known| known.name() == list)?;
+    Some((list, index.parse().ok()?, field))
 }
 
 /// Whether an image is another one with a digest added. Anybody can write a record, so no other image comes back.
