@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(budgets.module_bytes, 800 * 1024);
         // Without three sizes, no growth is checked.
         let sizes = budgets.scenarios.iter().filter_map(|one| one.containers);
-        assert_eq!(Vec::from_iter(sizes), [10, 100, 1_000]);
+        assert_eq!(sizes.collect::<Vec<_>>(), [10, 100, 1_000]);
         for (bytes, import, expected) in [
             (800 * 1024, "wapc.x", None),
             (

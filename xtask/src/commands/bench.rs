@@ -111,11 +111,14 @@ fn measure(module: &[u8], budgets: &Budgets, scenarios: &[Scenario]) -> Result<(
         "times",
         "at most",
     ];
-    let growths = growths(scenarios).into_iter();
-    let growths: String = growths.map(|(what, _)| format!("{what}\n")).collect();
+    let growths: Vec<_> = growths(scenarios)
+        .into_iter()
+        .map(|(what, _)| what)
+        .collect();
     terminal::print(&format!(
-        "{}\n\n{growths}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
+        "{}\n\n{}\nAnnotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
         terminal::markdown_table(&header, rows),
+        growths.join("\n"),
         module.len(),
         budgets.module_bytes,
         nothing.len(),
