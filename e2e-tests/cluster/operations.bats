@@ -15,7 +15,7 @@ teardown_file() {
 
 # controller 0|1: stops or starts Kubewarden's controller, here the Deployment of Kubewarden's chart.
 controller() {
-  ${CONTROLLER:-kubectl scale --namespace kubewarden deployment admission-controller --replicas} "$1"
+  ${CONTROLLER:-kubectl scale --namespace kubewarden deployment admission-controller --replicas} "$1" 3>&-
 }
 
 # repaired, warned, untouched: what happens to a Pod with a weak check.
