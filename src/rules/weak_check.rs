@@ -5,6 +5,8 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
+use std::collections::BTreeMap;
+
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
 use crate::finding::{Finding, FindingEffect, Reason, WrongField};
@@ -15,19 +17,15 @@ use crate::sentence::TextLimit;
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
 pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &mut Coverage) {
-    let mut images: Vec<usize> = (0..coverage.images.len()).collect();
     // A raised check may be strong enough for other containers too: those of another spelling, so checks that are
     // written alike come first, and in the copy those of another digest. The rest is the order of the containers.
-    images.sort_by_key(|index| {
-        let pulled = coverage.images.get(*index);
-        pulled.map(|pulled| {
-            (
-                pulled.checks.places.is_empty(),
-                pulled.guarded_places.first().copied(),
-            )
-        })
-    });
-    for index in images {
+    let mut images = BTreeMap::new();
+    for (index, pulled) in coverage.images.iter().enumerate() {
+        if let Some(first) = pulled.guarded_places.first() {
+            images.insert((pulled.checks.places.is_empty(), *first), index);
+        }
+    }
+    for index in images.into_values() {
         if let Some((check, policy)) = raise_weak_check(examination, coverage, index) {
             coverage.raise(check, policy);
         }
