@@ -5,7 +5,7 @@
 pub(crate) mod added_check;
 pub(crate) mod coverage;
 pub(crate) mod examined_place;
-pub(crate) mod passed_image_checks;
+pub(crate) mod image_check_results;
 pub(crate) mod role;
 pub(crate) mod validating_copy;
 

@@ -5,7 +5,7 @@ mod requested_platforms;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Node, WrongValue};
+use crate::document::{JsonSpan, WrongValue};
 use crate::pull_policy::PullPolicy;
 
 pub(crate) use self::requested_platforms::RequestedPlatforms;
@@ -91,9 +91,9 @@ pub(crate) struct Place<'a> {
     /// The index of the place in this list.
     pub(crate) index: usize,
     /// The element of the list.
-    pub(crate) node: Node<'a>,
+    pub(crate) node: JsonSpan<'a>,
     /// The object that has the image and the pull policy: the container itself, or the member `image` of a volume.
-    pub(crate) image_source: Node<'a>,
+    pub(crate) image_source: JsonSpan<'a>,
     /// The name of the container or the volume.
     pub(crate) name: Cow<'a, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
@@ -109,8 +109,8 @@ impl<'a> Place<'a> {
     /// Reads an element of a list.
     fn read(
         (list, index): (PodSpecList, usize),
-        node: &Node<'a>,
-        image_source: &Node<'a>,
+        node: &JsonSpan<'a>,
+        image_source: &JsonSpan<'a>,
     ) -> Result<Self, WrongValue<'a>> {
         let restart_policy = match list {
             PodSpecList::InitContainers => node.string("restartPolicy")?,
@@ -134,24 +134,28 @@ impl<'a> Place<'a> {
     }
 
     /// The volumes that the container mounts. They are read in each call.
-    pub(crate) fn mounts(&self) -> Vec<Mount<'a>> {
+    pub(crate) fn mounts(&self) -> Vec<VolumeMountOrDevice<'a>> {
         self.read_mounts("volumeMounts", "mountPath")
             .unwrap_or_default()
     }
 
     /// The volumes that the container uses as devices. They are read in each call.
-    pub(crate) fn devices(&self) -> Vec<Mount<'a>> {
+    pub(crate) fn devices(&self) -> Vec<VolumeMountOrDevice<'a>> {
         self.read_mounts("volumeDevices", "devicePath")
             .unwrap_or_default()
     }
 
-    fn read_mounts(&self, list: &str, path: &str) -> Result<Vec<Mount<'a>>, WrongValue<'a>> {
+    fn read_mounts(
+        &self,
+        list: &str,
+        path: &str,
+    ) -> Result<Vec<VolumeMountOrDevice<'a>>, WrongValue<'a>> {
         let mounts = match self.list {
             PodSpecList::Volumes => Vec::new(),
             _ => self.node.list(list)?,
         };
-        let read = |mount: &Node<'a>| {
-            Ok(Mount {
+        let read = |mount: &JsonSpan<'a>| {
+            Ok(VolumeMountOrDevice {
                 name: mount.string("name")?.unwrap_or_default(),
                 path: mount.string(path)?.unwrap_or_default(),
             })
@@ -161,7 +165,7 @@ impl<'a> Place<'a> {
 }
 
 /// Reads a pull policy.
-fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
+fn pull_policy<'a>(value: Option<&JsonSpan<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
     let Some(value) = value else {
         return Ok(None);
     };
@@ -174,7 +178,7 @@ fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, Wrong
 }
 
 /// An element of a container's `volumeMounts` or `volumeDevices`.
-pub(crate) struct Mount<'a> {
+pub(crate) struct VolumeMountOrDevice<'a> {
     /// The name of the volume.
     pub(crate) name: Cow<'a, str>,
     /// The path at which the container sees the volume.
@@ -191,7 +195,7 @@ pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Pod<'a> {
     /// The Pod spec.
-    pub(crate) spec: Node<'a>,
+    pub(crate) spec: JsonSpan<'a>,
     /// Init containers, app containers, ephemeral containers and image volumes, in this order.
     pub(crate) places: Vec<Place<'a>>,
     /// The names of all volumes.
@@ -209,7 +213,7 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// A value that every request needs has a wrong shape.
-    pub(crate) fn read(spec: Node<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(spec: JsonSpan<'a>) -> Result<Self, WrongValue<'a>> {
         let mut places = Vec::new();
         for list in [
             PodSpecList::InitContainers,
@@ -317,7 +321,7 @@ impl<'a> Pod<'a> {
             return false;
         };
         let lists = ["requests", "limits"].map(|key| resources.get(key));
-        let mut resources = lists.iter().flatten().flat_map(Node::members);
+        let mut resources = lists.iter().flatten().flat_map(JsonSpan::members);
         resources
             .any(|(name, _)| matches!(&*name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }

@@ -57,7 +57,7 @@ pub struct Settings {
     pub templates: PodTemplateAction,
     /// Containers and images that are never examined and never changed. (An exempt container may
     /// still get the mount of an added check volume.)
-    pub exempt: Exemptions,
+    pub exempt: ExemptContainersAndImages,
     /// Whether this is a second, validating installation of this policy, with mode `Reject` or `Warn` and all other
     /// settings of the first one. It makes no lookups, and accepts the results of the first installation.
     pub validating_copy: bool,
@@ -77,7 +77,7 @@ impl Default for Settings {
             images: ImagePullPolicyRules::default(),
             registry: RegistryLookupSettings::default(),
             templates: PodTemplateAction::default(),
-            exempt: Exemptions::default(),
+            exempt: ExemptContainersAndImages::default(),
             validating_copy: false,
             record_changes: true,
         }
@@ -309,7 +309,7 @@ pub enum PodTemplateAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Exemptions {
+pub struct ExemptContainersAndImages {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a
     /// name, so the key `images` is safer.
     pub containers: Vec<ContainerPattern>,
@@ -317,7 +317,7 @@ pub struct Exemptions {
     pub images: Vec<ImagePattern>,
 }
 
-impl Exemptions {
+impl ExemptContainersAndImages {
     /// Whether a container or image volume is exempt. `image` is `None` if it can't be read.
     pub fn covers(&self, name: &str, image: Option<Reference<'_>>) -> bool {
         let covers_image = |image| {

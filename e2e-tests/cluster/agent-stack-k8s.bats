@@ -7,9 +7,9 @@ teardown_file() { remove_example agent-stack-k8s; }
 @test "a weak check, an image on the node, a tag that has left the registry" {
   local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
 app container-0 app:v1 Always, app agent agent:v1 IfNotPresent"
-  image agent:v1
-  image app:v1
-  on_node app:v1
+  image agent:v1 app:v1
+  create on-node "app main app:v1 IfNotPresent" "$unselected"
+  comes on-node 'running("main")'
   delete_image app:v1
 
   create without "$places" "$unselected"
@@ -34,9 +34,7 @@ app agent agent:v1 IfNotPresent"
 }
 
 @test "images that exist: the job ends, after one request by tag for each image" {
-  image agent:v1
-  image app:v1
-  image step:v1
+  image agent:v1 app:v1 step:v1
   # Without this policy, the step's image has no check, and the check and the container ask twice for app:v1.
   create with "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, \
 app container-0 app:v1 Always, app container-1 step:v1 Always, app agent agent:v1 IfNotPresent" "$ends"
@@ -48,8 +46,7 @@ app container-0 app:v1 Always, app container-1 step:v1 Always, app agent agent:v
 @test "pull-once: the registry stops between the check and the container" {
   local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, init stop agent:v1 IfNotPresent, \
 app container-0 app:v1 Always"
-  image agent:v1
-  image app:v1
+  image agent:v1 app:v1
   create without "$places" "$unselected"
   create with "$places"
   comes without 'running("stop")'
@@ -65,36 +62,37 @@ app container-0 app:v1 Always"
 # that stops between them. X is a repository of docker.io/library, and @ the digest of X:v1. With this policy every
 # container starts, because a check is added that is written like the container.
 @test "the written name" {
-  local check container expected row name rows=()
-  image agent:v1
-  image private/app:v1
+  local check container expected row name places rows=()
+  image agent:v1 private/app:v1
   kube create secret docker-registry login --docker-server=registry.test --docker-username=a --docker-password=b
   while read -r check container expected; do
     for row in "without-${#rows[@]}" "with-${#rows[@]}"; do
       name=$NS-$row
-      [[ $check == P ]] || image "docker.io/library/$name:v1"
-      [[ $check != X ]] || image "docker.io/library/$name:latest"
-      create "$row" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $(written "$check") Always, \
-init stop agent:v1 IfNotPresent, app main $(written "$container") IfNotPresent" \
+      image "docker.io/library/$name:v1"
+      [[ $check != =X ]] || image "docker.io/library/$name:latest"
+      places="init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $check Always, \
+init stop agent:v1 IfNotPresent, app main $container IfNotPresent"
+      places=${places//@/@${digests[docker.io/library/$name:v1]}}
+      create "$row" "${places//X/$name}" \
         ".spec.imagePullSecrets = [{name: \"login\"}] | $([[ $row == with-* ]] && echo . || echo "$unselected")"
     done
     rows+=("$check, $container: $expected")
   done <<'ROWS'
-X:v1                    X:v1                          running
-X:v1                    X@                            running
-X:v1                    X:v1@                         running
-X                       X:latest                      running
-P                       P                             running
-docker.io/library/X:v1  X:v1                          waits_for_image
-docker.io/library/X:v1  docker.io/X:v1                waits_for_image
-docker.io/library/X:v1  library/X:v1                  waits_for_image
-docker.io/library/X:v1  index.docker.io/library/X:v1  waits_for_image
-X:v1                    docker.io/library/X:v1        waits_for_image
-X:v1                    docker.io/X:v1                waits_for_image
-X:v1                    library/X:v1                  waits_for_image
-X:v1                    index.docker.io/library/X:v1  waits_for_image
-X@                      X:v1                          waits_for_image
-X:v1@                   X:v1                          waits_for_image
+=X:v1                    =X:v1                          running
+=X:v1                    =X@                            running
+=X:v1                    =X:v1@                         running
+=X                       =X:latest                      running
+private/app:v1           private/app:v1                 running
+=docker.io/library/X:v1  =X:v1                          waits_for_image
+=docker.io/library/X:v1  =docker.io/X:v1                waits_for_image
+=docker.io/library/X:v1  =library/X:v1                  waits_for_image
+=docker.io/library/X:v1  =index.docker.io/library/X:v1  waits_for_image
+=X:v1                    =docker.io/library/X:v1        waits_for_image
+=X:v1                    =docker.io/X:v1                waits_for_image
+=X:v1                    =library/X:v1                  waits_for_image
+=X:v1                    =index.docker.io/library/X:v1  waits_for_image
+=X@                      =X:v1                          waits_for_image
+=X:v1@                   =X:v1                          waits_for_image
 ROWS
   for row in "${!rows[@]}"; do
     comes "without-$row" 'running("stop")'
@@ -108,12 +106,4 @@ ROWS
     comes "without-$row" "${rows[row]##* }(\"main\")"
     comes "with-$row" 'running("main")'
   done
-}
-
-# written NAME: a name of the table, as a place has it.
-written() {
-  local written=$1
-  [[ $written != P ]] || { echo private/app:v1; return; }
-  written=${written/X/$name}
-  echo "=${written/@/@${digests[docker.io/library/$name:v1]}}"
 }

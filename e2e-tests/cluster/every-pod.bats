@@ -6,8 +6,7 @@ teardown_file() { remove_example every-pod-volumes; }
 
 @test "with and without init containers, and a native sidecar: a Pod starts, and a missing image holds it up" {
   local row first
-  image app:v1
-  image other:v1
+  image app:v1 other:v1
   for row in "init first other:v1 IfNotPresent, " "" "sidecar first other:v1 IfNotPresent, "; do
     first="${row}app one app:v1 IfNotPresent, app two"
     create starts "$first other:v1 IfNotPresent"
@@ -79,5 +78,4 @@ teardown_file() { remove_example every-pod-volumes; }
   not create other "app one app:v1 Always, app two app:v1 IfNotPresent"
   [[ $output == *"proxy pulls other.test/proxy:1 but no image check pulls it first"* ]]
   remove_example every-pod-volumes-istio
-  apply_example every-pod-volumes
 }

@@ -8,13 +8,12 @@ teardown_file() { remove_example agent-stack-k8s-volumes; }
   image agent:v1
   create with "init copy-agent agent:v1 Always, app container-0 gone:v1 IfNotPresent, \
 app agent agent:v1 IfNotPresent"
-  comes with 'waits_for_image("copy-agent") and (message("copy-agent") | contains("/gone:v1")) and nothing_started'
+  comes with 'waits_for_image("copy-agent") and nothing_started'
+  is with 'status("copy-agent").state.waiting.message | contains("/gone:v1")'
 }
 
 @test "images that exist: the job ends" {
-  image agent:v1
-  image app:v1
-  image step:v1
+  image agent:v1 app:v1 step:v1
   # A volume with Always asks once more at each look at the Pod (docs/other-webhooks.md), so the containers have
   # IfNotPresent here, and the volumes get it too.
   create with "init copy-agent agent:v1 Always, app container-0 app:v1 IfNotPresent, \

@@ -17,14 +17,9 @@ setup() {
 teardown() {
   local image
   rm -f "$RUN/stopped"
-  kubectl delete mutatingwebhookconfigurations --selector "cluster-tests=$NS" >/dev/null
+  kubectl delete mutatingwebhookconfigurations,namespaces --selector "cluster-tests=$NS" --wait=false >/dev/null
   kubectl delete namespace "$NS" --wait=false >/dev/null
   for image in "${images[@]}"; do delete_image "$image" 2>/dev/null || true; done
-}
-
-fail() {
-  printf '%s\n' "$@" >&2
-  return 1
 }
 
 kube() {
@@ -40,8 +35,7 @@ not() {
 within() {
   local end=$((SECONDS + $1))
   until "${@:2}" >"$BATS_TEST_TMPDIR/output" 2>&1; do
-    ((SECONDS < end)) ||
-      fail "not within $1 seconds: ${*:2}" "$(cut -c 1-3000 "$BATS_TEST_TMPDIR/output")" || return 1
+    ((SECONDS < end)) || { echo "not within $1 seconds: ${*:2}"; cut -c 1-3000 "$BATS_TEST_TMPDIR/output"; return 1; }
     sleep 0.5
   done
 }
@@ -56,49 +50,22 @@ in_registry() {
   esac
 }
 
-# push REFERENCE CONFIG-TYPE CONFIG LAYER-TYPE LAYER: pushes an image of one layer, and prints its digest.
-push() {
-  local folder=$RUN/pushed size config layer
-  rm -rf "$folder" && mkdir "$folder"
-  config=$(sha256sum <"$3" | cut -d ' ' -f 1)
-  layer=$(sha256sum <"$5" | cut -d ' ' -f 1)
-  size=$(stat --format %s "$3" "$5" | jq --slurp --compact-output .)
-  jq --null-input --arg types "$2 $4" --arg digests "$config $layer" --argjson size "$size" '
-    ($types | split(" ")) as $types | ($digests | split(" ") | map("sha256:" + .)) as $digests
-    | def part($index): {mediaType: $types[$index], digest: $digests[$index], size: $size[$index]};
-    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", config: part(0), layers: [part(1)]}
-  ' >"$folder/manifest.json"
-  cp "$3" "$folder/$config"
-  cp "$5" "$folder/$layer"
-  echo "Directory Transport Version: 1.1" >"$folder/version"
-  skopeo copy --quiet --dest-tls-verify=false "dir:$folder" "docker://$1" >&2
-  echo "sha256:$(sha256sum <"$folder/manifest.json" | cut -d ' ' -f 1)"
-}
-
-# image NAME:TAG: pushes an image that no other test and no node has, because its configuration has its name. The
-# array `digests` has its digest.
+# image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
+# The array `digests` has their digests.
 image() {
-  jq --null-input --arg name "$NS/$1" --arg content "$(zcat "$RUN/layer" | sha256sum | cut -d ' ' -f 1)" \
-    --arg machine "$(uname -m)" '{
-      architecture: ({x86_64: "amd64", aarch64: "arm64"}[$machine]), os: "linux", config: {Labels: {$name}},
-      rootfs: {type: "layers", diff_ids: ["sha256:" + $content]}}' >"$BATS_TEST_TMPDIR/config"
-  digests[$1]=$(push "$(in_registry "$1")" application/vnd.oci.image.config.v1+json "$BATS_TEST_TMPDIR/config" \
-    application/vnd.oci.image.layer.v1.tar+gzip "$RUN/layer")
-  images+=("$1")
+  local name
+  for name; do
+    jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
+    tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
+    skopeo copy --quiet --dest-tls-verify=false --digestfile "$RUN/digest" "docker-archive:$RUN/image.tar" \
+      "docker://$(in_registry "$name")"
+    digests[$name]=$(<"$RUN/digest")
+    images+=("$name")
+  done
 }
 
 delete_image() {
   skopeo delete --tls-verify=false "docker://$(in_registry "$1")"
-}
-
-# on_node NAME:TAG...: brings images to the node, with a Pod that this policy doesn't see.
-on_node() {
-  local name
-  for name; do
-    create warm "app main $name IfNotPresent" "$unselected"
-    comes warm 'running("main")'
-    kube delete pod warm --wait >/dev/null
-  done
 }
 
 # The manifests that were asked for by tag, each on a line: NAME TAG.
@@ -153,7 +120,6 @@ conditions='
   def running($name): status($name).state | has("running");
   def ended($name): status($name).state.terminated.exitCode == 0;
   def waits_for_image($name): status($name).state.waiting.reason | . == "ErrImagePull" or . == "ImagePullBackOff";
-  def message($name): status($name).state.waiting.message;
   def nothing_started: [.status.containerStatuses[] | .state.waiting.reason == "PodInitializing"] | all;
   def places: .spec | [.initContainers[]?, .containers[], .volumes[]?, .ephemeralContainers[]?];
   def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
@@ -187,10 +153,12 @@ webhook() {
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
 # Without Kubewarden's controller, it registers the policies as the controller does. remove_example takes them out.
 apply_example() {
-  local policy name
+  local condition policy name
   if [[ -z ${POLICY_SERVER:-} ]]; then
     example "$@" | kubectl apply --filename -
-    acts "$@"
+    for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
+      example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
+    done
     return
   fi
   example "$@" | gojq --compact-output | while read -r policy; do
@@ -213,12 +181,4 @@ remove_example() {
 # example NAME [FILTER]: the manifest with the module that these tests have pushed.
 example() {
   gojq --yaml-input "${2:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
-}
-
-# acts NAME [FILTER]: waits until the policies of the example act.
-acts() {
-  local condition
-  for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
-    example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
-  done
 }

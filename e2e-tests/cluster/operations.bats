@@ -1,17 +1,21 @@
 # What docs/operations.md and docs/troubleshooting.md say about Kubewarden's controller, with
 # examples/agent-stack-k8s.yaml. The tests go on from each other, because each change of a policy takes a minute.
+# Where the controller is no Deployment of Kubewarden's chart, `$CONTROLLER 0` stops it and `$CONTROLLER 1` starts it.
 load lib
 
 policy=clusteradmissionpolicy/consistent-pull-policy-agent-stack-k8s
 wrong=clusteradmissionpolicy/consistent-pull-policy-wrong
-
-setup_file() {
-  [[ -z ${POLICY_SERVER:-} ]] || skip "needs Kubewarden's controller"
-}
+warn='{"spec": {"settings": {"mode": "Warn"}}}'
 
 teardown_file() {
-  kubectl get nodes --output name | xargs kubectl uncordon
+  controller 1
+  kubectl uncordon --selector kubernetes.io/os
   kubectl delete --ignore-not-found "$policy" "$wrong"
+}
+
+# controller 0|1: stops or starts Kubewarden's controller, here the Deployment of Kubewarden's chart.
+controller() {
+  ${CONTROLLER:-kubectl scale --namespace kubewarden deployment admission-controller --replicas} "$1" 3>&-
 }
 
 # repaired, warned, untouched: what happens to a Pod with a weak check.
@@ -29,39 +33,32 @@ logged() {
   kubectl logs -n kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1 | grep "$1"
 }
 
-# changed PATCH: changes the policy, and waits as docs/operations.md says.
-changed() {
-  kubectl patch "$policy" --type merge --patch "$1"
-  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s "$policy"
-}
-
 @test "the preview: in mode monitor a Pod passes with a warning, and the log has the answer" {
-  example agent-stack-k8s '.spec.mode = "monitor" | .spec.failurePolicy = "Ignore"' |
-    kubectl apply --filename -
-  acts agent-stack-k8s
+  apply_example agent-stack-k8s '.spec.mode = "monitor" | .spec.failurePolicy = "Ignore"'
   warned
   logged "monitor mode"
 }
 
 @test "turned on: a Pod is repaired, and there is no way back to monitor" {
-  example agent-stack-k8s | kubectl apply --filename -
-  changed '{"spec": {"mode": "protect"}}'
+  apply_example agent-stack-k8s
   repaired
   not kubectl patch "$policy" --type merge --patch '{"spec": {"mode": "monitor"}}'
 }
 
 @test "an emergency: mode Warn gives warnings alone, and the example turns the policy on again" {
-  changed '{"spec": {"settings": {"mode": "Warn"}}}'
+  kubectl patch "$policy" --type merge --patch "$warn"
+  kubectl wait --for=condition=PolicyUniquelyReachable --timeout=180s "$policy"
   warned
   apply_example agent-stack-k8s
   repaired
 }
 
 @test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
-  example agent-stack-k8s ".metadata.name = \"${wrong#*/}\" | .spec.settings = {wrong: true}" | kubectl apply --filename -
+  example agent-stack-k8s '.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}' |
+    kubectl apply --filename -
   within 120 logged wrong
   repaired
-  kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Warn"}}}'
+  kubectl patch "$policy" --type merge --patch "$warn"
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
   kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$policy"
@@ -73,25 +70,36 @@ changed() {
 }
 
 @test "a policy server that is away: selected Pods are rejected, and the emergency's command helps" {
-  local pod nodes
-  mapfile -t nodes < <(kubectl get nodes --output name)
+  local pod
   weak_check
   pod=$(jq --raw-output .metadata.name <<<"$output")
   # Kubewarden's controller undoes `kubectl scale`, so its new Pod must find no node.
-  kubectl cordon "${nodes[@]}"
+  kubectl cordon --selector kubernetes.io/os
   kubectl delete pods --namespace kubewarden --selector kubewarden/policy-server=default
   within 60 not weak_check
   grep 'failed calling webhook' "$BATS_TEST_TMPDIR/warnings"
   create other "app main app:v1 Always" "$unselected"
   kube label pod "$pod" some=label
   kubectl delete --timeout=60s "$policy"
-  untouched
-  kubectl uncordon "${nodes[@]}"
+  within 10 untouched
+  kubectl uncordon --selector kubernetes.io/os
 }
 
 @test "undo: the example is deleted" {
   apply_example agent-stack-k8s
   repaired
   example agent-stack-k8s | kubectl delete --filename -
-  untouched
+  within 10 untouched
+}
+
+@test "the emergency while Kubewarden's controller is away: the webhook configuration is deleted" {
+  apply_example agent-stack-k8s
+  controller 0
+  within 60 not kubectl patch "$policy" --dry-run=server --type merge --patch "$warn"
+  not kubectl delete --timeout=10s "$policy"
+  repaired
+  kubectl delete --ignore-not-found mutatingwebhookconfiguration "kw.cap.${policy#*/}" "clusterwide-${policy#*/}"
+  within 10 untouched
+  controller 1
+  kubectl wait --for=delete --timeout=120s "$policy"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # promises.py API OBJECTS PREFIX EXAMPLE...: creates each object of the JSON lines in OBJECTS, as a dry run.
 #
-# A namespace PREFIX-EXAMPLE-KIND has the policy of this example, and PREFIX-none-KIND has none. What the API server
+# A namespace PREFIX-EXAMPLE-LEVEL has the policy of this example, and PREFIX-none-LEVEL has none. What the API server
 # accepts without a policy, and the policy accepts, the API server has to accept with the policy.
-import collections, json, sys, urllib.error, urllib.request
+import collections, json, sys, time, urllib.error, urllib.request
 
 api, objects, prefix, *examples = sys.argv[1:]
-kinds = ["restricted", "baseline", "quota", "limits"]
+levels = ["restricted", "baseline"]
 
 
 # The answer: (the object, None) or (None, the message).
@@ -22,20 +22,27 @@ def create(namespace, thing):
         return None, json.load(error)["message"]
 
 
+invalid = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "invalid"}}
+invalid["spec"] = {"containers": [{"name": "main", "image": "INVALID"}]}
+for level in levels:
+    for example in examples:  # A webhook acts a moment after it was registered.
+        while "no valid image" not in (create(f"{prefix}-{example}-{level}", invalid)[1] or ""):
+            time.sleep(1)
+
 counts, broken = collections.Counter(), []
 with open(objects) as lines:
     for thing in map(json.loads, lines):
-        for kind in kinds:
-            if create(f"{prefix}-none-{kind}", thing)[1]:
+        for level in levels:
+            if create(f"{prefix}-none-{level}", thing)[1]:
                 continue
             for example in examples:
-                created, message = create(f"{prefix}-{example}-{kind}", thing)
+                created, message = create(f"{prefix}-{example}-{level}", thing)
                 if message and not message.startswith('admission webhook "kw.cap.'):
-                    broken.append(f"{example}, {kind}, {thing['metadata'].get('name')}: {message}")
+                    broken.append(f"{example}, {level}, {thing['metadata'].get('name')}: {message}")
                 repaired = created and "consistent-pull-policy/changes" in created["metadata"].get("annotations", {})
-                counts[kind, "rejected" if message else "repaired" if repaired else "accepted unchanged"] += 1
-for (kind, answer), count in sorted(counts.items()):
-    print(f"{kind}: {count} {answer}")
+                counts[level, "rejected" if message else "repaired" if repaired else "accepted unchanged"] += 1
+for (level, answer), count in sorted(counts.items()):
+    print(f"{level}: {count} {answer}")
 print(*broken, sep="\n")
-if broken or any(counts[kind, "repaired"] == 0 for kind in kinds):
+if broken or any(counts[level, "repaired"] == 0 for level in levels):
     sys.exit("The API server refuses a repaired object, or nothing was repaired.")

@@ -11,18 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 directory, http_port, https_port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
 
-# Adds a container with this image, as a mesh does.
-def mesh(pod, image):
-    yield {"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}
-
-
-# Drops volumes[].image, as a webhook does that writes a Pod with types that don't know this field.
-def old_types(pod, _):
-    for index, volume in enumerate(pod["spec"].get("volumes", [])):
-        if "image" in volume:
-            yield {"op": "remove", "path": f"/spec/volumes/{index}/image"}
-
-
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -60,9 +48,14 @@ class Handler(BaseHTTPRequestHandler):
             return self.forward(os.environ["POLICY_SERVER"], body)
         request = json.loads(body)["request"]
         hook, _, image = self.path[1:].partition("?")[0].partition("/")
-        patch = json.dumps(list({"mesh": mesh, "old-types": old_types}[hook](request["object"], image)))
+        if hook == "mesh":  # adds a container with this image
+            patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
+        else:  # drops volumes[].image, as a webhook that writes a Pod with types that don't know this field
+            volumes = enumerate(request["object"]["spec"].get("volumes", []))
+            paths = [f"/spec/volumes/{index}/image" for index, volume in volumes if "image" in volume]
+            patch = [{"op": "remove", "path": path} for path in paths]
         response = {"uid": request["uid"], "allowed": True, "patchType": "JSONPatch"}
-        response["patch"] = base64.b64encode(patch.encode()).decode()
+        response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
         self.answer(200, json.dumps(review).encode(), {"content-type": "application/json"})
 

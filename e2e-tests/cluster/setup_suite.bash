@@ -2,7 +2,7 @@
 load lib
 
 setup_suite() {
-  local machine
+  local machine local
   export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080}
   export REGISTRY=${REGISTRY:?a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000}
 
@@ -18,16 +18,22 @@ setup_suite() {
   python3 e2e-tests/cluster/server.py "$RUN" "$PORT" "$((PORT + 1))" >"$RUN/server.log" 2>&1 3>&- &
   echo "$!" >"$RUN/server.pid"
 
-  # The only layer of the tests' images. Its program is that of this machine, so the nodes need its architecture.
-  mkdir -p "$RUN/root/bin"
+  # The tests' images have one layer. Its program is that of this machine, so the nodes need its architecture.
+  mkdir -p "$RUN/root/bin" "$RUN/image"
   cp "$(command -v busybox || echo "${BUSYBOX:?Debian: apt-get install busybox-static}")" "$RUN/root/bin/busybox"
-  tar --create --gzip --file "$RUN/layer" --owner 0 --group 0 --directory "$RUN/root" bin
+  tar --create --file "$RUN/image/layer.tar" --owner 0 --group 0 --directory "$RUN/root" bin
+  jq --null-input --arg layer "$(sha256sum <"$RUN/image/layer.tar" | cut -d ' ' -f 1)" --arg machine "$(uname -m)" '
+    {architecture: ({x86_64: "amd64", aarch64: "arm64"}[$machine]), os: "linux",
+     rootfs: {type: "layers", diff_ids: ["sha256:" + $layer]}}' >"$RUN/config.json"
+  echo '[{"Config": "config.json", "Layers": ["layer.tar"]}]' >"$RUN/image/manifest.json"
 
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    echo '{}' >"$RUN/config"
-    push "$REGISTRY/$(sed -n 's#^  module: registry://ghcr.io/##p' examples/agent-stack-k8s.yaml)" \
-      application/vnd.wasm.config.v1+json "$RUN/config" \
-      application/vnd.wasm.content.layer.v1+wasm annotated-policy.wasm
+    # xtask pushes over HTTP to this machine alone.
+    local=127.0.0.1:$((PORT + 2))
+    socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
+    "${CARGO_TARGET_DIR:-target}/xtask/xtask" push annotated-policy.wasm \
+      "$(sed -n "s#^  module: registry://ghcr.io/#registry://$local/#p" examples/agent-stack-k8s.yaml)"
+    kill "$!"
   fi
 }
 

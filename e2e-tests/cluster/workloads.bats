@@ -41,9 +41,7 @@ all_run() {
 # life_of_workloads PULL-POLICY: the pull policy that the check has in a pod template.
 life_of_workloads() {
   local kind pods
-  image agent:v1
-  image app:v1
-  image app:v2
+  image agent:v1 app:v1 app:v2
   for kind in "${kinds[@]}"; do workload "$kind" v1 | kube apply --filename -; done
   within 90 all_run 4 v1
   rollouts 3

@@ -5,17 +5,10 @@
 #   hack/measure/audit.sh    (after `make annotated-policy.wasm`)
 . "$(dirname "$0")/lib.sh"
 registry=127.0.0.1:$((port + 2))
-cleanup() {
-  [[ -z $slow ]] || kill "$slow"
-  stop_server
-  rm -rf "$tmp"
-}
-slow=
 serve "$(nothing && policy this "$module" "{mode: Reject, registry: {lookup: Verify, images: ['$registry/*']}}")" \
   --sources-path <(echo "insecure_sources: ['$registry']")
 socat "TCP-LISTEN:${registry#*:},fork,reuseaddr" \
   SYSTEM:'sleep 1; printf "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"' 2>/dev/null &
-slow=$!
 json='Content-Type: application/json'
 review=test_data/reviews/agent-stack-pod-create.json
 wait_of_other() {

@@ -9,16 +9,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 policy_server=${POLICY_SERVER:-policy-server} port=${PORT:-3111} address=${ADDRESS:-127.0.0.1}
 module=$PWD/annotated-policy.wasm
 tmp=$(mktemp -d)
-server=
+made=() # objects of the cluster, which are deleted at the end, as are all programs in the background
 trap 'cleanup' EXIT
-cleanup() { # a script that makes more than a policy server defines this again, and calls stop_server
-  stop_server
+cleanup() {
+  jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
+  wait || true
+  ((${#made[@]} == 0)) || kubectl delete --ignore-not-found --wait=false "${made[@]}" >&2
   rm -rf "$tmp"
 }
-stop_server() {
-  [[ -z $server ]] || { kill "$server" && wait "$server" || true; } 2>/dev/null
-  server=
-}
+
+# ---- policy-server --------------------------------------------------------------------------
 
 # annotate MODULE: adds the metadata that policy-server needs. `make annotated-policy.wasm` built xtask.
 annotate() {
@@ -47,79 +47,59 @@ serve() {
     --readiness-probe-port $((port + 1)) --workers 1 --policies "$tmp/policies.yml" \
     --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
     --ignore-kubernetes-connection-failure --log-level error "${@:2}" >"$tmp/log" 2>&1 &
-  server=$!
   until curl -fs "http://127.0.0.1:$((port + 1))/readiness" >/dev/null; do
-    kill -0 "$server" || { cat "$tmp/log" >&2; exit 1; }
+    kill -0 "$!" || { cat "$tmp/log" >&2; exit 1; }
     sleep 0.2
   done
-}
-
-# The median of the numbers on the standard input.
-median() { sort -n | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
-
-# Applies the JSON patch of an answer (replacements and additions to objects alone) to a review.
-patched() { # REVIEW ANSWER
-  jq --slurpfile answer "$2" 'reduce ($answer[0].response.patch | @base64d | fromjson[]) as $change (.;
-    (["request", "object"] + ($change.path | ltrimstr("/") / "/" | map(gsub("~1"; "/") | gsub("~0"; "~")
-      | if test("^[0-9]+$") then tonumber else . end))) as $path | setpath($path; $change.value))' "$1"
 }
 
 # rounds NAME URL BODY...: seven rounds of REQUESTS requests (else 1,000), over one connection, to each URL in
 # turn. $tmp/NAME.times gets the median of each round, in milliseconds.
 rounds() {
-  local round name
+  local round i
   for round in {1..7}; do
-    set -- "$@" end
-    until [[ $1 == end ]]; do
-      ab -q -k -c 1 -n "${REQUESTS:-1000}" -T application/json -p "$3" -e "$tmp/csv" "$2" >"$tmp/ab"
-      ! grep '^Non-2xx' "$tmp/ab" || { echo "$1, round $round" >&2; exit 1; }
-      awk -F, '$1 == 50 { print $2 }' "$tmp/csv" >>"$tmp/$1.times"
-      set -- "${@:4}" "$1" "$2" "$3"
+    for ((i = 1; i < $#; i += 3)); do
+      ab -q -k -c 1 -n "${REQUESTS:-1000}" -T application/json -p "${@:i+2:1}" -e "$tmp/csv" "${@:i+1:1}" >"$tmp/ab"
+      ! grep '^Non-2xx' "$tmp/ab" || { echo "${*:i:1}, round $round" >&2; exit 1; }
+      awk -F, '$1 == 50 { print $2 }' "$tmp/csv" >>"$tmp/${*:i:1}.times"
     done
-    shift
   done
 }
 
-# time_of NAME: the median of the rounds.
+# The median of the numbers on the standard input, and of the rounds of NAME.
+median() { sort -n | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
 time_of() { median <"$tmp/$1.times"; }
 
-# webhook NAME NAMESPACE: sends the Pods that are created in NAMESPACE to the policy NAME, which serve_tls serves.
-webhook() {
-  jq -n --arg name "measure-$1" --arg namespace "$2" --arg url "https://$address:$port/validate/$1" \
-    --arg ca "$(base64 -w 0 "$tmp/tls.crt")" '{apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "MutatingWebhookConfiguration", metadata: {name: $name}, webhooks: [{name: "\($name).example.com",
-      admissionReviewVersions: ["v1"], sideEffects: "None", clientConfig: {url: $url, caBundle: $ca},
-      namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $namespace}}, reinvocationPolicy: "IfNeeded",
-      rules: [{operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"]}]}]}' |
-    kubectl apply -f - >&2
-}
-
-serve_tls() { # POLICIES
-  openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=measure -addext "subjectAltName=IP:$address" \
-    -keyout "$tmp/tls.key" -out "$tmp/tls.crt" 2>/dev/null
-  serve "$1" --cert-file "$tmp/tls.crt" --key-file "$tmp/tls.key"
-}
+# ---- the cluster ----------------------------------------------------------------------------
 
 # namespace NAME: makes it anew.
 namespace() {
   kubectl create namespace "$1" >&2
+  made+=("namespace/$1")
   until kubectl -n "$1" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 }
 
-# pod_of REVIEW: the Pod of a captured review, as somebody creates it.
-pod_of() {
-  jq '.request.object | .metadata |= {name: "measured", labels, annotations} | del(.spec.serviceAccountName,
-    .spec.serviceAccount, .status) | .metadata |= with_entries(select(.value))' "test_data/reviews/$1.json"
+# measured_pod FORM COUNT: a Pod with an init container, four containers, and COUNT checks with `Always` in the FORM
+# "volumes" or "init containers". Its images are measure-0 to measure-3, and the checks begin with measure-1.
+measured_pod() {
+  jq -n --arg form "$1" --argjson count "$2" --arg image "$REGISTRY/${IMAGE%:*}:measure" '
+    def container($name; $policy; $script): {name: $name, image: "\($image)-\($name[-1:])", imagePullPolicy: $policy,
+      command: ["sh", "-c", $script]};
+    def checks($in): if $form == $in then range($count) | "imagecheck-\(. + 1)" else empty end;
+    {apiVersion: "v1", kind: "Pod", metadata: {name: "measured"}, spec: {terminationGracePeriodSeconds: 0,
+      initContainers: [container("copy-agent-0"; "IfNotPresent"; "true")
+          + {volumeMounts: [checks("volumes") | {name: ., mountPath: "/.imagecheck/\(.)"}]},
+        container(checks("init containers"); "Always"; "true")],
+      containers: [range(4) | container("container-\(.)"; "IfNotPresent"; "echo started; exec sleep 3600")],
+      volumes: [checks("volumes") | {name: ., image: {reference: "\($image)-\(.[-1:])", pullPolicy: "Always"}}]}}'
 }
 
-# tags TAG...: gives the image IMAGE of the registry REGISTRY the tags measure-TAG.
-tags() {
-  local repository=http://$REGISTRY/v2/${IMAGE%:*}/manifests tag
-  local accept='application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json'
-  curl -fsS -H "Accept: $accept" -D "$tmp/headers" -o "$tmp/manifest" "$repository/${IMAGE##*:}"
-  for tag; do
-    curl -fsS -X PUT -H "$(grep -i '^content-type' "$tmp/headers" | tr -d '\r')" --data-binary "@$tmp/manifest" \
-      "$repository/measure-$tag"
+# push_images: gives the image IMAGE of the registry REGISTRY the tags of measured_pod.
+push_images() {
+  local tag
+  for tag in {0..3}; do
+    skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$IMAGE" \
+      "docker://$REGISTRY/${IMAGE%:*}:measure-$tag"
   done
 }
 
@@ -127,6 +107,3 @@ node_versions() {
   kubectl get nodes -o json |
     jq -r '.items[0].status.nodeInfo | "kubelet \(.kubeletVersion), \(.containerRuntimeVersion)"'
 }
-
-# requests TAG: the requests for the tag measure-TAG in the registry's log.
-requests() { bash -c "$REGISTRY_LOG" | grep -c "/manifests/measure-$1 " || true; }

@@ -18,16 +18,18 @@ done
 serve "$policies"
 send() { curl -fsS -H 'Content-Type: application/json' -d "@$1" "$url/this"; }
 send "$review" >"$tmp/answer"
-patched "$review" "$tmp/answer" >"$tmp/accepted"
+# Applies the JSON patch of the answer (replacements and additions to objects alone) to the review.
+jq --slurpfile answer "$tmp/answer" 'reduce ($answer[0].response.patch | @base64d | fromjson[]) as $change (.;
+  (["request", "object"] + ($change.path | ltrimstr("/") / "/" | map(gsub("~1"; "/") | gsub("~0"; "~")
+    | if test("^[0-9]+$") then tonumber else . end))) as $path | setpath($path; $change.value))' "$review" \
+  >"$tmp/accepted"
 send "$tmp/accepted" | jq -e '.response | .allowed and .patch == null' >/dev/null
 rounds "${variants[@]}"
 
 "$policy_server" --version | head -n 1
-set -- "${variants[@]}"
-while (($#)); do
-  nothing=nothing-repaired
-  [[ $1 != *accepted ]] || nothing=nothing-accepted
-  ratio=$(paste "$tmp/$1.times" "$tmp/$nothing.times" | awk '{ print $1 / $2 }' | median) # of the same round
-  printf '%-18s %6.2f ms, %.2f times as long as nothing\n' "$1" "$(time_of "$1")" "$ratio"
-  shift 3
+for ((i = 0; i < ${#variants[@]}; i += 3)); do
+  name=${variants[i]} nothing=nothing-repaired
+  [[ $name != *accepted ]] || nothing=nothing-accepted
+  ratio=$(paste "$tmp/$name.times" "$tmp/$nothing.times" | awk '{ print $1 / $2 }' | median) # of the same round
+  printf '%-18s %6.2f ms, %.2f times as long as nothing\n' "$name" "$(time_of "$name")" "$ratio"
 done

@@ -5,35 +5,17 @@
 #
 #   REGISTRY=<host> IMAGE=<repository:tag with a shell, in this registry> hack/measure/start-up.sh
 . "$(dirname "$0")/lib.sh"
-namespace=measure-start-up
-cleanup() {
-  kubectl delete namespace "$namespace" --ignore-not-found --wait=false >&2
-  rm -rf "$tmp"
-}
-namespace "$namespace"
-tags 0 1 2 3
-pod() { # CHECKS
-  jq -n --arg checks "$1" --arg image "$REGISTRY/${IMAGE%:*}:measure" '
-    def container($name; $policy; $script): {name: $name, image: "\($image)-\($name[-1:])", imagePullPolicy: $policy,
-      command: ["sh", "-c", $script]};
-    def checks($kind): if $checks == $kind then [range(1; 4) | "imagecheck-\(.)"] else [] end;
-    {apiVersion: "v1", kind: "Pod", metadata: {name: "measured"}, spec: {terminationGracePeriodSeconds: 0,
-      initContainers: ([container("copy-agent-0"; "IfNotPresent"; "true")
-        + {volumeMounts: (checks("volumes") | map({name: ., mountPath: "/.imagecheck/\(.)"}))}]
-        + (checks("init containers") | map(container(.; "Always"; "true")))),
-      containers: [range(4) | container("container-\(.)"; "IfNotPresent"; "echo started; exec sleep 600")],
-      volumes: (checks("volumes")
-        | map({name: ., image: {reference: "\($image)-\(.[-1:])", pullPolicy: "Always"}}))}}'
-}
+namespace measure-start-up
+push_images
 measure() { # CHECKS: prints the seconds
   local begin
-  pod "$1" | kubectl -n "$namespace" create -f - >&2
+  measured_pod "$1" 3 | kubectl -n measure-start-up create -f - >&2
   begin=$(date +%s.%N)
-  kubectl -n "$namespace" wait pod measured --for=condition=Ready --timeout=120s >&2
-  for container in {0..3}; do kubectl -n "$namespace" logs measured -c "container-$container" --timestamps; done |
+  kubectl -n measure-start-up wait pod measured --for=condition=Ready --timeout=120s >&2
+  for container in {0..3}; do kubectl -n measure-start-up logs measured -c "container-$container" --timestamps; done |
     while read -r time _; do date -d "$time" +%s.%N; done |
     sort -n | tail -n 1 | awk -v begin="$begin" '{ print $1 - begin }'
-  kubectl -n "$namespace" delete pod measured --now >&2
+  kubectl -n measure-start-up delete pod measured --now >&2
 }
 measure none >/dev/null # brings the images to the node
 for _ in {1..5}; do

@@ -1,7 +1,7 @@
 //! The returned object: the text of the request's object, with edits of the changed fields.
 
 use crate::document::text_edit::{TextEdit, apply_edits};
-use crate::document::{Node, append, quoted, set_member};
+use crate::document::{JsonSpan, append, quoted, set_member};
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -78,7 +78,7 @@ fn add_init_containers<'p>(
 }
 
 /// Writes the annotation with the record. The annotations or the metadata may be missing or `null`.
-fn annotate<'p>(object: &Node<'p>, record: &str) -> Option<TextEdit<'p>> {
+fn annotate<'p>(object: &JsonSpan<'p>, record: &str) -> Option<TextEdit<'p>> {
     let record = quoted(record);
     let annotations = format!("{{{}:{record}}}", quoted(CHANGES_ANNOTATION));
     let Some(metadata) = object.get("metadata") else {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::document::Node;
+use crate::document::JsonSpan;
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -40,7 +40,11 @@ pub(super) fn record_of<'c>(
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
 fn other_annotations(object: &ExaminedObject<'_>) -> usize {
-    let annotations = object.metadata.annotations.iter().flat_map(Node::members);
+    let annotations = object
+        .metadata
+        .annotations
+        .iter()
+        .flat_map(JsonSpan::members);
     let others = annotations.filter(|(key, _)| key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {
@@ -85,7 +89,7 @@ fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
     const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
     let mut items = Vec::new();
     let mut more: u32 = 0;
-    for item in Node::read(record).ok()?.as_list().ok()? {
+    for item in JsonSpan::read(record).ok()?.as_list().ok()? {
         let (path, rule) = (item.string("path").ok()?, item.string("rule").ok()?);
         item.string("container").ok()?;
         if !item.members().iter().all(|(key, _)| KEYS.contains(&&**key)) {

@@ -35,8 +35,8 @@ pub(crate) struct Coverage {
 pub(crate) struct PulledImage {
     /// The number of the image, the same for all spellings.
     image: usize,
-    /// All places with this image.
-    pub(super) places: Vec<usize>,
+    /// All guarded places.
+    pub(super) guarded_places: Vec<usize>,
     /// The image checks.
     pub(crate) checks: ImageChecks,
     /// The strongest pull policy of the other init containers, without native sidecars.
@@ -65,16 +65,20 @@ impl ImageChecks {
 
 impl PulledImage {
     fn add(&mut self, place: usize, examined: &ExaminedPlace<'_>) {
-        self.places.push(place);
         match examined.role {
             Role::ImageCheck => self.checks.add(place, examined.policy),
             Role::InitContainer => {
                 self.by_init_containers = self.by_init_containers.max(Some(examined.policy));
             }
-            Role::Guarded => match self.guarded {
-                Some((_, policy)) if policy >= examined.policy => {}
-                _ => self.guarded = Some((place, examined.policy)),
-            },
+            Role::Guarded => {
+                self.guarded_places.push(place);
+                if self
+                    .guarded
+                    .is_none_or(|(_, policy)| policy < examined.policy)
+                {
+                    self.guarded = Some((place, examined.policy));
+                }
+            }
             Role::Unguarded => {}
         }
     }
@@ -152,18 +156,22 @@ impl Coverage {
     /// The checks of the containers that pull this image: those written alike. If there are none, and the image is
     /// not covered, these are the checks of the image in any spelling.
     pub(crate) fn checks_of<'c>(&'c self, pulled: &'c PulledImage) -> Option<&'c ImageChecks> {
-        if pulled.checks.places.is_empty() && !self.is_covered(pulled) {
+        if self.needs_other_spelling(pulled) {
             self.in_any_spelling(pulled)
         } else {
             Some(&pulled.checks)
         }
     }
 
+    fn needs_other_spelling(&self, pulled: &PulledImage) -> bool {
+        pulled.checks.places.is_empty() && !self.is_covered(pulled)
+    }
+
     /// Whether a check of the containers that pull this image is at least as strong as they need.
     pub(crate) fn has_strong_check(&self, pulled: &PulledImage, needed: PullPolicy) -> bool {
         let is_strong = |checks: &ImageChecks| checks.strongest >= Some(needed);
         self.checks_of(pulled).is_some_and(is_strong)
-            || self.may_be(pulled).any(|same| is_strong(&same.checks))
+            || self.may_be_checked(pulled, self.needs_other_spelling(pulled), is_strong)
     }
 
     /// Remembers that a check is raised.
@@ -192,13 +200,13 @@ impl Coverage {
         }
     }
 
-    /// The places whose image was pulled with `Always` before the app containers start.
+    /// The guarded places whose image was pulled with `Always` before the app containers start.
     pub(crate) fn places_of_pulled_images(&self) -> impl Iterator<Item = usize> {
         let is_pulled = |pulled: &&PulledImage| {
             pulled.is_pulled || self.may_be(pulled).any(|same| same.is_pulled)
         };
         let images = self.images.iter().filter(is_pulled);
-        images.flat_map(|pulled| pulled.places.iter().copied())
+        images.flat_map(|pulled| pulled.guarded_places.iter().copied())
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Examination;
-use super::coverage::{Coverage, PulledImage};
+use super::coverage::{Coverage, ImageChecks, PulledImage};
 use crate::finding::Finding;
 use crate::image::Reference;
 use crate::rule_id::RuleId;
@@ -25,13 +25,28 @@ pub(super) fn possibly_same_images(examination: &Examination<'_>) -> Option<Box<
 }
 
 impl Coverage {
-    /// In the copy, the images that may be the same as one of the places with this image.
+    /// In the copy, the images that may be the same as that of a guarded place with this image.
     pub(super) fn may_be(&self, pulled: &PulledImage) -> impl Iterator<Item = &PulledImage> {
         let same = self.possibly_same.as_deref();
         same.into_iter().flat_map(|same| {
-            let places = pulled.places.iter();
+            let places = pulled.guarded_places.iter();
             let indexes = places.filter_map(|place| same.image_of_place.get(*place));
             indexes.filter_map(|index| same.images.get(*index))
+        })
+    }
+
+    /// In the copy, whether the checks of an image that may be the same fulfil a condition.
+    pub(super) fn may_be_checked(
+        &self,
+        pulled: &PulledImage,
+        in_any_spelling: bool,
+        condition: impl Fn(&ImageChecks) -> bool,
+    ) -> bool {
+        let possibly_same = self.possibly_same.as_deref();
+        self.may_be(pulled).any(|same| {
+            let in_any_spelling = possibly_same.filter(|_| in_any_spelling);
+            let checks = in_any_spelling.and_then(|images| images.in_any_spelling(same));
+            condition(checks.unwrap_or(&same.checks))
         })
     }
 }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::Node;
+use crate::document::JsonSpan;
 use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -31,7 +31,7 @@ pub(super) fn restore<'a>(
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
-    let record = Node::read(record).map(|record| record.elements());
+    let record = JsonSpan::read(record).map(|record| record.elements());
     let stored_by_name = stored.places_by_name();
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {

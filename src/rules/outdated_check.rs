@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::{PodRoles, Role};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
@@ -57,7 +57,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let roles = PodRoles::of(pod, has_volumes, settings);
     let mounters = pod.mounters();
     let status = object.status();
-    let passed = PassedImageChecks::of(&mounters, &status);
+    let passed = ImageCheckResults::of(&mounters, &status);
     let outdated = candidates
         .into_iter()
         .filter(|place| roles.role(place) == Role::ImageCheck && !passed.has_passed(place));

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::Role;
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
@@ -165,7 +165,7 @@ fn passed_checks<'e, 'p>(
     status: &PodStatus<'_>,
 ) -> BTreeMap<ImageIdentity<'e>, PassedCheck<'p>> {
     let mounters = examination.object.pod.mounters();
-    let checks = PassedImageChecks::of(&mounters, status);
+    let checks = ImageCheckResults::of(&mounters, status);
     let mut passed = BTreeMap::new();
     for check in &examination.places {
         if check.role == Role::ImageCheck && checks.has_passed(check.place) {

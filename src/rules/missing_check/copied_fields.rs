@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-use crate::document::Node;
+use crate::document::JsonSpan;
 use crate::kubernetes_container;
 use crate::pod::Place;
 
@@ -73,7 +73,7 @@ impl CopiedFields {
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
 /// `subPathExpr` of a mount.
-fn uses_environment(check: &Node<'_>) -> bool {
+fn uses_environment(check: &JsonSpan<'_>) -> bool {
     let elements = |key| {
         check
             .get(key)
@@ -92,7 +92,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
-    let Some(Ok(program)) = program.map(Node::as_string) else {
+    let Some(Ok(program)) = program.map(JsonSpan::as_string) else {
         return false;
     };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {

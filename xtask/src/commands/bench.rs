@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::budgets::{self, Budgets};
+use crate::bench::budgets::{self, Budgets, growths};
 use crate::bench::pairs::HostileRequests;
 use crate::bench::request_cost::MeteredPolicy;
 use crate::bench::request_times::TimedPolicies;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return measure(&module, &budgets, &scenarios);
     }
     let sizes = if args.both_sizes { 4 } else { 3 };
-    let hostile = HostileRequests::read(&root)?.excesses(&policy, &budgets.hostile, sizes)?;
+    let hostile = HostileRequests::read(&root)?.excesses(&policy, &budgets.requests, sizes)?;
     check(&module, &budgets, &scenarios, &hostile)
 }
 
@@ -92,12 +92,12 @@ fn measure(module: &[u8], budgets: &Budgets, scenarios: &[Scenario]) -> Result<(
             scenario.title.clone(),
             cost.request_bytes.to_string(),
             cost.instructions.to_string(),
-            budget.instructions.to_string(),
+            budget.map_or_else(String::new, |most| most.instructions.to_string()),
             cost.memory_bytes.to_string(),
             format!("{:.0}", policy * 1e6),
             format!("{:.0}", nothing * 1e6),
             format!("{:.2}", policy / nothing),
-            budget.times.to_string(),
+            budget.map_or_else(String::new, |most| most.times.to_string()),
         ]);
     }
     let header = [
@@ -111,9 +111,14 @@ fn measure(module: &[u8], budgets: &Budgets, scenarios: &[Scenario]) -> Result<(
         "times",
         "at most",
     ];
+    let growths: Vec<_> = growths(scenarios)
+        .into_iter()
+        .map(|(what, _)| what)
+        .collect();
     terminal::print(&format!(
-        "{}\n\nAnnotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
+        "{}\n\n{}\nAnnotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
         terminal::markdown_table(&header, rows),
+        growths.join("\n"),
         module.len(),
         budgets.module_bytes,
         nothing.len(),
