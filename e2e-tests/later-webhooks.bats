@@ -78,6 +78,7 @@ ROWS
     accepted                                  |                   | init imagecheck-0 app:1 Always, app a app:1@SHA Always, app b app:1
     accepted                                  |                   | init imagecheck-0 app:1, init imagecheck-1 app:1@SHA Always, app a app:1 Always, app b app:1
     accepted                                  |                   | init imagecheck-0 app:1, app a app:1@SHA Always, app b app:1
+    weak-check imagecheck-1 app:1 IfNotPresent Always a | | init imagecheck-0 app:1@SHA, init imagecheck-1 app:1, app a app:1 Always, app b app:1@SHA Always
     weak-check imagecheck-0 app:1@SHA IfNotPresent Always a | | init imagecheck-0 app:1@SHA, app a app:1@SHA Always, app b app:1
     accepted                                  | ,"defaults":{"imagePullPolicy":"Always"} | init imagecheck-0 app:1 Always, app a app:1@SHA IfNotPresent, app b app:1
     default a app:1@SHA IfNotPresent Always   | ,"defaults":{"imagePullPolicy":"Always"},"pullOnce":false | init imagecheck-0 app:1 Always, app a app:1@SHA IfNotPresent, app b app:1 Always

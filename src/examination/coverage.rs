@@ -36,7 +36,7 @@ pub(crate) struct PulledImage {
     /// The number of the image, the same for all spellings.
     image: usize,
     /// All guarded places.
-    pub(super) guarded_places: Vec<usize>,
+    pub(crate) guarded_places: Vec<usize>,
     /// The image checks.
     pub(crate) checks: ImageChecks,
     /// The strongest pull policy of the other init containers, without native sidecars.

@@ -15,14 +15,19 @@ use crate::sentence::TextLimit;
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
 pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &mut Coverage) {
-    // A raised check may be strong enough for another spelling too. So checks that are written alike come first.
-    let is_written_alike = |index: &usize| {
+    let mut images: Vec<usize> = (0..coverage.images.len()).collect();
+    // A raised check may be strong enough for other containers too: those of another spelling, so checks that are
+    // written alike come first, and in the copy those of another digest. The rest is the order of the containers.
+    images.sort_by_key(|index| {
         let pulled = coverage.images.get(*index);
-        pulled.is_some_and(|pulled| !pulled.checks.places.is_empty())
-    };
-    let (written_alike, others): (Vec<usize>, Vec<usize>) =
-        (0..coverage.images.len()).partition(is_written_alike);
-    for index in written_alike.into_iter().chain(others) {
+        pulled.map(|pulled| {
+            (
+                pulled.checks.places.is_empty(),
+                pulled.guarded_places.first().copied(),
+            )
+        })
+    });
+    for index in images {
         if let Some((check, policy)) = raise_weak_check(examination, coverage, index) {
             coverage.raise(check, policy);
         }
