@@ -26,6 +26,7 @@ struct Tour {
 /// A captured Pod, and what happens to it.
 #[derive(Deserialize)]
 struct Story {
+    title: String,
     text: String,
     review: PathBuf,
     settings: String,
@@ -70,8 +71,8 @@ fn tell_stories(module: &PolicyModule) -> Result<()> {
         };
         let outcome = outcome(module, &root.join(story.review), &settings)?;
         terminal::print(&format!(
-            "\n{}  Settings:  {}\n\n{outcome}",
-            story.text, story.settings
+            "\n{} (settings: {})\n{}\n{outcome}",
+            story.title, story.settings, story.text
         ))?;
     }
     terminal::print(&format!("\n{}", tour.next))
@@ -104,7 +105,7 @@ fn outcome(module: &PolicyModule, review: &Path, settings: &Settings) -> Result<
             serde_json::from_str::<Vec<Value>>(list).unwrap_or_default()
         });
         let rows = rows(before, after, &entries.collect::<Vec<_>>());
-        let header = ["container", "image", "pull policy", "why"];
+        let header = ["container", "image", "pull policy", "rule"];
         outcome = format!("{}\n", terminal::table(&header, rows));
     }
     for (index, warning) in answer.warnings.iter().flatten().enumerate() {
