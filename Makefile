@@ -47,8 +47,9 @@ help: ## List the targets
 
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
-	@hack/with-dots.sh "Compiling, for two minutes the first time" \
-		sh -c '$(strip $(CARGO) build --profile xtask $(FEATURES)) && "$(XTASK)" build'
+	@echo "The first time, this compiles for two minutes."
+	@$(CARGO) build --profile xtask $(FEATURES)
+	@"$(XTASK)" build
 	@"$(XTASK)" show
 
 # `make check` needs no root, no npm, no browser and no WebAssembly. The unit tests compare the crate with the

@@ -65,7 +65,6 @@ controlled_pod() {
 
 # The rows are those of the controller's own test `TestImagePullPolicies`. The first cell is the value that is
 # set there: the default pull policy of checks, the default of containers, or the pull policy of container-0.
-# docs/agent-stack-k8s.md has a shorter table of them.
 @test "agent-stack-k8s*.yaml: the 24 combinations of pull policies that the controller itself tests" {
   tag=app:1 digest=app:1@sha256:$(printf '%064d' 1)
   volumes=$(settings_of agent-stack-k8s-volumes)

@@ -72,10 +72,13 @@ ROWS
     accepted                                  |                   | init imagecheck-0 app:2@SHA, app a app:1@SHA, app b app:2
     missing-check a app:1@SHA IfNotPresent    |                   | init imagecheck-0 app:2, app a app:1@SHA, app b app:2
     missing-check a app@SHA IfNotPresent      |                   | init imagecheck-0 app:1, app a app@SHA, app b app:1
+    missing-check a app@SHA IfNotPresent      |                   | init imagecheck-0 app:1, sidecar s app:1@SHA, app a app@SHA, app b app:1
+    accepted                                  |                   | init imagecheck-0 app:1, app a app@SHA, app b app:1@SHA
     missing-check a app:1@SHA IfNotPresent    |                   | init imagecheck-0 docker.io/library/app:1, app a app:1@SHA, app b docker.io/library/app:1
     accepted                                  |                   | init imagecheck-0 app:1 Always, app a app:1@SHA Always, app b app:1
     accepted                                  |                   | init imagecheck-0 app:1, init imagecheck-1 app:1@SHA Always, app a app:1 Always, app b app:1
     accepted                                  |                   | init imagecheck-0 app:1, app a app:1@SHA Always, app b app:1
+    weak-check imagecheck-1 app:1 IfNotPresent Always a | | init imagecheck-0 app:1@SHA, init imagecheck-1 app:1, app a app:1 Always, app b app:1@SHA Always
     weak-check imagecheck-0 app:1@SHA IfNotPresent Always a | | init imagecheck-0 app:1@SHA, app a app:1@SHA Always, app b app:1
     accepted                                  | ,"defaults":{"imagePullPolicy":"Always"} | init imagecheck-0 app:1 Always, app a app:1@SHA IfNotPresent, app b app:1
     default a app:1@SHA IfNotPresent Always   | ,"defaults":{"imagePullPolicy":"Always"},"pullOnce":false | init imagecheck-0 app:1 Always, app a app:1@SHA IfNotPresent, app b app:1 Always

@@ -93,27 +93,27 @@ ROWS
       "images.requireAlways[0] $pattern $words"
   done <<'ROWS'
     registry.example.com   | registry registry.example.com/*
-    ghcr.io/Team/*         | upper case ghcr.io/team/*
-    NGINX                  | upper case nginx
-    /nginx                 | begins slash */nginx
-    ghcr.io/team/          | ends slash ghcr.io/team/*
-    nginx:                 | ends colon nginx
-    a//b                   | nothing between a/b
-    docker.io/ngin?        | namespace docker.io/library/ngin?
+    ghcr.io/Team/*         | write ghcr.io/team/*
+    NGINX                  | write nginx
+    /nginx                 | write */nginx
+    ghcr.io/team/          | write ghcr.io/team/*
+    nginx:                 | write nginx
+    a//b                   | write a/b
+    docker.io/ngin?        | write docker.io/library/ngin?
     nginx:a/b              | can match no image
     registry.example.com:5000 | registry registry.example.com:5000/*
     *.example.com            | registry *.example.com/*
     [::1]                    | registry [::1]/*
     registry.example.com:443 | registry registry.example.com:443/*
     localhost:v1             | registry docker.io/library/localhost:v1
-    *:443/team/*             | port 443 */team/*
-    *.example.com:0443/*     | port 443 *.example.com/*
-    *.example.com:05000/*    | port *.example.com:5000/*
-    *.Example.com/*          | host *.example.com/*
-    *Registry/a              | host *registry/a
-    registry-1.docker.io/nginx | namespace docker.io/library/nginx
+    *:443/team/*             | write */team/*
+    *.example.com:0443/*     | write *.example.com/*
+    *.example.com:05000/*    | write *.example.com:5000/*
+    *.Example.com/*          | write *.example.com/*
+    *Registry/a              | write *registry/a
+    registry-1.docker.io/nginx | write docker.io/library/nginx
     my.app:v1                | registry docker.io/library/my.app:v1
-    :latest                  | begins colon *:latest
+    :latest                  | write *:latest
 ROWS
 }
 

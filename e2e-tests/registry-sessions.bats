@@ -105,7 +105,7 @@ ROWS
     "$(in_jq -r 'map([(.image | split("/")[1] | split(":")[0]), .asked, .failure] | tojson) | sort | join(" ")' <<<"$lookups")"
 }
 
-# The texts are those of bug reports, in the form in which hosts print them.
+# The texts are those of registries and of bug reports, in the form in which hosts print them.
 @test "failures of registries that speak differently have their class" {
   while IFS='|' read -r class text; do
     row=$text
@@ -120,5 +120,16 @@ notFound|The named manifest is not known to the registry.
 denied|Your authorization token has expired. Reauthenticate and try again.
 denied|Unauthenticated request. Unauthenticated requests do not have permission "artifactregistry.repositories.downloadArtifacts" on resource "projects/p" (or it may not exist)
 rateLimited|Rate exceeded
+notFound|repository name not known to registry
+notFound|artifact team/denied:latest not found
+notFound|The repository with name 'a' does not exist in the registry with id '1'
+notFound|Tag t was deleted or has expired.
+denied|requested access to the resource is denied
+denied|authentication required
+denied|User: arn:aws:sts::1:assumed-role/x is not authorized to perform: ecr:BatchGetImage on resource: arn:aws:ecr:x
+rateLimited|You have reached your unauthenticated pull rate limit. https://www.docker.com/increase-rate-limit
+rateLimited|too many requests
+unreachable|service unavailable
+unknown|something else
 ROWS
 }

@@ -48,8 +48,8 @@ load lib
     refuse "${given/LONG/$long}"
     same problems "${problem/CUT/${cut}...${cut:1}}" "$message"
   done <<'ROWS'
-    {"Mode":"Fix"}                                           | Mode is not a setting: the settings have mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, validatingCopy, recordChanges
-    {"images":{"require":[]}}                                | images.require is not a setting: it holds requireAlways, forbidAlways, forbidNever
+    {"Mode":"Fix"}                                           | Mode is not a setting: expected one of mode, imageChecks, pullOnce, defaults, images, registry, templates, exempt, validatingCopy, recordChanges
+    {"images":{"require":[]}}                                | images.require is not a setting: expected one of requireAlways, forbidAlways, forbidNever
     {"mode":"fix"}                                           | mode must be one of Fix, Reject, Warn, not "fix"
     {"pullOnce":"yes"}                                       | pullOnce must be true or false, not "yes"
     {"images":"x"}                                           | images must be an object, not a string
@@ -63,7 +63,7 @@ load lib
     {"exempt":{"images":["a b"]}}                            | exempt.images[0] "a b" has white space, but image names have none
     {"exempt":{"images":["ghcr.io"]}}                        | exempt.images[0] "ghcr.io" names a registry, but no image in it: write ghcr.io/* for all its images
     {"exempt":{"images":["my.app:v1"]}}                      | exempt.images[0] "my.app:v1" names a registry, but no image in it: write docker.io/library/my.app:v1 for an image of this name
-    {"exempt":{"images":["ghcr.io/Team/*"]}}                 | exempt.images[0] "ghcr.io/Team/*" has upper case in a repository, so no image can match it: write ghcr.io/team/*
+    {"exempt":{"images":["ghcr.io/Team/*"]}}                 | exempt.images[0] "ghcr.io/Team/*" can match no image: write ghcr.io/team/*
     {"exempt":{"images":["nginx:a/b"]}}                      | exempt.images[0] "nginx:a/b" can match no image: names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in the repository, and letters, digits, _ . - in the tag
     {"exempt":{"containers":["Copy"]}}                       | exempt.containers[0] "Copy" matches no container's name: it takes lower-case letters, digits, -, * and ?
     {"exempt":{"containers":["istio-"]}}                     | exempt.containers[0] "istio-" matches no container's name, as none ends with -: write istio-*
@@ -141,7 +141,7 @@ ROWS
     row=$path
     invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path list not an object"
     invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
-      "${path}[1] string not 5" "${path}[2] string not null" "${path}[3] string not a list"
+      "${path}[1] string not 5" "${path}[3] string not a list"
   done
 }
 
@@ -152,7 +152,7 @@ ROWS
   done
   # Problems of image patterns come after those of other values. Each path has the index that the user sees.
   invalid '{"exempt":{"images":["",5,"NGINX"]},"mode":"fix","registry":{"overrides":[{"images":["a"]},{"images":[null,"","a//b"]}],"skipImages":["/a"]}}' \
-    'exempt.images[1] not 5' 'mode not fix' 'registry.overrides[1].images[0] not null' 'exempt.images[2] NGINX nginx' \
+    'exempt.images[1] not 5' 'mode not fix' 'exempt.images[2] NGINX nginx' \
     'registry.overrides[1].images[2] a//b a/b' 'registry.skipImages[0] /a */a'
   for path in imageChecks.after exempt.containers; do
     row=$path
@@ -173,7 +173,7 @@ ROWS
   invalid "{\"imageChecks\":{\"namePrefixes\":[\"${long}x\"]}}" "imageChecks.namePrefixes[0] ${long}x 58"
 }
 
-@test "an empty string in a list of the settings counts as absent, as forms leave it behind" {
+@test "an empty string or null in a list of the settings counts as absent, as forms leave them behind" {
   while IFS='|' read -r given same_as; do
     row=$given
     pod 'init imagecheck-0 app:1 IfNotPresent, init other app:1 Never, app a app:1 Always'
@@ -185,6 +185,7 @@ ROWS
 {"images":{"requireAlways":[""]}}|{}
 {"images":{"forbidAlways":["","",""],"forbidNever":["app",""]}}|{"images":{"forbidNever":["app"]}}
 {"exempt":{"containers":[""],"images":[""]}}|{}
+{"images":{"forbidNever":[null,"app"]}}|{"images":{"forbidNever":["app"]}}
 {"imageChecks":{"namePrefixes":[""]}}|{}
 {"imageChecks":{"namePrefixes":["","other"]}}|{"imageChecks":{"namePrefixes":["other"]}}
 ROWS
@@ -224,7 +225,7 @@ ROWS
     {"restartPolicyRules":[{"action":"Restart"}]}            | restartPolicyRules once
     {"command":[null]}                                       | command[0] string not null
     {"ports":[{"containerPort":"80"}]}                       | ports[0].containerPort whole number not string
-    {"volumeMounts":[{"name":"v"},["a","b"]]}                | volumeMounts[1] object not list
+    {"volumeMounts":[{"name":"v"},["a","b"]]}                | volumeMounts[1] VolumeMount not list
 ROWS
   invalid '{"imageChecks":{"template":{"name":"a","image":"b","imagePullPolicy":"Always","command":["/x"]}}}' \
     'imageChecks.template.name own' 'imageChecks.template.image own' 'imageChecks.template.imagePullPolicy own'
@@ -234,8 +235,8 @@ ROWS
 
 @test "registry.overrides: entries that are malformed" {
   invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
-    'registry.overrides[0] object not a string' 'registry.overrides[1] object not null' 'registry.overrides[2] object not a list'
-  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
+    'registry.overrides[0] object not a string' 'registry.overrides[2] object not a list'
+  invalid '{"registry":{"overrides":[{"images":["a"]},"",["b"]]}}' 'registry.overrides[2] object not a list'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
     'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
 }

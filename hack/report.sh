@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 git ls-files '*.rs' '*.bats' '*.bash' '*.sh' '*.jq' '*.ts' '*.py' | grep -v '/seeds/' | xargs awk '
     FNR == 1 {
       rust = FILENAME ~ /\.rs$/
-      kind = FILENAME ~ /^src\/|settings-reader\// ? "product" : "tools"
+      kind = FILENAME ~ /^src\// ? "product" : "tools"
       if (FILENAME ~ /(^|\/)(tests?|e2e-tests|spec|fuzz|fuzz_targets)\/|tests\.rs$/) kind = "proof"
       if (FILENAME ~ /^site\//) kind = "playground"
     }

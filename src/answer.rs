@@ -15,20 +15,18 @@ use wapc_guest::CallResult;
 
 use self::audit_annotation::AuditAnnotation;
 use self::changed_object::changed_object;
-use self::changes_record::{ChangesRecord, change_entries};
+use self::changes_record::{change_entries, record_of};
 use crate::finding::{Finding, FindingEffect};
-use crate::findings_and_changes::{Change, FindingsAndChanges};
+use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::{Sentence, SentenceLength, line, shorten};
+use crate::sentence::{TEXT_MAX, TextLimit, line, shorten};
 use crate::settings::Mode;
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
 const WARNING_MAX: usize = 120;
-/// The greatest length, in characters, of a text that the annotation `findings` repeats from an object.
-const TEXT_MAX: usize = 512;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
@@ -57,13 +55,10 @@ struct ValidateAnswer<'a> {
 }
 
 impl ValidateAnswer<'_> {
-    /// Writes the answer, with the changed object if there is one. `annotations_size` is about the size of the audit
-    /// annotations, in bytes. While a buffer grows, its old and its new memory are both in use. So this buffer gets
-    /// about its final size from the start.
-    fn write(&self, annotations_size: usize, object: Option<&str>) -> CallResult {
-        let object_size = object.map_or(0, str::len);
-        let size = annotations_size.saturating_add(object_size);
-        let mut answer = Vec::with_capacity(size.saturating_add(4096));
+    /// Writes the answer, with the changed object if there is one. `size` is about its size in bytes. While a buffer
+    /// grows, its old and its new memory are both in use. So this buffer gets about its final size from the start.
+    fn write(&self, size: usize, object: Option<&str>) -> CallResult {
+        let mut answer = Vec::with_capacity(size);
         serde_json::to_writer(&mut answer, self)?;
         if let Some(object) = object {
             answer.pop();
@@ -75,30 +70,17 @@ impl ValidateAnswer<'_> {
     }
 }
 
-/// About the size of the entries about findings and changes in the audit annotations, in bytes.
-fn size_of_entries(result: &FindingsAndChanges<'_>) -> usize {
-    /// The size of an entry without the texts of the object.
-    const ENTRY: usize = 170;
-    let with_texts = |texts: usize| texts.saturating_add(ENTRY);
-    let findings = result.findings.iter().map(|finding| {
-        let place = finding
-            .place
-            .name
-            .len()
-            .saturating_add(finding.place.image_text().len());
-        let found = finding.found().map_or(0, str::len);
-        let expected = finding.expected().map_or(0, str::len);
-        with_texts(place.saturating_add(found).saturating_add(expected))
-    });
-    let changes = result.changes.iter().map(|change| match change {
-        Change::Image { place, to } => {
-            let texts = place.name.len().saturating_add(place.image_text().len());
-            with_texts(texts.saturating_add(to.len()))
-        }
-        Change::PullPolicy { place, .. } => with_texts(place.name.len()),
-        Change::NewCheck(check) => with_texts(check.image.image.len()),
-    });
-    findings.chain(changes).fold(0, usize::saturating_add)
+/// About the size of the answer, in bytes.
+fn expected_size(result: &FindingsAndChanges<'_>, object: Option<&str>) -> usize {
+    /// The size of an entry in the audit annotations, without long texts of the object.
+    const ENTRY: usize = 230;
+    /// The size of everything else.
+    const REST: usize = 4096;
+    let entries = result.findings.len().saturating_add(result.changes.len());
+    let texts = result.object.node.text().len();
+    let annotations = entries.saturating_mul(ENTRY).saturating_add(texts);
+    let object = object.map_or(0, str::len);
+    annotations.saturating_add(object).saturating_add(REST)
 }
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
@@ -144,18 +126,23 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     let changes = change_entries(&result);
     let has_changes = !result.changes.is_empty();
     let records = result.settings.record_changes && object.request_type.is_create();
-    let record = (records && has_changes).then(|| ChangesRecord::of(changes.clone(), object));
+    let record = if records && has_changes {
+        record_of(changes.clone(), object)
+    } else {
+        None
+    };
     let text = if is_rejected || (!has_changes && object.restored.is_empty()) {
         None
     } else {
-        let record = record.as_ref().and_then(|record| record.value.as_deref());
-        let Some(text) = changed_object(&result, record) else {
+        let Some(text) = changed_object(&result, record.as_deref()) else {
             let code = code_of_object_fault(object.request_type);
             return reject(NOT_EDITABLE.to_owned(), code);
         };
         Some(text)
     };
-    let findings = in_order_of_pod(&result.findings);
+    let mut findings: Vec<&Finding<'_>> = result.findings.iter().collect();
+    // The order of the Pod.
+    findings.sort_by_key(|finding| finding.order());
     let mut audit_annotations = BTreeMap::new();
     if has_changes {
         audit_annotations.insert("changes", AuditAnnotation::list(changes));
@@ -171,10 +158,9 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
         audit_annotations.insert("lookups", AuditAnnotation::list(lookups));
     }
-    if let Some(note) = record.and_then(|record| record.note) {
-        audit_annotations.insert("record", AuditAnnotation::Note(note));
-    }
-    let important = by_importance(&findings);
+    // The most important first.
+    let mut important = findings.clone();
+    important.sort_by_key(|finding| finding.rule());
     let answer = ValidateAnswer {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(&result, mode)),
@@ -182,17 +168,7 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         warnings: warnings(&result, &important, mode, is_rejected),
         audit_annotations,
     };
-    answer.write(size_of_entries(&result), text.as_deref())
-}
-
-/// The findings in the order of the Pod. Findings about the same field keep their order.
-fn in_order_of_pod<'f, 'p>(findings: &'f [Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    // `sort` would add much more code to the WebAssembly module.
-    let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.order(), number), finding);
-    }
-    sorted.into_values().collect()
+    answer.write(expected_size(&result, text.as_deref()), text.as_deref())
 }
 
 /// The status code of a rejection because of findings.
@@ -250,26 +226,12 @@ impl<'l> FailedLookupEntry<'l> {
     }
 }
 
-/// The findings in the order of their importance, the most important first.
-fn by_importance<'f, 'p>(findings: &[&'f Finding<'p>]) -> Vec<&'f Finding<'p>> {
-    let mut sorted = BTreeMap::new();
-    for (number, finding) in findings.iter().enumerate() {
-        sorted.insert((finding.rule(), number), *finding);
-    }
-    sorted.into_values().collect()
-}
-
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
 fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
     let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
-        .map(|finding| {
-            finding
-                .reason
-                .sentence(finding, SentenceLength::Full)
-                .in_full()
-        })
+        .map(|finding| finding.reason.sentence(finding, TextLimit::LONGEST))
         .collect();
     match rejecting().count().saturating_sub(SENTENCES_MAX) {
         0 => {}
@@ -286,7 +248,6 @@ fn warnings(
     mode: Mode,
     is_rejected: bool,
 ) -> Vec<String> {
-    type WarningOfLength<'l> = Box<dyn Fn(SentenceLength) -> Option<Sentence<'l>> + 'l>;
     let settings = result.settings;
     let is_template = result.object.request_type.is_template();
     let is_expected = |finding: &Finding<'_>| {
@@ -295,31 +256,25 @@ fn warnings(
             && finding.reason.is_expected_in_template(settings)
     };
     let is_repaired = mode == Mode::Fix && !is_rejected;
-    let mut lines: Vec<WarningOfLength<'_>> = Vec::new();
-    for finding in findings {
-        if is_expected(finding) {
-            continue;
+    let mut warnings = Vec::new();
+    let mut hidden: usize = 0;
+    let mut warn = |sentence: &dyn Fn(TextLimit) -> Option<String>| {
+        if warnings.len() > WARNINGS_MAX {
+            hidden = hidden.saturating_add(usize::from(sentence(TextLimit::LONGEST).is_some()));
+        } else {
+            warnings.extend(line(WARNING_MAX, sentence));
         }
+    };
+    for finding in findings.iter().filter(|finding| !is_expected(finding)) {
         if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
-            lines.push(Box::new(|length| {
-                Some(finding.reason.sentence(finding, length))
-            }));
+            warn(&|limit| Some(finding.reason.sentence(finding, limit)));
         } else if is_repaired {
-            lines.push(Box::new(|_| finding.reason.repair_warning(finding)));
+            warn(&|limit| finding.reason.repair_warning(finding, limit));
         }
     }
     for (image, lookup) in &result.failed_lookups {
         if lookup.action != AppliedLookupAction::Reject {
-            lines.push(Box::new(move |_| Some(lookup.warning(image, is_repaired))));
-        }
-    }
-    let mut warnings = Vec::new();
-    let mut hidden: usize = 0;
-    for say in lines {
-        if warnings.len() > WARNINGS_MAX {
-            hidden = hidden.saturating_add(usize::from(say(SentenceLength::Full).is_some()));
-        } else {
-            warnings.extend(line(WARNING_MAX, say));
+            warn(&|limit| Some(lookup.warning(image, is_repaired, limit)));
         }
     }
     if warnings.len() > WARNINGS_MAX {

@@ -5,7 +5,7 @@
 pub(crate) mod added_check;
 pub(crate) mod coverage;
 pub(crate) mod examined_place;
-pub(crate) mod passed_image_checks;
+pub(crate) mod image_check_results;
 pub(crate) mod role;
 pub(crate) mod validating_copy;
 
@@ -17,8 +17,8 @@ use self::role::{PodRoles, Role};
 use crate::finding::Finding;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::failed_lookup::FailedLookup;
-use crate::pod::{Place, PodSpecList};
-use crate::request::{ExaminedObject, StoredPlaces};
+use crate::pod::{Place, PlacesByName, PodSpecList};
+use crate::request::ExaminedObject;
 use crate::settings::Settings;
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -39,7 +39,7 @@ pub(crate) struct Examination<'p> {
     /// them.
     pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
     /// At UPDATE, the places of the stored object, by list and name.
-    pub(crate) stored_places: StoredPlaces<'p>,
+    pub(crate) stored_places: PlacesByName<'p>,
     /// The findings that no change of a place repairs.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.

@@ -8,8 +8,7 @@ use std::rc::Rc;
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::sentence::TextLimit;
 use crate::settings::{Mode, Settings};
 
 /// The reason of a finding: what is wrong, in the words of the rule that found it.
@@ -18,10 +17,10 @@ pub(crate) trait Reason: fmt::Debug {
     fn rule(&self) -> RuleId;
 
     /// The sentence that says what is wrong and how to correct it.
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s>;
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String;
 
     /// The warning about the repair. None if the author of the settings asked for this repair in every Pod.
-    fn repair_warning<'s>(&'s self, _finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+    fn repair_warning(&self, _finding: &Finding<'_>, _limit: TextLimit) -> Option<String> {
         None
     }
 
@@ -109,10 +108,12 @@ impl<'p> Finding<'p> {
         }
     }
 
-    /// The same finding as a warning, in every mode.
-    pub(crate) fn into_warning(self) -> Self {
-        let effect = FindingEffect::OnlyWarning;
-        Self { effect, ..self }
+    /// The same finding. If `is_warning` is true, every mode only warns of it.
+    pub(crate) fn warning_if(mut self, is_warning: bool) -> Self {
+        if is_warning {
+            self.effect = FindingEffect::OnlyWarning;
+        }
+        self
     }
 
     /// The rule that found it.
@@ -177,12 +178,12 @@ impl<'p> Finding<'p> {
 
 /// The parts of sentences that several rules need.
 impl Finding<'_> {
-    pub(crate) fn name(&self) -> UntrustedText<'_> {
-        UntrustedText(&self.place.name)
+    pub(crate) fn name(&self, limit: TextLimit) -> Cow<'_, str> {
+        limit.show(&self.place.name)
     }
 
-    pub(crate) fn image(&self) -> UntrustedText<'_> {
-        UntrustedText(self.place.image_text())
+    pub(crate) fn image(&self, limit: TextLimit) -> Cow<'_, str> {
+        limit.show(self.place.image_text())
     }
 
     pub(crate) fn found_policy_text(&self) -> &'static str {
@@ -195,24 +196,22 @@ impl Finding<'_> {
     }
 
     /// `app pulls nginx with IfNotPresent`
-    pub(crate) fn pulls(&self) -> Sentence<'_> {
-        let (name, image) = (self.name(), self.image());
-        sentence!("{} pulls {} with {}", name, image, self.found_policy_text())
+    pub(crate) fn pulls(&self, limit: TextLimit) -> String {
+        let (name, image) = (self.name(limit), self.image(limit));
+        let found = self.found_policy_text();
+        format!("{name} pulls {image} with {found}")
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
-    pub(crate) fn now_pulls(&self) -> Sentence<'_> {
-        sentence!(
-            "{} now pulls {} with {} instead of {}",
-            self.name(),
-            self.image(),
-            self.expected_policy_text(),
-            self.found_policy_text()
-        )
+    pub(crate) fn now_pulls(&self, limit: TextLimit) -> String {
+        let (name, image) = (self.name(limit), self.image(limit));
+        let (expected, found) = (self.expected_policy_text(), self.found_policy_text());
+        format!("{name} now pulls {image} with {expected} instead of {found}")
     }
 
     /// `set app to Always`
-    pub(crate) fn set_policy(&self) -> Sentence<'_> {
-        sentence!("set {} to {}", self.name(), self.expected_policy_text())
+    pub(crate) fn set_policy(&self, limit: TextLimit) -> String {
+        let (name, expected) = (self.name(limit), self.expected_policy_text());
+        format!("set {name} to {expected}")
     }
 }

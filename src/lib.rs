@@ -76,6 +76,7 @@ mod finding;
 mod findings_and_changes;
 mod host_registry_client;
 pub mod image;
+mod kubernetes_container;
 pub mod lookup;
 pub mod pattern;
 mod pod;

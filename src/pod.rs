@@ -5,7 +5,7 @@ mod requested_platforms;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Node, WrongValue};
+use crate::document::{JsonSpan, WrongValue};
 use crate::pull_policy::PullPolicy;
 
 pub(crate) use self::requested_platforms::RequestedPlatforms;
@@ -91,7 +91,9 @@ pub(crate) struct Place<'a> {
     /// The index of the place in this list.
     pub(crate) index: usize,
     /// The element of the list.
-    pub(crate) node: Node<'a>,
+    pub(crate) node: JsonSpan<'a>,
+    /// The object that has the image and the pull policy: the container itself, or the member `image` of a volume.
+    pub(crate) image_source: JsonSpan<'a>,
     /// The name of the container or the volume.
     pub(crate) name: Cow<'a, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
@@ -104,11 +106,11 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Reads an element of a list. `source` is the object that has the image and the pull policy.
+    /// Reads an element of a list.
     fn read(
         (list, index): (PodSpecList, usize),
-        node: &Node<'a>,
-        source: &Node<'a>,
+        node: &JsonSpan<'a>,
+        image_source: &JsonSpan<'a>,
     ) -> Result<Self, WrongValue<'a>> {
         let restart_policy = match list {
             PodSpecList::InitContainers => node.string("restartPolicy")?,
@@ -119,18 +121,11 @@ impl<'a> Place<'a> {
             index,
             name: (node.string("name")?).ok_or_else(|| WrongValue::missing(node.text(), "name"))?,
             is_native_sidecar: restart_policy.as_deref() == Some("Always"),
-            image: source.string(list.image_key())?,
-            policy: pull_policy(source.optional(list.pull_policy_key())?.as_ref())?,
+            image: image_source.string(list.image_key())?,
+            policy: pull_policy(image_source.optional(list.pull_policy_key())?.as_ref())?,
             node: node.clone(),
+            image_source: image_source.clone(),
         })
-    }
-
-    /// The object that has the image and the pull policy.
-    pub(crate) fn image_source(&self) -> Node<'a> {
-        match self.list {
-            PodSpecList::Volumes => self.node.get("image").unwrap_or_else(|| self.node.clone()),
-            _ => self.node.clone(),
-        }
     }
 
     /// The image as it is written. Empty if no image is set.
@@ -138,44 +133,39 @@ impl<'a> Place<'a> {
         self.image.as_deref().unwrap_or_default()
     }
 
-    /// Whether the pull policy has a value in the object, `null` and `""` included.
-    pub(crate) fn has_policy_member(&self) -> bool {
-        let policy = self.image_source().member(self.list.pull_policy_key());
-        policy.is_ok_and(|policy| policy.is_some())
-    }
-
     /// The volumes that the container mounts. They are read in each call.
-    pub(crate) fn mounts(&self) -> Vec<Mount<'a>> {
-        self.read_mounts().unwrap_or_default()
+    pub(crate) fn mounts(&self) -> Vec<VolumeMountOrDevice<'a>> {
+        self.read_mounts("volumeMounts", "mountPath")
+            .unwrap_or_default()
     }
 
-    /// The paths of the devices that the container uses. They are read in each call.
-    pub(crate) fn device_paths(&self) -> Vec<Cow<'a, str>> {
-        self.read_device_paths().unwrap_or_default()
+    /// The volumes that the container uses as devices. They are read in each call.
+    pub(crate) fn devices(&self) -> Vec<VolumeMountOrDevice<'a>> {
+        self.read_mounts("volumeDevices", "devicePath")
+            .unwrap_or_default()
     }
 
-    fn read_mounts(&self) -> Result<Vec<Mount<'a>>, WrongValue<'a>> {
-        let mounts = self.elements_of_container("volumeMounts")?;
-        mounts.iter().map(Mount::read).collect()
-    }
-
-    fn read_device_paths(&self) -> Result<Vec<Cow<'a, str>>, WrongValue<'a>> {
-        let devices = self.elements_of_container("volumeDevices")?;
-        let path = |device: &Node<'a>| device.string_or_empty("devicePath");
-        devices.iter().map(path).collect()
-    }
-
-    /// The elements of a list in a container. Empty for a volume.
-    fn elements_of_container(&self, key: &str) -> Result<Vec<Node<'a>>, WrongValue<'a>> {
-        match self.list {
-            PodSpecList::Volumes => Ok(Vec::new()),
-            _ => self.node.list(key),
-        }
+    fn read_mounts(
+        &self,
+        list: &str,
+        path: &str,
+    ) -> Result<Vec<VolumeMountOrDevice<'a>>, WrongValue<'a>> {
+        let mounts = match self.list {
+            PodSpecList::Volumes => Vec::new(),
+            _ => self.node.list(list)?,
+        };
+        let read = |mount: &JsonSpan<'a>| {
+            Ok(VolumeMountOrDevice {
+                name: mount.string("name")?.unwrap_or_default(),
+                path: mount.string(path)?.unwrap_or_default(),
+            })
+        };
+        mounts.iter().map(read).collect()
     }
 }
 
 /// Reads a pull policy.
-fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
+fn pull_policy<'a>(value: Option<&JsonSpan<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
     let Some(value) = value else {
         return Ok(None);
     };
@@ -187,22 +177,16 @@ fn pull_policy<'a>(value: Option<&Node<'a>>) -> Result<Option<PullPolicy>, Wrong
     PullPolicy::parse(&text).map(Some).ok_or_else(wrong)
 }
 
-/// An element of a container's `volumeMounts`.
-pub(crate) struct Mount<'a> {
+/// An element of a container's `volumeMounts` or `volumeDevices`.
+pub(crate) struct VolumeMountOrDevice<'a> {
     /// The name of the volume.
     pub(crate) name: Cow<'a, str>,
-    /// The path at which the container mounts the volume.
+    /// The path at which the container sees the volume.
     pub(crate) path: Cow<'a, str>,
 }
 
-impl<'a> Mount<'a> {
-    fn read(mount: &Node<'a>) -> Result<Self, WrongValue<'a>> {
-        Ok(Self {
-            name: mount.string_or_empty("name")?,
-            path: mount.string_or_empty("mountPath")?,
-        })
-    }
-}
+/// Containers and image volumes by their list and name.
+pub(crate) type PlacesByName<'p> = BTreeMap<(PodSpecList, &'p str), &'p Place<'p>>;
 
 /// The containers that mount each volume of a Pod, by the name of the volume.
 pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
@@ -211,7 +195,7 @@ pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Pod<'a> {
     /// The Pod spec.
-    pub(crate) spec: Node<'a>,
+    pub(crate) spec: JsonSpan<'a>,
     /// Init containers, app containers, ephemeral containers and image volumes, in this order.
     pub(crate) places: Vec<Place<'a>>,
     /// The names of all volumes.
@@ -229,7 +213,7 @@ impl<'a> Pod<'a> {
     ///
     /// # Errors
     /// A value that every request needs has a wrong shape.
-    pub(crate) fn read(spec: Node<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(spec: JsonSpan<'a>) -> Result<Self, WrongValue<'a>> {
         let mut places = Vec::new();
         for list in [
             PodSpecList::InitContainers,
@@ -265,8 +249,8 @@ impl<'a> Pod<'a> {
     /// A list of mounts or devices has a wrong shape.
     pub(crate) fn check_mounts(&self) -> Result<(), WrongValue<'a>> {
         for place in &self.places {
-            place.read_mounts()?;
-            place.read_device_paths()?;
+            place.read_mounts("volumeMounts", "mountPath")?;
+            place.read_mounts("volumeDevices", "devicePath")?;
         }
         Ok(())
     }
@@ -296,10 +280,18 @@ impl<'a> Pod<'a> {
     /// The container or image volume at an index of a list.
     pub(crate) fn place(&self, list: PodSpecList, index: usize) -> Option<&Place<'a>> {
         // The places are sorted by list and index.
-        let found = self
-            .places
-            .binary_search_by_key(&(list, index), |place| (place.list, place.index));
+        let key = |place: &Place<'_>| (place.list, place.index);
+        let found = self.places.binary_search_by_key(&(list, index), key);
         self.places.get(found.ok()?)
+    }
+
+    /// The containers and image volumes by their list and name. If several have one name, the last one counts.
+    pub(crate) fn places_by_name(&self) -> PlacesByName<'_> {
+        let mut by_name = BTreeMap::new();
+        for place in &self.places {
+            by_name.insert((place.list, &*place.name), place);
+        }
+        by_name
     }
 
     /// The field because of which the Pod's nodes may be unable to mount image volumes. Many nodes can't if the
@@ -329,7 +321,7 @@ impl<'a> Pod<'a> {
             return false;
         };
         let lists = ["requests", "limits"].map(|key| resources.get(key));
-        let mut resources = lists.iter().flatten().flat_map(Node::members);
+        let mut resources = lists.iter().flatten().flat_map(JsonSpan::members);
         resources
             .any(|(name, _)| matches!(&*name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }

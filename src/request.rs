@@ -6,7 +6,7 @@ mod reapply;
 mod request_type;
 mod status;
 
-pub(crate) use self::examined_object::{CHANGES_ANNOTATION, ExaminedObject, StoredPlaces};
+pub(crate) use self::examined_object::{CHANGES_ANNOTATION, ExaminedObject};
 pub(crate) use self::payload::{ExaminedOrMalformedObject, read_payload};
 pub(crate) use self::reapply::RestoredField;
 pub(crate) use self::request_type::RequestType;

@@ -34,7 +34,7 @@ pub(crate) fn run(examination: &mut Examination<'_>, registries: &mut dyn Regist
         weak_check::raise_weak_checks(examination, &mut coverage);
         missing_check::add_missing_checks(examination, &coverage);
         // After the checks were raised and added, because only a check that is strong enough spares a pull.
-        pull_once::spare_second_pulls(examination, &coverage);
+        pull_once::spare_second_pulls(examination, &mut coverage);
     }
     // The last two only report, so their positions don't matter.
     outdated_check::report(examination);

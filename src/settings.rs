@@ -13,6 +13,7 @@ mod problem;
 mod read;
 mod registry;
 mod template_problems;
+mod value_deserializer;
 
 use k8s_openapi::api::core::v1::Container;
 #[cfg(not(target_arch = "wasm32"))]
@@ -56,7 +57,7 @@ pub struct Settings {
     pub templates: PodTemplateAction,
     /// Containers and images that are never examined and never changed. (An exempt container may
     /// still get the mount of an added check volume.)
-    pub exempt: Exemptions,
+    pub exempt: ExemptContainersAndImages,
     /// Whether this is a second, validating installation of this policy, with mode `Reject` or `Warn` and all other
     /// settings of the first one. It makes no lookups, and accepts the results of the first installation.
     pub validating_copy: bool,
@@ -76,7 +77,7 @@ impl Default for Settings {
             images: ImagePullPolicyRules::default(),
             registry: RegistryLookupSettings::default(),
             templates: PodTemplateAction::default(),
-            exempt: Exemptions::default(),
+            exempt: ExemptContainersAndImages::default(),
             validating_copy: false,
             record_changes: true,
         }
@@ -308,7 +309,7 @@ pub enum PodTemplateAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Exemptions {
+pub struct ExemptContainersAndImages {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a
     /// name, so the key `images` is safer.
     pub containers: Vec<ContainerPattern>,
@@ -316,7 +317,7 @@ pub struct Exemptions {
     pub images: Vec<ImagePattern>,
 }
 
-impl Exemptions {
+impl ExemptContainersAndImages {
     /// Whether a container or image volume is exempt. `image` is `None` if it can't be read.
     pub fn covers(&self, name: &str, image: Option<Reference<'_>>) -> bool {
         let covers_image = |image| {
@@ -345,7 +346,7 @@ impl Settings {
     /// # Errors
     /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
     pub fn read(text: &[u8]) -> Result<Self, String> {
-        let (settings, problems) = read::settings(&read::tree(text)?);
+        let (settings, problems) = read::settings(read::tree(text)?);
         unless_empty(&problems).map(|()| settings)
     }
 
@@ -358,7 +359,7 @@ impl Settings {
     /// error has only 100 of them.
     pub fn check(text: &[u8]) -> Result<(), String> {
         let tree = read::tree(text)?;
-        let (settings, mut problems) = read::settings(&tree);
+        let (settings, mut problems) = read::settings(tree.clone());
         problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
         // A template that is `{}` counts as not set.

@@ -58,16 +58,13 @@ fn bytes_outside_a_changed_field_stay() {
 }
 
 #[test]
-fn a_missing_pull_policy_is_written_after_the_image() {
+fn a_missing_pull_policy_becomes_the_first_member() {
     changes_only(
         r#"{"initContainers":[{"image" : "a:1\u0031" , "name":"imagecheck-0"}],
         "containers":[{"name":"a","image":"a:11","imagePullPolicy":"Always"}]}"#,
         &[
             (r#""Always""#, r#""IfNotPresent""#),
-            (
-                r#""a:1\u0031""#,
-                r#""a:1\u0031","imagePullPolicy":"Always""#,
-            ),
+            (r#"{"image" :"#, r#"{"imagePullPolicy":"Always","image" :"#),
         ],
     );
 }

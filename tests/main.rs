@@ -7,8 +7,6 @@ mod bytes;
 mod documentation;
 mod every_setting_is_listed;
 mod examples;
-mod image;
 mod prefilter;
 mod rancher_form;
-mod registry_failures;
 mod schema;

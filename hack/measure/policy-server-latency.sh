@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the median latency over HTTP of the agent-stack Pod in policy-server, which has one worker and one
 # connection: a policy that does nothing, this policy (the Pod as it is made, and as this policy repaired it),
-# and each MODULE.
+# and each MODULE. Also prints the memory of policy-server.
 #
 #   hack/measure/policy-server-latency.sh [NAME MODULE SETTINGS]...    (after `make annotated-policy.wasm`)
 . "$(dirname "$0")/lib.sh"
@@ -27,6 +27,8 @@ send "$tmp/accepted" | jq -e '.response | .allowed and .patch == null' >/dev/nul
 rounds "${variants[@]}"
 
 "$policy_server" --version | head -n 1
+# The memory of the policy server now, and its peak, which it had while it compiled the modules.
+awk '/^Vm(RSS|HWM)/ { printf "%s %.0f MiB\n", $1, $2 / 1024 }' "/proc/$!/status"
 for ((i = 0; i < ${#variants[@]}; i += 3)); do
   name=${variants[i]} nothing=nothing-repaired
   [[ $name != *accepted ]] || nothing=nothing-accepted

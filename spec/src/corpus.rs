@@ -128,55 +128,17 @@ pub fn create_request(pod: &Value) -> Value {
     })
 }
 
-/// Writes the API server's defaults into a Pod: pull policies, missing resource requests (copied
-/// from the limits), and some other fields of Pods, containers and ports. The API server writes
-/// these defaults before it calls any webhook, so this policy sees them.
+/// Writes the pull policies that the API server writes before it calls any webhook.
 pub fn fill_in_defaults(pod: &mut Value) {
+    let fill_in = |holder: &mut Value, image: &str, pull_policy: &str| {
+        if text(&holder[pull_policy]).is_empty() {
+            holder[pull_policy] = server_default(text(&holder[image])).name().into();
+        }
+    };
     let spec = &mut pod["spec"];
     for list in ["containers", "initContainers"] {
-        for container in elements_mut(spec, list) {
-            let policy = server_default(text(&container["image"])).name();
-            set_default(container, "imagePullPolicy", policy.into());
-            set_default(container, "resources", json!({}));
-            let path = "/dev/termination-log";
-            set_default(container, "terminationMessagePath", path.into());
-            set_default(container, "terminationMessagePolicy", "File".into());
-            fill_in_requests(&mut container["resources"]);
-            for port in elements_mut(container, "ports") {
-                set_default(port, "protocol", "TCP".into());
-            }
-        }
+        elements_mut(spec, list).for_each(|one| fill_in(one, "image", "imagePullPolicy"));
     }
-    for volume in elements_mut(spec, "volumes") {
-        if let Some(source) = volume.get_mut("image") {
-            let policy = server_default(text(&source["reference"]));
-            set_default(source, "pullPolicy", policy.name().into());
-        }
-    }
-    if let Some(resources) = spec.get_mut("resources") {
-        fill_in_requests(resources);
-    }
-    set_default(spec, "restartPolicy", "Always".into());
-    set_default(spec, "dnsPolicy", "ClusterFirst".into());
-    set_default(spec, "schedulerName", "default-scheduler".into());
-    set_default(spec, "securityContext", json!({}));
-    set_default(spec, "terminationGracePeriodSeconds", 30.into());
-}
-
-/// Writes missing resource requests. If a resource has a limit and no request, the limit becomes
-/// the request.
-fn fill_in_requests(resources: &mut Value) {
-    let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else {
-        return;
-    };
-    set_default(resources, "requests", json!({}));
-    for (name, limit) in limits {
-        set_default(&mut resources["requests"], &name, limit);
-    }
-}
-
-fn set_default(object: &mut Value, key: &str, value: Value) {
-    if let Some(members) = object.as_object_mut() {
-        members.entry(key).or_insert(value);
-    }
+    let volumes = elements_mut(spec, "volumes").filter_map(|volume| volume.get_mut("image"));
+    volumes.for_each(|source| fill_in(source, "reference", "pullPolicy"));
 }

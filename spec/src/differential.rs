@@ -2,7 +2,7 @@
 //! WebAssembly module, and the two answers are compared. A [`Policy`] runs the module. This file
 //! answers the module's host calls: lookups get the registry answers of the case.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -42,6 +42,24 @@ pub struct Difference {
     pub observed: Observed,
     /// The differences, one line each.
     pub lines: Vec<String>,
+}
+
+impl std::error::Error for Difference {}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}\nsettings {}\nrequest {}\nregistries {:?}\nspecified {:#?}\nmodule {:#}\nhost calls {:?}",
+            self.lines.join("\n"),
+            self.case.settings,
+            self.case.request,
+            self.case.answers,
+            self.verdict,
+            self.observed.answer,
+            self.observed.calls,
+        )
+    }
 }
 
 /// Runs one case through the specification and the module.
@@ -235,60 +253,4 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
     };
     let text = &texts[image.len() % texts.len()];
     format!("{fail}Fail to interact with OCI registry: {text}")
-}
-
-/// Returns the module's host calls and their answers as a recorded session, for kwctl's option
-/// `--replay-host-capabilities-interactions`.
-fn session(difference: &Difference) -> String {
-    let host = Host {
-        answers: difference.case.answers.clone(),
-        asked: Mutex::default(),
-    };
-    let mut exchanges = Vec::new();
-    for (operation, image) in &difference.observed.calls {
-        let image = Value::from(image.as_str()).to_string();
-        let name = if operation == "v1/oci_manifest" {
-            "OciManifest"
-        } else {
-            "OciManifestDigest"
-        };
-        let response = match host.call("oci", operation, image.as_bytes()) {
-            Ok(payload) => json!({"type": "Success", "payload": String::from_utf8_lossy(&payload)}),
-            Err(message) => {
-                let message = message.trim_start_matches("Callback evaluation failure: ");
-                json!({"type": "Error", "message": message.lines().next()})
-            }
-        };
-        let request = Value::from(format!("!{name}\nimage: {image}\n"));
-        exchanges.push(format!(
-            "- type: Exchange\n  request: {request}\n  response: {response}\n"
-        ));
-    }
-    exchanges.concat()
-}
-
-/// Writes the files with which a person can repeat a difference: a review, the settings and a
-/// session for `cargo xtask run`, and a text that describes the difference. Returns the path of the
-/// review.
-///
-/// # Errors
-/// If the directory or a file can't be written.
-pub fn write(difference: &Difference, directory: &Path) -> std::io::Result<PathBuf> {
-    std::fs::create_dir_all(directory)?;
-    let review = directory.join("review.json");
-    std::fs::write(&review, format!("{:#}\n", difference.case.review()))?;
-    std::fs::write(
-        directory.join("settings.json"),
-        format!("{:#}\n", difference.case.settings),
-    )?;
-    std::fs::write(directory.join("session.yml"), session(difference))?;
-    let note = format!(
-        "{}\n\nspecified: {:#?}\n\nmodule: {:#}\n\nregistries: {:#?}\n",
-        difference.lines.join("\n"),
-        difference.verdict,
-        difference.observed.answer,
-        difference.case.answers,
-    );
-    std::fs::write(directory.join("difference.txt"), note)?;
-    Ok(review)
 }

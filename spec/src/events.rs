@@ -1,5 +1,4 @@
-//! Events in a Pod's life. An event may happen before this policy sees the Pod, between this policy
-//! and the copy, or after the Pod was created.
+//! Events in a Pod's life: between this policy and the copy, or after the Pod was created.
 //!
 //! The functions here make the objects and requests of the events. [`promises`](crate::promises)
 //! checks the promises that apply to each event.
@@ -20,77 +19,38 @@ pub use self::webhook::Webhook;
 pub enum Event {
     /// The Pod is created. Nothing else happens.
     Created,
-    /// A service mesh injects its containers before this policy sees the Pod.
-    InjectedBefore(Mesh),
     /// Another webhook changes the Pod after this policy in mode `Fix`, and before the copy.
     ChangedBetween(Webhook),
     /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks run,
     /// and once after them.
     AlwaysPullImages,
-    /// The namespace has a quota of cpu and memory. In the admission request, every init and app
-    /// container has requests and limits for cpu and memory, or the Pod has `spec.resources`.
-    ResourceQuota,
-    /// The namespace has the Pod Security level `restricted`. Unless `spec.os.name` is `windows`,
-    /// every init and app container in the admission request complies with this level.
-    PodSecurityRestricted,
     /// A person applies the manifest once more.
     AppliedAgain,
     /// A person adds a container with `kubectl debug`.
     Debugged,
-    /// A person creates a copy of the Pod with `kubectl debug --copy-to`. The first app container gets
-    /// another image.
-    CopiedToDebug,
-    /// A person changes an image with `kubectl set image`. A check of the old image waits for it. The
-    /// stored Pod has a forged record, which asks for the old image.
+    /// A person changes an image with `kubectl set image`. The stored Pod has a forged record, which asks for
+    /// the old image.
     ImageSet,
     /// An audit examines the running Pod.
     Audited,
-    /// An audit examines the Pod while a container waits for the image of a volume.
-    AuditedWhileWaiting,
-    /// A person pastes a `status` into the manifest.
-    StatusPasted,
 }
 
 impl Event {
     /// All events.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 12] = [
         Self::Created,
-        Self::InjectedBefore(Mesh::IstioNativeSidecar),
-        Self::InjectedBefore(Mesh::IstioSidecar),
-        Self::InjectedBefore(Mesh::LinkerdNativeSidecar),
-        Self::InjectedBefore(Mesh::LinkerdSidecar),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::IstioNativeSidecar)),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::IstioSidecar)),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::LinkerdNativeSidecar)),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::LinkerdSidecar)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::NativeSidecar)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::LastContainer)),
+        Self::ChangedBetween(Webhook::Mesh(Mesh::FirstContainer)),
         Self::ChangedBetween(Webhook::VolumeImagesDropped),
         Self::ChangedBetween(Webhook::DigestsPinned),
         Self::ChangedBetween(Webhook::RegistriesRenamed),
-        Self::ChangedBetween(Webhook::VolumesAdded),
-        Self::ChangedBetween(Webhook::RuntimeClassRemoved),
-        Self::ChangedBetween(Webhook::InitContainerAdded),
         Self::AlwaysPullImages,
-        Self::ResourceQuota,
-        Self::PodSecurityRestricted,
         Self::AppliedAgain,
         Self::Debugged,
-        Self::CopiedToDebug,
         Self::ImageSet,
         Self::Audited,
-        Self::AuditedWhileWaiting,
-        Self::StatusPasted,
     ];
-
-    /// Changes the Pod of the request, if the event happens before this policy sees the Pod.
-    pub fn happen_before(self, pod: &mut Value) {
-        match self {
-            Self::InjectedBefore(mesh) => mesh.inject(pod),
-            Self::AlwaysPullImages => raise_all(pod),
-            Self::ResourceQuota => give_resources(pod),
-            Self::PodSecurityRestricted => give_security_contexts(pod),
-            _ => {}
-        }
-    }
 }
 
 /// Raises every pull policy to `Always`, as the plugin `AlwaysPullImages` does. Source:
@@ -105,47 +65,6 @@ pub fn raise_all(pod: &mut Value) {
     for volume in elements_mut(spec, "volumes") {
         if let Some(source) = volume.get_mut("image").filter(|source| source.is_object()) {
             source["pullPolicy"] = "Always".into();
-        }
-    }
-}
-
-/// If an init or app container lacks a request or a limit for cpu or memory, replaces all of its
-/// requests and limits. A Pod with `spec.resources` is not changed, because the quota then counts
-/// `spec.resources` and not the containers' resources.
-pub fn give_resources(pod: &mut Value) {
-    if pod["spec"]["resources"].is_object() {
-        return;
-    }
-    for list in ["initContainers", "containers"] {
-        for container in elements_mut(&mut pod["spec"], list) {
-            let has_both = |kind: &str| {
-                let own = &container["resources"][kind];
-                !own["cpu"].is_null() && !own["memory"].is_null()
-            };
-            if !has_both("requests") || !has_both("limits") {
-                container["resources"]["requests"] = json!({"cpu": "100m", "memory": "64Mi"});
-                container["resources"]["limits"] = json!({"cpu": "200m", "memory": "64Mi"});
-            }
-        }
-    }
-}
-
-/// Gives each init and app container the security context that Pod Security's level `restricted`
-/// requires. A Pod whose `spec.os.name` is `windows` is not changed, because the API server rejects
-/// most fields of this security context in a Windows Pod.
-pub fn give_security_contexts(pod: &mut Value) {
-    if pod["spec"]["os"]["name"] == "windows" {
-        return;
-    }
-    for list in ["initContainers", "containers"] {
-        for container in elements_mut(&mut pod["spec"], list) {
-            container["securityContext"] = json!({
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "runAsNonRoot": true,
-                "runAsUser": 1000,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            });
         }
     }
 }
@@ -206,44 +125,17 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
     request
 }
 
-/// The image that a person writes into a Pod.
-const OTHER_IMAGE: &str = "ghcr.io/team/corrected:v2";
-
-/// Returns the request of `kubectl debug --copy-to`, which creates a copy of a stored Pod. The copy has
-/// no annotations and no owner. Its first app container has another image.
+/// Returns the request of `kubectl set image`, for all app containers that have the image of the first one.
 #[must_use]
-pub fn copied_to_debug(create: &Value, stored: &Value) -> Value {
-    let mut request = create.clone();
-    let mut spec = stored["spec"].clone();
-    if let Some(members) = spec.as_object_mut() {
-        members.remove("ephemeralContainers");
-        members.remove("nodeName");
-    }
-    if let Some(container) = elements_mut(&mut spec, "containers").next() {
-        container["image"] = OTHER_IMAGE.into();
-    }
-    let metadata = json!({"name": "debug", "namespace": stored["metadata"]["namespace"]});
-    request["name"] = "debug".into();
-    request["object"] =
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    request["userInfo"] = json!({"username": "jane"});
-    request
-}
-
-/// Returns the request of `kubectl set image`, for all app containers that have the image of the first
-/// one. The stored Pod has this status.
-#[must_use]
-pub fn image_set(create: &Value, stored: &Value, status: &Value) -> Value {
-    let mut stored = stored.clone();
-    stored["status"] = status.clone();
+pub fn image_set(create: &Value, stored: &Value) -> Value {
     let mut object = stored.clone();
     let image = object["spec"]["containers"][0]["image"].clone();
     for container in elements_mut(&mut object["spec"], "containers") {
         if container["image"] == image {
-            container["image"] = OTHER_IMAGE.into();
+            container["image"] = "ghcr.io/team/corrected:v2".into();
         }
     }
-    let mut request = update(create, object, &stored);
+    let mut request = update(create, object, stored);
     request["userInfo"] = json!({"username": "jane"});
     request
 }
@@ -270,81 +162,37 @@ pub fn forge_record(request: &mut Value) {
     }
 }
 
-/// Returns the request of an audit for a Pod that exists: a CREATE that names no user.
+/// Returns the request of an audit for a running Pod: a CREATE that names no user. In the Pod's status, its
+/// native sidecars and its app containers run, and its other init containers have ended.
 #[must_use]
-pub fn audit(create: &Value, stored: &Value, status: Value) -> Value {
+pub fn audit(create: &Value, stored: &Value) -> Value {
     let mut request = create.clone();
     request["userInfo"] = json!({});
     let mut object = stored.clone();
     let metadata = &mut object["metadata"];
     metadata["uid"] = "00000000-0000-4000-8000-000000000002".into();
     metadata["creationTimestamp"] = "2026-11-21T09:06:17Z".into();
-    if metadata["name"].is_null() {
-        let prefix = metadata["generateName"].as_str().unwrap_or("pod-");
-        metadata["name"] = format!("{prefix}x7k2p").into();
-    }
     if object["spec"]["nodeName"].is_null() {
         object["spec"]["nodeName"] = "node-1".into();
     }
-    object["status"] = status;
-    request["name"] = object["metadata"]["name"].clone();
-    request["object"] = object;
-    request
-}
-
-/// Returns the status of a running Pod: its native sidecars and its app containers run, and its
-/// other init containers have ended.
-#[must_use]
-pub fn running_status(pod: &Value) -> Value {
-    status(pod, "Running", |container, list| {
-        if list == "initContainers" && container["restartPolicy"] != "Always" {
-            json!({"terminated": {"exitCode": 0, "reason": "Completed"}})
-        } else {
-            json!({"running": {"startedAt": "2026-11-21T09:06:20Z"}})
-        }
-    })
-}
-
-/// Returns the status of a Pod in which one container waits for an image. The waiting message has
-/// the image in double quotes, like the kubelet's messages. No other container has started.
-#[must_use]
-pub fn waiting_status(pod: &Value, name: &Value, image: &str) -> Value {
-    status(pod, "Pending", |container, _| {
-        if container["name"] == *name {
-            json!({"waiting": {
-                "reason": "ImagePullBackOff",
-                "message": format!("Back-off pulling image \"{image}\": ErrImagePull: not found"),
-            }})
-        } else {
-            json!({"waiting": {"reason": "PodInitializing"}})
-        }
-    })
-}
-
-fn status(pod: &Value, phase: &str, state: impl Fn(&Value, &str) -> Value) -> Value {
-    let statuses = |list: &'static str| -> Value {
-        let containers = elements(&pod["spec"], list).iter();
+    let statuses = |list: &str| -> Value {
+        let containers = elements(&stored["spec"], list).iter();
         let statuses = containers.map(|container| {
-            let state = state(container, list);
-            json!({
-                "name": container["name"],
-                "image": container["image"],
-                "imageID": "",
-                "ready": state["running"].is_object(),
-                "restartCount": 0,
-                "state": state,
-            })
+            let has_ended = list == "initContainers" && container["restartPolicy"] != "Always";
+            let state = if has_ended {
+                json!({"terminated": {"exitCode": 0, "reason": "Completed"}})
+            } else {
+                json!({"running": {"startedAt": "2026-11-21T09:06:20Z"}})
+            };
+            json!({"name": container["name"], "image": container["image"], "state": state})
         });
         statuses.collect()
     };
-    json!({
-        "phase": phase,
-        "conditions": [{
-            "type": "Initialized",
-            "status": if phase == "Running" { "True" } else { "False" },
-            "lastTransitionTime": "2026-11-21T09:06:18Z",
-        }],
+    object["status"] = json!({
+        "phase": "Running",
         "initContainerStatuses": statuses("initContainers"),
         "containerStatuses": statuses("containers"),
-    })
+    });
+    request["object"] = object;
+    request
 }

@@ -40,14 +40,6 @@ pub struct Case {
     pub answers: Answers,
 }
 
-impl Case {
-    /// Returns the review file for `cargo xtask run --request-path`.
-    #[must_use]
-    pub fn review(&self) -> Value {
-        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": self.request})
-    }
-}
-
 /// Returns the bytes of a case. The seed identifies a run, and the number identifies a case in this
 /// run.
 #[must_use]

@@ -36,7 +36,6 @@ mod rules;
 mod settings;
 pub mod spaces;
 pub mod transcript;
-pub mod validity;
 mod verdict;
 
 use serde_json::{Value, json};

@@ -222,7 +222,7 @@ impl Pod<'_> {
             lists.first().is_some_and(|first| {
                 let mut common = first.to_vec();
                 common.retain(|value| lists.iter().all(|list| list.contains(value)));
-                common == ["windows"]
+                !common.is_empty() && common.iter().all(|value| value == "windows")
             })
         };
         !terms.is_empty() && terms.iter().all(asks_for_windows)

@@ -1,21 +1,19 @@
 //! The promises: statements about this policy that must hold for each request. Each promise has a
 //! name, which is a constant of this file. A test can check the promises for any [`Case`] with an
 //! [`Event`] in the Pod's life. [`broken_promises`] runs this policy as often as the event needs, and
-//! returns the broken promises. A promise that doesn't apply to a case counts as kept. If only the
-//! operator's check template causes a problem with a quota, Pod Security or the quality of service, this
-//! problem breaks no promise.
+//! returns the broken promises. A promise that doesn't apply to a case counts as kept.
 
-mod audits;
 mod contents;
 mod minimal;
 mod modes;
 mod stories;
+mod valid;
 
 use serde_json::Value;
 
 use crate::compare::Observed;
 use crate::differential::{Policy, observe};
-use crate::events::Event;
+use crate::events::{Event, raise_all};
 use crate::generate::Case;
 use crate::json::text;
 use crate::settings::Settings;
@@ -29,10 +27,9 @@ pub struct BrokenPromise {
     pub details: String,
 }
 
-/// If an API server accepts the request's object, it also accepts the object that this policy returns.
+/// If no name and no mount path of the request's Pod is used twice, and each mounted volume exists, this also
+/// holds for the Pod that this policy returns.
 pub const VALID: &str = "valid-stays-valid";
-/// A repair never lowers the quality-of-service class of a Pod.
-pub const SERVICE: &str = "quality-of-service-is-kept";
 /// Repairs are minimal: a repair changes only the fields that docs/rules.md names.
 pub const MINIMAL: &str = "only-repairs-change";
 /// No secret of the Pod is in the answer, except in the returned object.
@@ -44,10 +41,6 @@ pub const STABLE: &str = "a-second-run-changes-nothing";
 pub const REJECT: &str = "reject-accepts-what-fix-returned";
 /// The copy accepts an object that mode `Fix` returned.
 pub const COPY: &str = "the-copy-accepts-what-fix-returned";
-/// If a `ResourceQuota` admits the request's Pod, it also admits the Pod that this policy returns.
-pub const QUOTA: &str = "a-quota-still-admits-the-pod";
-/// If Pod Security admits the request's Pod, it also admits the Pod that this policy returns.
-pub const POD_SECURITY: &str = "pod-security-still-admits-the-pod";
 /// *pull-once* lowers a container only if an init container pulls the container's image first.
 pub const PULLED_FIRST: &str = "pull-once-needs-an-init-container";
 /// The copy accepts a repaired Pod after a service mesh injected containers. It also accepts the Pod after
@@ -68,15 +61,8 @@ pub const DEBUG: &str = "kubectl-debug-works";
 /// If `kubectl set image` is accepted, only images differ from the stored Pod, and the copy accepts the
 /// request too. Each container has the requested image, which may have got a digest.
 pub const SET_IMAGE: &str = "kubectl-set-image-works";
-/// If a person changes an image and a check still waits for the old one, there is a warning in each mode.
-pub const OUTDATED_CHECK: &str = "a-check-of-a-changed-image-is-told";
 /// An audit accepts a running Pod that this policy accepted at its creation.
 pub const AUDIT: &str = "an-audit-accepts-what-was-admitted";
-/// If a container waits for the image of a volume, and the container's status contains this image
-/// reference, the audit has a finding of *stuck-pull* that names this image.
-pub const MISSING_IMAGE: &str = "an-audit-names-the-missing-image";
-/// If a request names a user, the object's `status` has no effect. This user may have pasted the `status`.
-pub const PASTED_STATUS: &str = "a-pasted-status-decides-nothing";
 
 /// All modes compute the same findings, except those of *stuck-pull*. Only mode `Fix` changes the object.
 pub const MODES: &str = "the-modes-find-the-same";
@@ -104,33 +90,26 @@ pub fn broken_promises(
         return Ok(Vec::new());
     }
     let mut case = case.clone();
-    if is_pod_create {
-        event.happen_before(&mut case.request["object"]);
+    if is_pod_create && event == Event::AlwaysPullImages {
+        raise_all(&mut case.request["object"]);
     }
     let mut story = Story {
         policy,
         first: observe(policy, &case)?,
         case,
-        event,
         broken: Vec::new(),
     };
     match event {
         Event::ChangedBetween(webhook) => story.changed_between(webhook)?,
         Event::AppliedAgain => story.applied_again()?,
         Event::Debugged => story.debugged()?,
-        Event::CopiedToDebug => story.copied_to_debug()?,
         Event::ImageSet => story.image_set()?,
         Event::Audited => story.audited()?,
-        Event::AuditedWhileWaiting => story.audited_while_waiting()?,
-        Event::StatusPasted => story.status_pasted()?,
         Event::AlwaysPullImages => {
             story.created(is_pod_create)?;
             story.raised_after()?;
         }
-        Event::Created
-        | Event::InjectedBefore(_)
-        | Event::ResourceQuota
-        | Event::PodSecurityRestricted => story.created(is_pod_create)?,
+        Event::Created => story.created(is_pod_create)?,
     }
     Ok(story.broken)
 }
@@ -139,7 +118,6 @@ pub fn broken_promises(
 struct Story<'p, P> {
     policy: &'p P,
     case: Case,
-    event: Event,
     first: Observed,
     broken: Vec<BrokenPromise>,
 }

@@ -1,16 +1,15 @@
 //! Checks that this policy agrees with the specification and keeps its promises for every object of the
 //! corpus. Each object is tried with the settings of every example and with every [`Event`]. The tests call
-//! this policy's crate, compiled for this machine. Two more tests check the objects of the corpus.
+//! this policy's crate, compiled for this machine. Another test checks the Pods of the corpus.
 
 use crate::common::Native;
 use consistent_pull_policy_spec::answers::Answers;
 use consistent_pull_policy_spec::corpus::{Sample, examples, manifests, samples};
 use consistent_pull_policy_spec::differential::check;
-use consistent_pull_policy_spec::events::{Event, Mesh};
+use consistent_pull_policy_spec::events::{Event, raise_all};
 use consistent_pull_policy_spec::generate::Case;
 use consistent_pull_policy_spec::json::unknown_fields;
 use consistent_pull_policy_spec::promises::broken_promises;
-use consistent_pull_policy_spec::validity::faults;
 use k8s_openapi::api::core::v1::Pod;
 
 /// One case for each request of the corpus and each example. The case has the settings of the example. The
@@ -31,26 +30,18 @@ fn cases() -> Vec<(String, Sample, Case)> {
     cases
 }
 
-/// The specification and this policy give the same answer to every request of the corpus. The test also
-/// tries each event that changes a Pod before this policy sees the Pod.
+/// The specification and this policy give the same answer to every request of the corpus, also after the plugin
+/// `AlwaysPullImages` has raised the Pod's pull policies.
 #[test]
 fn the_specification_agrees_with_this_policy_on_the_corpus() {
     let mut differences = Vec::new();
     for (settings, sample, case) in cases() {
-        for event in Event::ALL {
-            let mut case = case.clone();
-            if case.request["kind"]["kind"] == "Pod" {
-                event.happen_before(&mut case.request["object"]);
-            }
-            if event != Event::Created && case.request == sample.request {
-                continue;
-            }
+        let mut raised = case.clone();
+        raise_all(&mut raised.request["object"]);
+        for case in [case, raised] {
             if let Err(difference) = check(&Native, &case) {
                 let lines = difference.lines.join("\n    ");
-                differences.push(format!(
-                    "{}, {settings}, {event:?}\n    {lines}",
-                    sample.file
-                ));
+                differences.push(format!("{}, {settings}\n    {lines}", sample.file));
             }
         }
     }
@@ -83,31 +74,5 @@ fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
         let typed = serde_json::to_value(&pod).expect("a Pod is JSON");
         let fields = unknown_fields(&manifest, &typed);
         assert!(fields.is_empty(), "{file}: Kubernetes has no {fields:?}");
-    }
-}
-
-#[test]
-fn an_api_server_accepts_the_pods_of_the_corpus_with_and_without_a_mesh() {
-    for sample in samples() {
-        let is_pod = sample.request["kind"]["kind"] == "Pod";
-        let object = &sample.request["object"];
-        let pod = if is_pod {
-            object
-        } else {
-            &object["spec"]["template"]
-        };
-        assert_eq!(faults(pod), [], "{}", sample.file);
-        for mesh in Mesh::ALL {
-            let mut pod = pod.clone();
-            mesh.inject(&mut pod);
-            // The pod-level resources of these Pods are too small for the mesh's proxy, so an API server
-            // refuses the Pods with the proxy.
-            let has_small_resources = ["-small", "pod-resource-class"]
-                .iter()
-                .any(|part| sample.file.contains(part));
-            if !has_small_resources {
-                assert_eq!(faults(&pod), [], "{} with {mesh:?}", sample.file);
-            }
-        }
     }
 }

@@ -4,11 +4,10 @@ mod common;
 #[path = "../../tests/common/every_setting.rs"]
 mod every_setting;
 
-mod clauses;
+mod container_order;
 mod corpus;
 mod generated_settings;
 mod native;
 mod random_promises;
 mod references;
-mod validity;
 mod wrong_policies;

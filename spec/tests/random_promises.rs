@@ -56,7 +56,7 @@ fn broken(case: &Case, event: Event) -> Vec<BrokenPromise> {
         return Vec::new();
     }
     let mut case = case.clone();
-    if let Event::ChangedBetween(Webhook::Mesh(_)) | Event::InjectedBefore(_) = event {
+    if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
         exempt_meshes(&mut case.settings);
     }
     broken_promises(&Native, &case, event).unwrap_or_else(|problem| {

@@ -1,6 +1,8 @@
-//! Compares the specification's reference parser with the parser of `oci-spec`. Both parsers read all
-//! strings of at most five characters of `ALPHABET`, except those that `deliberate` names.
+//! Compares the specification's reference parser with the parser of this policy and with that of `oci-spec`. All
+//! parsers read all strings of at most five characters of `ALPHABET`. `oci-spec` may read those that `deliberate`
+//! names differently.
 
+use consistent_pull_policy::image;
 use consistent_pull_policy_spec::image::Reference;
 use consistent_pull_policy_spec::spaces::texts;
 
@@ -22,8 +24,14 @@ fn deliberate(text: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn oci_spec_reads_the_same_references() {
+fn this_policy_and_oci_spec_read_the_same_references() {
     let mut texts = texts(&ALPHABET, LENGTH);
+    for text in &texts {
+        let specified = Reference::parse(text).map(|image| (image.name(), image.name_and_tag()));
+        let read = image::Reference::parse(text).ok();
+        let read = read.map(|image| (image.repository(), image.repository_and_tag()));
+        assert_eq!(read, specified, "{text:?}");
+    }
     texts.retain(|text| deliberate(text).is_none());
     assert!(texts.len() > 200_000);
     let differ = texts.iter().filter_map(|text| {

@@ -6,20 +6,15 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 
-/// An audit annotation.
-pub(super) enum AuditAnnotation<'a> {
-    /// A text.
-    Note(&'static str),
-    /// A function that writes a list as JSON.
-    List(Box<WriteList<'a>>),
-}
+/// An audit annotation: a function that writes a list as JSON.
+pub(super) struct AuditAnnotation<'a>(Box<WriteList<'a>>);
 
 type WriteList<'a> = dyn Fn(&mut dyn io::Write) -> serde_json::Result<()> + 'a;
 
 impl<'a> AuditAnnotation<'a> {
     /// A list with these entries.
     pub(super) fn list<I: Iterator<Item: Serialize> + Clone + 'a>(entries: I) -> Self {
-        Self::List(Box::new(move |writer| {
+        Self(Box::new(move |writer| {
             serde_json::Serializer::new(writer).collect_seq(entries.clone())
         }))
     }
@@ -33,10 +28,7 @@ impl Serialize for AuditAnnotation<'_> {
 
 impl fmt::Display for AuditAnnotation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Note(note) => f.write_str(note),
-            Self::List(write) => write(&mut FormatterWriter(f)).map_err(|_| fmt::Error),
-        }
+        self.0(&mut FormatterWriter(f)).map_err(|_| fmt::Error)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The returned object: the text of the request's object, with edits of the changed fields.
 
 use crate::document::text_edit::{TextEdit, apply_edits};
-use crate::document::{Node, append, quoted, set_member};
+use crate::document::{JsonSpan, append, quoted, set_member};
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -45,7 +45,7 @@ pub(super) fn changed_object(
         edits.push(append(&object.pod.spec, list, &volumes.join(","))?);
         let mounts = mounts.join(",");
         for carrier in &result.carriers {
-            edits.push(add_mounts(carrier, &mounts)?);
+            edits.push(append(&carrier.node, "volumeMounts", &mounts)?);
         }
     }
     if let Some(record) = record {
@@ -54,23 +54,13 @@ pub(super) fn changed_object(
     apply_edits(object.node.text(), &edits)
 }
 
-/// Replaces the value of a pull policy. If the field is missing, inserts it after the image.
 fn set_pull_policy<'p>(place: &Place<'p>, policy: PullPolicy) -> Option<TextEdit<'p>> {
-    let (source, key) = (place.image_source(), place.list.pull_policy_key());
-    let policy = quoted(policy.as_str());
-    if let Some(present) = source.member(key).ok()? {
-        return Some(TextEdit::replace(present.text(), policy));
-    }
-    let image = source.get(place.list.image_key())?;
-    Some(TextEdit::after(
-        image.text(),
-        format!(",\"{key}\":{policy}"),
-    ))
+    let key = place.list.pull_policy_key();
+    set_member(&place.image_source, key, &quoted(policy.as_str()))
 }
 
 fn set_image<'p>(place: &Place<'p>, image: &str) -> Option<TextEdit<'p>> {
-    let present = place.image_source().get(place.list.image_key())?;
-    Some(TextEdit::replace(present.text(), quoted(image)))
+    set_member(&place.image_source, place.list.image_key(), &quoted(image))
 }
 
 fn add_init_containers<'p>(
@@ -87,20 +77,8 @@ fn add_init_containers<'p>(
     }
 }
 
-fn add_mounts<'p>(carrier: &Place<'p>, mounts: &str) -> Option<TextEdit<'p>> {
-    const KEY: &str = "volumeMounts";
-    if carrier.node.member(KEY).ok()?.is_some() {
-        return append(&carrier.node, KEY, mounts);
-    }
-    let name = carrier.node.get("name")?;
-    Some(TextEdit::after(
-        name.text(),
-        format!(",\"{KEY}\":[{mounts}]"),
-    ))
-}
-
 /// Writes the annotation with the record. The annotations or the metadata may be missing or `null`.
-fn annotate<'p>(object: &Node<'p>, record: &str) -> Option<TextEdit<'p>> {
+fn annotate<'p>(object: &JsonSpan<'p>, record: &str) -> Option<TextEdit<'p>> {
     let record = quoted(record);
     let annotations = format!("{{{}:{record}}}", quoted(CHANGES_ANNOTATION));
     let Some(metadata) = object.get("metadata") else {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::document::Node;
+use crate::document::JsonSpan;
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -19,49 +19,32 @@ const RECORD_MAX: usize = 16 * 1024;
 /// bytes. Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The record of changes.
-pub(super) struct ChangesRecord {
-    /// The value of the annotation. None if the other annotations leave no room for a record.
-    pub(super) value: Option<String>,
-    /// The audit annotation `record`. None if only `RECORD_MAX` limits the record.
-    pub(super) note: Option<&'static str>,
-}
-
-impl ChangesRecord {
-    /// The record of these changes. The entries of the request's own record come last, so that a forged
-    /// record can't take the room of the new entries. Changes that do not fit are only counted.
-    pub(super) fn of<'c>(
-        changes: impl Iterator<Item = ChangeEntry<'c>>,
-        object: &ExaminedObject<'_>,
-    ) -> Self {
-        let incoming = object.metadata.record();
-        let others = other_annotations(object);
-        let room = ANNOTATIONS_MAX
-            .saturating_sub(others)
-            .saturating_sub(CHANGES_ANNOTATION.len());
-        let (earlier, more) = incoming
-            .as_deref()
-            .and_then(read_record)
-            .unwrap_or_default();
-        let json = |change| serde_json::to_string(&change).unwrap_or_default().into();
-        let items = changes
-            .map(json)
-            .chain(earlier.into_iter().map(Cow::Borrowed));
-        let value = list(items, more, room.min(RECORD_MAX));
-        let note = match &value {
-            None => Some("left out: the annotations would be larger than 262144 bytes"),
-            Some(value) if room < RECORD_MAX && value.contains("{\"more\":") => {
-                Some("shortened: the annotations would be larger than 262144 bytes")
-            }
-            Some(_) => None,
-        };
-        Self { value, note }
-    }
+/// The record of these changes: the value of the annotation. None if the other annotations leave no room for a
+/// record. The entries of the request's own record come last, so that a forged record can't take the room of the new
+/// entries. Changes that do not fit are only counted.
+pub(super) fn record_of<'c>(
+    changes: impl Iterator<Item = ChangeEntry<'c>>,
+    object: &ExaminedObject<'_>,
+) -> Option<String> {
+    let incoming = object.metadata.record();
+    let others = other_annotations(object);
+    let room = ANNOTATIONS_MAX
+        .saturating_sub(others)
+        .saturating_sub(CHANGES_ANNOTATION.len());
+    let earlier = incoming.as_deref().and_then(read_record);
+    let (earlier, more) = earlier.unwrap_or_default();
+    let json = |change| serde_json::to_string(&change).unwrap_or_default().into();
+    let earlier = earlier.into_iter().map(Cow::Borrowed);
+    list(changes.map(json).chain(earlier), more, room.min(RECORD_MAX))
 }
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
 fn other_annotations(object: &ExaminedObject<'_>) -> usize {
-    let annotations = object.metadata.annotations.iter().flat_map(Node::members);
+    let annotations = object
+        .metadata
+        .annotations
+        .iter()
+        .flat_map(JsonSpan::members);
     let others = annotations.filter(|(key, _)| key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {
@@ -106,7 +89,7 @@ fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
     const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
     let mut items = Vec::new();
     let mut more: u32 = 0;
-    for item in Node::read(record).ok()?.as_list().ok()? {
+    for item in JsonSpan::read(record).ok()?.as_list().ok()? {
         let (path, rule) = (item.string("path").ok()?, item.string("rule").ok()?);
         item.string("container").ok()?;
         if !item.members().iter().all(|(key, _)| KEYS.contains(&&**key)) {

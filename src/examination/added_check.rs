@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
-use serde::Serialize;
-use settings_reader::container_json;
+use serde_json::json;
 
 use crate::finding::Finding;
+use crate::kubernetes_container;
 use crate::pod::Place;
 use crate::pull_policy::PullPolicy;
 
@@ -45,14 +45,6 @@ pub(crate) enum AddedCheckForm {
     ImageVolume,
 }
 
-/// A volume of a Pod. The type `Volume` of `k8s-openapi` knows all kinds of volumes, and through volume claims also
-/// calendars: the module would be larger than its limit (DESIGN.md has the figures).
-#[derive(Serialize)]
-struct ImageVolume<'c> {
-    name: &'c str,
-    image: ImageVolumeSource,
-}
-
 /// What differs between the checks that a Pod gets.
 pub(crate) struct NamedImage {
     /// The name. No other container has this name. If the check is a volume, no other volume has it.
@@ -64,23 +56,24 @@ pub(crate) struct NamedImage {
 }
 
 impl NamedImage {
-    fn container(&self, fields: Container) -> Container {
-        Container {
+    /// The init container with these fields, as JSON.
+    fn container_json(&self, fields: Container) -> String {
+        kubernetes_container::to_json(&Container {
             name: self.name.clone(),
             image: Some(self.image.clone()),
             image_pull_policy: Some(self.policy.as_str().to_owned()),
             ..fields
-        }
+        })
     }
 
-    fn volume(&self) -> ImageVolume<'_> {
-        ImageVolume {
-            name: &self.name,
-            image: ImageVolumeSource {
-                reference: Some(self.image.clone()),
-                pull_policy: Some(self.policy.as_str().to_owned()),
-            },
-        }
+    /// The volume as JSON. The type `Volume` of `k8s-openapi` knows all kinds of volumes, and through volume claims also
+    /// calendars: the module would be larger than its limit (DESIGN.md has the figures).
+    fn volume_json(&self) -> String {
+        let image = ImageVolumeSource {
+            reference: Some(self.image.clone()),
+            pull_policy: Some(self.policy.as_str().to_owned()),
+        };
+        json!({"name": self.name, "image": image}).to_string()
     }
 
     /// The mount of the check, if the check is a volume.
@@ -103,16 +96,16 @@ impl AddedCheckForm {
     /// A check of this form as JSON, as it is written into the Pod.
     pub(crate) fn element(&self, check: &NamedImage) -> String {
         match self {
-            Self::InitContainer(fields) => container_json(&check.container((**fields).clone())),
-            Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
+            Self::InitContainer(fields) => check.container_json((**fields).clone()),
+            Self::ImageVolume => check.volume_json(),
         }
     }
 
     /// A check of this form as JSON. For an init container, only name, image and pull policy. The record shows this.
     pub(crate) fn summary(&self, check: &NamedImage) -> String {
         match self {
-            Self::InitContainer(_) => container_json(&check.container(Container::default())),
-            Self::ImageVolume => serde_json::to_string(&check.volume()).unwrap_or_default(),
+            Self::InitContainer(_) => check.container_json(Container::default()),
+            Self::ImageVolume => check.volume_json(),
         }
     }
 }

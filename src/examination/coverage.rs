@@ -23,9 +23,11 @@ pub(crate) struct Coverage {
     /// The checks of each image in any spelling. [`PulledImage::image`] is the index.
     in_any_spelling: Vec<ImageChecks>,
     /// The index in `images` for each examined place.
-    image_of_place: Vec<usize>,
+    pub(super) image_of_place: Vec<usize>,
+    /// Whether the only place needs no check.
+    has_only_one_place: bool,
     /// In the copy, the images that may be the same. They are asked only where the answer removes a finding.
-    possibly_same: Option<Box<Coverage>>,
+    pub(super) possibly_same: Option<Box<Coverage>>,
 }
 
 /// An image that is written alike, and who pulls it. The numbers are indexes of examined places.
@@ -33,17 +35,16 @@ pub(crate) struct Coverage {
 pub(crate) struct PulledImage {
     /// The number of the image, the same for all spellings.
     image: usize,
-    /// All places with this image.
-    places: Vec<usize>,
+    /// All guarded places.
+    pub(crate) guarded_places: Vec<usize>,
     /// The image checks.
     pub(crate) checks: ImageChecks,
     /// The strongest pull policy of the other init containers, without native sidecars.
     by_init_containers: Option<PullPolicy>,
     /// The first of the strongest guarded places, and its pull policy.
     pub(crate) guarded: Option<(usize, PullPolicy)>,
-    /// Whether the image is covered, or nothing guarded pulls it. A check covers an image even if it is too weak:
-    /// *weak-check* is about such checks.
-    pub(crate) is_covered: bool,
+    /// Whether a place has pulled the image with `Always` before the app containers start.
+    is_pulled: bool,
 }
 
 /// Image checks of one image.
@@ -64,16 +65,20 @@ impl ImageChecks {
 
 impl PulledImage {
     fn add(&mut self, place: usize, examined: &ExaminedPlace<'_>) {
-        self.places.push(place);
         match examined.role {
             Role::ImageCheck => self.checks.add(place, examined.policy),
             Role::InitContainer => {
                 self.by_init_containers = self.by_init_containers.max(Some(examined.policy));
             }
-            Role::Guarded => match self.guarded {
-                Some((_, policy)) if policy >= examined.policy => {}
-                _ => self.guarded = Some((place, examined.policy)),
-            },
+            Role::Guarded => {
+                self.guarded_places.push(place);
+                if self
+                    .guarded
+                    .is_none_or(|(_, policy)| policy < examined.policy)
+                {
+                    self.guarded = Some((place, examined.policy));
+                }
+            }
             Role::Unguarded => {}
         }
     }
@@ -87,29 +92,17 @@ impl Coverage {
     /// The coverage of the examined places.
     pub(crate) fn of(examination: &Examination<'_>) -> Self {
         let places = &examination.places;
-        let mut coverage = Self::by_identity(places, ExaminedPlace::identity);
-        if examination.settings.validating_copy {
-            let same = Self::by_identity(places, validating_copy::identity_without_digest);
-            coverage.possibly_same = Some(Box::new(same));
+        Self {
+            has_only_one_place: has_only_one_place(examination),
+            possibly_same: validating_copy::possibly_same_images(examination),
+            ..Self::by_identity(places, |examined| examined.identity())
         }
-        let needs_none = has_only_one_place(examination);
-        let is_covered = |pulled: &PulledImage| match pulled.guarded {
-            Some((_, needed)) => {
-                pulled.covers(needed) || coverage.may_be(pulled).any(|same| same.covers(needed))
-            }
-            None => true,
-        };
-        let covered: Vec<bool> = coverage.images.iter().map(is_covered).collect();
-        for (pulled, is_covered) in coverage.images.iter_mut().zip(covered) {
-            pulled.is_covered = is_covered || needs_none;
-        }
-        coverage
     }
 
     /// The images of the places. Two places have the same image if their identities are equal.
-    fn by_identity<'e, 'p>(
-        places: &'e [ExaminedPlace<'p>],
-        identity: impl Fn(&'e ExaminedPlace<'p>) -> ImageIdentity<'e>,
+    pub(super) fn by_identity<'e>(
+        places: &'e [ExaminedPlace<'_>],
+        identity: impl Fn(&'e ExaminedPlace<'_>) -> ImageIdentity<'e>,
     ) -> Self {
         let mut numbers: BTreeMap<ImageIdentity<'_>, usize> = BTreeMap::new();
         let mut indexes: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -117,6 +110,7 @@ impl Coverage {
             images: Vec::new(),
             in_any_spelling: Vec::new(),
             image_of_place: Vec::with_capacity(places.len()),
+            has_only_one_place: false,
             possibly_same: None,
         };
         for (place, examined) in places.iter().enumerate() {
@@ -145,16 +139,13 @@ impl Coverage {
         coverage
     }
 
-    /// In the copy, the images that may be the same as one of the places with this image.
-    fn may_be(&self, pulled: &PulledImage) -> impl Iterator<Item = &PulledImage> {
-        let same = self.possibly_same.as_deref();
-        same.into_iter().flat_map(|same| {
-            let indexes = pulled
-                .places
-                .iter()
-                .filter_map(|place| same.image_of_place.get(*place));
-            indexes.filter_map(|index| same.images.get(*index))
-        })
+    /// Whether the image is covered, or nothing guarded pulls it. A check covers an image even if it is too weak:
+    /// *weak-check* is about such checks.
+    pub(crate) fn is_covered(&self, pulled: &PulledImage) -> bool {
+        self.has_only_one_place
+            || pulled.guarded.is_none_or(|(_, needed)| {
+                pulled.covers(needed) || self.may_be(pulled).any(|same| same.covers(needed))
+            })
     }
 
     /// The checks of an image in any spelling.
@@ -165,18 +156,22 @@ impl Coverage {
     /// The checks of the containers that pull this image: those written alike. If there are none, and the image is
     /// not covered, these are the checks of the image in any spelling.
     pub(crate) fn checks_of<'c>(&'c self, pulled: &'c PulledImage) -> Option<&'c ImageChecks> {
-        if pulled.checks.places.is_empty() && !pulled.is_covered {
+        if self.needs_other_spelling(pulled) {
             self.in_any_spelling(pulled)
         } else {
             Some(&pulled.checks)
         }
     }
 
+    fn needs_other_spelling(&self, pulled: &PulledImage) -> bool {
+        pulled.checks.places.is_empty() && !self.is_covered(pulled)
+    }
+
     /// Whether a check of the containers that pull this image is at least as strong as they need.
     pub(crate) fn has_strong_check(&self, pulled: &PulledImage, needed: PullPolicy) -> bool {
         let is_strong = |checks: &ImageChecks| checks.strongest >= Some(needed);
         self.checks_of(pulled).is_some_and(is_strong)
-            || self.may_be(pulled).any(|same| is_strong(&same.checks))
+            || self.may_be_checked(pulled, self.needs_other_spelling(pulled), is_strong)
     }
 
     /// Remembers that a check is raised.
@@ -194,41 +189,24 @@ impl Coverage {
         }
     }
 
-    /// Whether each examined place has the image of one of the places `pulling`, written alike.
-    pub(crate) fn pull_the_same(&self, pulling: &[usize]) -> Vec<bool> {
-        let is_pulled = self.are_pulled(pulling);
-        let same = self.possibly_same.as_deref();
-        let may_be_pulled = same.map(|same| (same, same.are_pulled(pulling)));
-        let pulls = |pulled: &PulledImage, is_pulled: bool| {
-            is_pulled
-                || may_be_pulled.as_ref().is_some_and(|(same, are_pulled)| {
-                    let indexes = pulled
-                        .places
-                        .iter()
-                        .filter_map(|place| same.image_of_place.get(*place));
-                    indexes
-                        .filter_map(|index| are_pulled.get(*index))
-                        .any(|is_pulled| *is_pulled)
-                })
-        };
-        let images = self.images.iter().zip(is_pulled);
-        let images: Vec<bool> = images
-            .map(|(pulled, is_pulled)| pulls(pulled, is_pulled))
-            .collect();
-        let of_place = |index: &usize| images.get(*index).copied().unwrap_or_default();
-        self.image_of_place.iter().map(of_place).collect()
+    /// Remembers that a place has pulled its image with `Always` before the app containers start.
+    pub(crate) fn mark_pulled(&mut self, place: usize) {
+        let index = self.image_of_place.get(place);
+        if let Some(pulled) = index.and_then(|index| self.images.get_mut(*index)) {
+            pulled.is_pulled = true;
+        }
+        if let Some(same) = &mut self.possibly_same {
+            same.mark_pulled(place);
+        }
     }
 
-    /// Whether each image is the image of one of these places.
-    fn are_pulled(&self, pulling: &[usize]) -> Vec<bool> {
-        let mut are_pulled = vec![false; self.images.len()];
-        for place in pulling {
-            let index = self.image_of_place.get(*place);
-            if let Some(is_pulled) = index.and_then(|index| are_pulled.get_mut(*index)) {
-                *is_pulled = true;
-            }
-        }
-        are_pulled
+    /// The guarded places whose image was pulled with `Always` before the app containers start.
+    pub(crate) fn places_of_pulled_images(&self) -> impl Iterator<Item = usize> {
+        let is_pulled = |pulled: &&PulledImage| {
+            pulled.is_pulled || self.may_be(pulled).any(|same| same.is_pulled)
+        };
+        let images = self.images.iter().filter(is_pulled);
+        images.flat_map(|pulled| pulled.guarded_places.iter().copied())
     }
 }
 

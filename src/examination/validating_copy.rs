@@ -7,15 +7,48 @@
 use std::collections::BTreeSet;
 
 use super::Examination;
-use super::examined_place::ExaminedPlace;
+use super::coverage::{Coverage, ImageChecks, PulledImage};
 use crate::finding::Finding;
-use crate::image::{ImageIdentity, Reference};
+use crate::image::Reference;
 use crate::rule_id::RuleId;
 use crate::settings::LookupMode;
 
-/// The identity by which two images may be the same: another webhook may have added a digest to one of them.
-pub(super) fn identity_without_digest<'e>(examined: &'e ExaminedPlace<'_>) -> ImageIdentity<'e> {
-    examined.reference.identity_at(None)
+/// In the copy, the images of the places if each had no digest: another webhook may have added a digest to one of two
+/// images that were the same.
+pub(super) fn possibly_same_images(examination: &Examination<'_>) -> Option<Box<Coverage>> {
+    let places = &examination.places;
+    let copy = examination.settings.validating_copy;
+    copy.then(|| {
+        let images = Coverage::by_identity(places, |examined| examined.reference.identity_at(None));
+        Box::new(images)
+    })
+}
+
+impl Coverage {
+    /// In the copy, the images that may be the same as that of a guarded place with this image.
+    pub(super) fn may_be(&self, pulled: &PulledImage) -> impl Iterator<Item = &PulledImage> {
+        let same = self.possibly_same.as_deref();
+        same.into_iter().flat_map(|same| {
+            let places = pulled.guarded_places.iter();
+            let indexes = places.filter_map(|place| same.image_of_place.get(*place));
+            indexes.filter_map(|index| same.images.get(*index))
+        })
+    }
+
+    /// In the copy, whether the checks of an image that may be the same fulfil a condition.
+    pub(super) fn may_be_checked(
+        &self,
+        pulled: &PulledImage,
+        in_any_spelling: bool,
+        condition: impl Fn(&ImageChecks) -> bool,
+    ) -> bool {
+        let possibly_same = self.possibly_same.as_deref();
+        self.may_be(pulled).any(|same| {
+            let in_any_spelling = possibly_same.filter(|_| in_any_spelling);
+            let checks = in_any_spelling.and_then(|images| images.in_any_spelling(same));
+            condition(checks.unwrap_or(&same.checks))
+        })
+    }
 }
 
 /// Whether a missing check is only a warning. A Pod with one app container may have had no other container when the

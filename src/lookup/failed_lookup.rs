@@ -1,8 +1,7 @@
 //! Failed lookups, and the warnings about them.
 
 use super::{FailureClass, LookupError};
-use crate::sentence;
-use crate::sentence::{Sentence, UntrustedText};
+use crate::sentence::TextLimit;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +42,7 @@ impl AppliedLookupAction {
 impl FailedLookup {
     /// The warning about this lookup. If `UseCached` lowered a pull policy, the warning says so only
     /// if this policy repairs the object.
-    pub(crate) fn warning(self, image: &str, is_repaired: bool) -> Sentence<'_> {
+    pub(crate) fn warning(self, image: &str, is_repaired: bool, limit: TextLimit) -> String {
         let done = match self.action {
             AppliedLookupAction::Reject => "",
             AppliedLookupAction::KeepTag => " (kept as it is)",
@@ -57,41 +56,36 @@ impl FailedLookup {
                 (false, false, _) => " (kept as it is)",
             },
         };
-        let (image, why) = (UntrustedText(image), why_no_answer(self.error));
-        sentence!("{} {}{}", image, why, done)
+        let (image, why) = (limit.show(image), why_no_answer(self.error));
+        format!("{image} {why}{done}")
     }
 }
 
 /// The end of a sentence that begins with an image. It says why there is no answer from the registry
 /// and, for most errors, what the user can do.
-pub(crate) fn why_no_answer(error: LookupError) -> Sentence<'static> {
-    match error.class {
-        FailureClass::NotGranted => sentence!(
-            "can't be looked up: grant {} in hostCapabilities of its policy server",
-            error.capability
-        ),
-        FailureClass::LimitReached => {
-            sentence!("was not looked up: registry.maxLookups is reached")
+pub(crate) fn why_no_answer(error: LookupError) -> String {
+    let why = match error.class {
+        FailureClass::NotGranted => {
+            let capability = error.capability;
+            return format!(
+                "can't be looked up: grant {capability} in hostCapabilities of its policy server"
+            );
         }
-        FailureClass::NotFound => {
-            sentence!("does not exist in its registry: correct its tag or repository")
-        }
-        FailureClass::Denied => {
-            sentence!("is not for the policy to see: give the PolicyServer a pull secret")
-        }
-        FailureClass::RateLimited => sentence!(
+        FailureClass::LimitReached => "was not looked up: registry.maxLookups is reached",
+        FailureClass::NotFound => "does not exist in its registry: correct its tag or repository",
+        FailureClass::Denied => "is not for the policy to see: give the PolicyServer a pull secret",
+        FailureClass::RateLimited => {
             "hit its registry's rate limit: try later, or skip it with registry.skipImages"
-        ),
+        }
         FailureClass::Unreachable if error.was_asked => {
-            sentence!("has a registry that gives no answer: try again later")
+            "has a registry that gives no answer: try again later"
         }
-        FailureClass::Unreachable => {
-            sentence!("was not looked up: its registry just gave no answer")
-        }
+        FailureClass::Unreachable => "was not looked up: its registry just gave no answer",
         FailureClass::Unknown => {
-            sentence!("has a registry whose answer is not understood: look at the host's log")
+            "has a registry whose answer is not understood: look at the host's log"
         }
-    }
+    };
+    why.to_owned()
 }
 
 #[cfg(test)]
@@ -163,9 +157,7 @@ mod tests {
             ),
         ] {
             let error = error(class, was_asked);
-            let warning = FailedLookup { error, action }
-                .warning("app:1", true)
-                .in_full();
+            let warning = FailedLookup { error, action }.warning("app:1", true, TextLimit::LONGEST);
             assert_eq!(warning, format!("app:1 {sentence}"));
         }
     }

@@ -13,6 +13,9 @@ const FILLINGS: [&str; 13] = [
 ];
 /// The largest number of wildcards that [`FILLINGS`] fill. The others have the usual filling.
 const UNUSUAL_MAX: u32 = 2;
+/// The form of an image's name.
+const FORM: &str = "names are registry/repository[:tag], with lower-case letters and digits parted by . _ - or / in \
+                    the repository, and letters, digits, _ . - in the tag";
 /// The largest number of wildcards in a pattern that is searched. The search of more would be slow.
 const WILDCARDS_MAX: usize = 6;
 
@@ -53,21 +56,10 @@ impl ImagePattern {
         let is_better = |instead: &str| {
             instead != written && instead_of_registry(instead).is_none() && can_match(instead)
         };
-        let correction =
-            corrections(written, &self.glob)
-                .into_iter()
-                .find_map(|(mistake, instead)| {
-                    Some((mistake, instead.filter(|text| is_better(text))?))
-                });
-        Some(match correction {
-            Some((mistake, instead)) => {
-                format!("{mistake}, so no image can match it: write {instead}")
-            }
-            None => "can match no image: names are registry/repository[:tag], with lower-case \
-                     letters and digits parted by . _ - or / in the repository, and letters, \
-                     digits, _ . - in the tag"
-                .to_owned(),
-        })
+        let mut corrections = corrections(written, &self.glob).into_iter().flatten();
+        let instead = corrections.find(|instead| is_better(instead));
+        let what_to_write = instead.map_or(FORM.to_owned(), |instead| format!("write {instead}"));
+        Some(format!("can match no image: {what_to_write}"))
     }
 
     /// Whether the pattern matches an image. The wildcards are filled in many ways, and the parser
@@ -161,9 +153,10 @@ fn possible_host(host: &str) -> String {
     [&possible, ":*"].concat()
 }
 
-/// The mistakes that a pattern may have, each with the pattern that was probably meant. `completed` is
-/// the normalised pattern.
-fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>); 11] {
+/// The patterns that may have been meant: with `*` or nothing in place of a misplaced separator, with the namespace of
+/// Docker Hub, without the port 443 and without leading zeros of a port, in lower case. `completed` is the normalised
+/// pattern.
+fn corrections(written: &str, completed: &str) -> [Option<String>; 9] {
     let begins_with = |mark| written.starts_with(mark).then(|| ["*", written].concat());
     let in_library = completed
         .strip_prefix("docker.io/")
@@ -173,50 +166,20 @@ fn corrections(written: &str, completed: &str) -> [(&'static str, Option<String>
         (host, rest) => (host, "/", rest),
     };
     let possible_host = possible_host(host);
-    let has_other_port = has_wildcard(host) && !possible_host.eq_ignore_ascii_case(host);
-    let has_port_443 = has_other_port && comparable_port(host).1.is_none();
-    let has_upper_case = has_wildcard(host) && host.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower_case = match rest.split_once(':') {
         Some((path, tag)) => [&path.to_ascii_lowercase(), ":", tag].concat(),
         None => rest.to_ascii_lowercase(),
     };
-    let in_lower_case = [&possible_host, slash, &lower_case].concat();
     [
-        ("begins with a slash", begins_with('/')),
-        (
-            "has nothing between two slashes",
-            Some(written.replace("//", "/")),
-        ),
-        (
-            "ends with a slash",
-            written.ends_with('/').then(|| [written, "*"].concat()),
-        ),
-        (
-            "ends with a colon",
-            written.strip_suffix(':').map(str::to_owned),
-        ),
-        ("begins with a colon", begins_with(':')),
-        (
-            "leaves out the namespace",
-            in_library.map(|name| ["docker.io/library/", name].concat()),
-        ),
-        (
-            "has the port 443, which is dropped before an image is matched",
-            has_port_443.then(|| [&possible_host, "/", rest].concat()),
-        ),
-        (
-            "has a port with leading zeros, which are dropped before an image is matched",
-            has_other_port.then(|| [&possible_host, "/", rest].concat()),
-        ),
-        (
-            "has upper case in a host with a wildcard",
-            has_upper_case.then(|| in_lower_case.clone()),
-        ),
-        ("has upper case in a repository", Some(in_lower_case)),
+        begins_with('/'),
+        Some(written.replace("//", "/")),
+        written.ends_with('/').then(|| [written, "*"].concat()),
+        written.strip_suffix(':').map(str::to_owned),
+        begins_with(':'),
+        in_library.map(|name| ["docker.io/library/", name].concat()),
+        Some([&possible_host, slash, rest].concat()),
+        Some([&possible_host, slash, &lower_case].concat()),
         // The first part of `Team_A/app` looks like a host, but no host has a `_`.
-        (
-            "has upper case in a repository",
-            Some([&host.to_ascii_lowercase(), slash, &lower_case].concat()),
-        ),
+        Some([&host.to_ascii_lowercase(), slash, &lower_case].concat()),
     ]
 }

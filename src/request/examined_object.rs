@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
-use crate::document::{Node, WrongValue};
-use crate::pod::{Place, Pod, PodSpecList};
+use crate::document::{JsonSpan, WrongValue};
+use crate::pod::{Place, PlacesByName, Pod, PodSpecList};
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -24,7 +24,7 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata<'a> {
     /// The annotations, if the object has any.
-    pub(crate) annotations: Option<Node<'a>>,
+    pub(crate) annotations: Option<JsonSpan<'a>>,
     /// Whether the object has the annotation of a mirror Pod.
     pub(crate) is_mirror: bool,
     /// Whether the object has a `deletionTimestamp`.
@@ -38,7 +38,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(object: &Node<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(object: &JsonSpan<'a>) -> Result<Self, WrongValue<'a>> {
         let Some(metadata) = object.optional("metadata")? else {
             return Ok(Self::default());
         };
@@ -69,7 +69,7 @@ impl<'a> Metadata<'a> {
 
     /// The names of the containers to which an annotation gives an `AppArmor` profile.
     pub(crate) fn containers_with_app_armor_annotation(&self) -> BTreeSet<String> {
-        let annotations = self.annotations.iter().flat_map(Node::members);
+        let annotations = self.annotations.iter().flat_map(JsonSpan::members);
         let profiles = annotations.filter(|(_, profile)| profile.text() != "null");
         let container =
             |(key, _): (Cow<'a, str>, _)| Some(key.strip_prefix(APP_ARMOR_ANNOTATION)?.to_owned());
@@ -84,9 +84,6 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The places of a stored object, by list and name.
-pub(crate) type StoredPlaces<'s> = BTreeMap<(PodSpecList, &'s str), &'s Place<'s>>;
-
 /// An object that the rules examine.
 pub(crate) struct ExaminedObject<'a> {
     /// The type of the request.
@@ -96,7 +93,7 @@ pub(crate) struct ExaminedObject<'a> {
     /// Whether the request names no user. Audits send such requests.
     pub(crate) names_no_user: bool,
     /// The object as it came in.
-    pub(crate) node: Node<'a>,
+    pub(crate) node: JsonSpan<'a>,
     /// The metadata.
     pub(crate) metadata: Metadata<'a>,
     /// The Pod spec.
@@ -109,14 +106,14 @@ pub(crate) struct ExaminedObject<'a> {
 
 /// The stored object of an UPDATE.
 pub(super) struct StoredObject<'a> {
-    node: Node<'a>,
+    node: JsonSpan<'a>,
     metadata: Metadata<'a>,
     pod: Pod<'a>,
 }
 
 impl<'a> StoredObject<'a> {
     /// Reads a stored object. None if it can't be read. Without it, every place counts as new.
-    pub(super) fn read(object: Node<'a>, kind: ObjectKind) -> Option<Self> {
+    pub(super) fn read(object: JsonSpan<'a>, kind: ObjectKind) -> Option<Self> {
         Some(Self {
             metadata: Metadata::read(&object).ok()?,
             pod: Pod::read(kind.pod_spec(&object).ok()?).ok()?,
@@ -133,7 +130,7 @@ impl<'a> ExaminedObject<'a> {
 
     /// Whether the stored object has the same pod template, written alike.
     pub(super) fn has_stored_template(&self) -> bool {
-        let text = |object: &Node<'a>| Some(self.kind.pod_template(object).ok()?.text());
+        let text = |object: &JsonSpan<'a>| Some(self.kind.pod_template(object).ok()?.text());
         let stored = self.stored.as_ref().and_then(|stored| text(&stored.node));
         stored.is_some() && stored == text(&self.node)
     }
@@ -143,7 +140,7 @@ impl<'a> ExaminedObject<'a> {
         let spec = self.node.get("spec");
         let claims = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
         let claims = claims.map(|claims| claims.elements()).unwrap_or_default();
-        let name = |claim: &Node<'a>| claim.get("metadata")?.string("name").ok()?;
+        let name = |claim: &JsonSpan<'a>| claim.get("metadata")?.string("name").ok()?;
         claims.iter().filter_map(name).collect()
     }
 
@@ -177,19 +174,16 @@ impl<'a> ExaminedObject<'a> {
     }
 
     /// The places of the stored object, by list and name. Empty if the request has no stored object.
-    pub(crate) fn stored_places(&self) -> StoredPlaces<'_> {
-        let stored = self.stored.iter().flat_map(|stored| &stored.pod.places);
-        // `collect` would sort, which takes ten times as much code in the module.
-        let mut by_name = BTreeMap::new();
-        by_name.extend(stored.map(|place| ((place.list, &*place.name), place)));
-        by_name
+    pub(crate) fn stored_places(&self) -> PlacesByName<'_> {
+        let stored = self.stored.as_ref();
+        stored.map_or_else(BTreeMap::new, |stored| stored.pod.places_by_name())
     }
 
     /// The places that the rules examine. At UPDATE of a Pod, these are init and app containers
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
     /// request, the rules examine all places.
-    pub(crate) fn places_to_examine(&self, stored: &StoredPlaces<'_>) -> Vec<&Place<'a>> {
+    pub(crate) fn places_to_examine(&self, stored: &PlacesByName<'_>) -> Vec<&Place<'a>> {
         let places = self.pod.places.iter();
         let stored_image = |place: &Place<'_>| {
             let stored = stored.get(&(place.list, &*place.name));

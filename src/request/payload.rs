@@ -2,7 +2,7 @@
 
 use super::examined_object::{ExaminedObject, Metadata, StoredObject};
 use super::request_type::{ObjectKind, RequestType};
-use crate::document::{Node, WrongValue};
+use crate::document::{JsonSpan, WrongValue};
 use crate::pod::Pod;
 
 /// The group of the kubelets' users.
@@ -26,7 +26,7 @@ pub(crate) enum ExaminedOrMalformedObject<'a> {
 pub(crate) fn read_payload(
     payload: &str,
 ) -> Result<Option<(ExaminedOrMalformedObject<'_>, &str)>, String> {
-    let Ok(payload) = Node::read(payload) else {
+    let Ok(payload) = JsonSpan::read(payload) else {
         return Err("the request is not JSON".to_owned());
     };
     let request = payload.required("request");
@@ -46,19 +46,19 @@ struct AdmissionRequest<'a> {
     is_from_node: bool,
     /// Whether the request names no user. The requests of an audit name no user.
     names_no_user: bool,
-    object: Option<Node<'a>>,
-    old_object: Option<Node<'a>>,
+    object: Option<JsonSpan<'a>>,
+    old_object: Option<JsonSpan<'a>>,
 }
 
 impl<'a> AdmissionRequest<'a> {
     /// Reads a request. None if this policy never examines requests with this kind, operation and
     /// subresource.
-    fn read(request: &Node<'a>) -> Result<Option<Self>, WrongValue<'a>> {
+    fn read(request: &JsonSpan<'a>) -> Result<Option<Self>, WrongValue<'a>> {
         let kind = request.required("kind")?;
         let group = kind.string("group")?.unwrap_or_default();
         let name =
             (kind.string("kind")?).ok_or_else(|| WrongValue::missing(kind.text(), "kind"))?;
-        let operation = request.string_or_empty("operation")?;
+        let operation = request.string("operation")?.unwrap_or_default();
         let sub_resource = request.string("subResource")?.unwrap_or_default();
         let (mut is_from_node, mut names_no_user) = (false, true);
         if let Some(user) = request.optional("userInfo")? {
@@ -105,7 +105,7 @@ impl<'a> AdmissionRequest<'a> {
     /// for example, this policy must not block the UPDATE of an object that is being deleted.
     fn examined_object(
         &self,
-        object: &Node<'a>,
+        object: &JsonSpan<'a>,
     ) -> Result<Option<ExaminedObject<'a>>, WrongValue<'a>> {
         let (kind, request_type) = (self.kind, self.request_type);
         let metadata = Metadata::read(object)?;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::Node;
+use crate::document::JsonSpan;
 use crate::image::Reference;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -31,21 +31,14 @@ pub(super) fn restore<'a>(
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
-    let record = Node::read(record).map(|record| record.elements());
-    let record = record.unwrap_or_default();
-    if record.is_empty() {
-        return Vec::new();
-    }
+    let record = JsonSpan::read(record).map(|record| record.elements());
+    let stored_by_name = stored.places_by_name();
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {
         indexes.insert((place.list, place.name.to_string()), index);
     }
-    let mut stored_by_name = BTreeMap::new();
-    for place in &stored.places {
-        stored_by_name.insert((place.list, &*place.name), place);
-    }
     let mut restored = Vec::new();
-    for change in record {
+    for change in record.unwrap_or_default() {
         let text = |key: &str| change.string(key).unwrap_or_default();
         let (Some(path), Some(to)) = (text("path"), text("to")) else {
             continue;
@@ -63,13 +56,8 @@ pub(super) fn restore<'a>(
             && let Some(index) = indexes.get(&(list, stored.name.to_string()))
             && let Some(now) = pod.places.get_mut(*index)
         {
-            restored.extend(restore_field(
-                now,
-                stored,
-                text("from").as_deref(),
-                &to,
-                field,
-            ));
+            let from = text("from");
+            restored.extend(restore_field(now, stored, from.as_deref(), &to, field));
         }
     }
     restored
@@ -81,9 +69,8 @@ fn parse_path(path: &str) -> Option<(PodSpecList, usize, &str)> {
     let (list, rest) = path.split_once('[')?;
     let (index, field) = rest.split_once("].")?;
     let list = list.rsplit('.').next()?;
-    let list = PodSpecList::ALL
-        .into_iter()
-        .find(|known| known.name() == list)?;
+    let mut lists = PodSpecList::ALL.into_iter();
+    let list = lists.find(|known| known.name() == list)?;
     Some((list, index.parse().ok()?, field))
 }
 
@@ -105,12 +92,6 @@ fn restore_field<'a>(
         let to = PullPolicy::parse(to)?;
         let brings_from = now.policy.map(PullPolicy::as_str) == from;
         if !brings_from || stored.policy != Some(to) || now.policy == Some(to) {
-            return None;
-        }
-        // In the object, a missing pull policy is inserted after the image. Without an image, it
-        // can't be inserted, so it is not returned as a field to write.
-        if now.image.is_none() && !now.has_policy_member() {
-            now.policy = Some(to);
             return None;
         }
         now.policy = Some(to);

@@ -1,6 +1,6 @@
 //! The type of a request: the kind of its object, and the operation.
 
-use crate::document::{Node, WrongValue};
+use crate::document::{JsonSpan, WrongValue};
 
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,10 @@ impl ObjectKind {
     ///
     /// # Errors
     /// A value on the path to the Pod spec is missing or has a wrong shape.
-    pub(crate) fn pod_spec<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+    pub(crate) fn pod_spec<'a>(
+        self,
+        object: &JsonSpan<'a>,
+    ) -> Result<JsonSpan<'a>, WrongValue<'a>> {
         at(object, self.spec_path())
     }
 
@@ -54,13 +57,16 @@ impl ObjectKind {
     ///
     /// # Errors
     /// A value on the path to the pod template is missing or has a wrong shape.
-    pub(crate) fn pod_template<'a>(self, object: &Node<'a>) -> Result<Node<'a>, WrongValue<'a>> {
+    pub(crate) fn pod_template<'a>(
+        self,
+        object: &JsonSpan<'a>,
+    ) -> Result<JsonSpan<'a>, WrongValue<'a>> {
         let template = self.spec_path().split_last();
         at(object, template.map_or(&[], |(_, template)| template))
     }
 }
 
-fn at<'a>(object: &Node<'a>, path: &[&'static str]) -> Result<Node<'a>, WrongValue<'a>> {
+fn at<'a>(object: &JsonSpan<'a>, path: &[&'static str]) -> Result<JsonSpan<'a>, WrongValue<'a>> {
     let mut keys = path.iter();
     keys.try_fold(object.clone(), |value, key| value.required(key))
 }

@@ -70,8 +70,40 @@ pub(super) fn pod(places: &str) -> Value {
     })
 }
 
-/// The answer to a request. `registry.images` is the digest of each image that the registries have.
+/// The answer to a request. The registries have only the image `app:1`. No sentence may show the invisible characters
+/// of a name, so the same request is also sent with such characters.
 pub(super) fn answer(request: &Value, settings: &Value) -> Value {
+    let mut odd = request.clone();
+    make_names_odd(&mut odd["object"]);
+    make_names_odd(&mut odd["oldObject"]);
+    let odd = answer_once(&odd, settings);
+    let sentences = format!("{}{}", odd["message"], odd["warnings"]);
+    assert!(!sentences.contains(&ODD_CHARACTERS[..]), "{sentences}");
+    answer_once(request, settings)
+}
+
+/// A format character and a white space.
+const ODD_CHARACTERS: [char; 2] = ['\u{200b}', '\u{2003}'];
+
+/// Adds odd characters to the names in an object, and to the architecture that a Pod asks for.
+fn make_names_odd(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if key == "name" || key == "kubernetes.io/arch" => {
+                        text.extend(ODD_CHARACTERS);
+                    }
+                    value => make_names_odd(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_names_odd),
+        _ => {}
+    }
+}
+
+fn answer_once(request: &Value, settings: &Value) -> Value {
     let digest = format!("sha256:{}", "a".repeat(64));
     let images = BTreeMap::from([("docker.io/library/app:1", digest)]);
     let payload = json!({"request": request, "settings": settings}).to_string();

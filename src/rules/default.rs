@@ -6,8 +6,7 @@
 use crate::examination::Examination;
 use crate::finding::{Finding, Reason};
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
+use crate::sentence::TextLimit;
 use crate::settings::Settings;
 
 /// Replaces the pull policies that equal the server default.
@@ -33,13 +32,9 @@ impl Reason for NotChosen {
         RuleId::Default
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
-        let (pulls, way_out) = (finding.pulls(), finding.set_policy());
-        sentence!(
-            "{}, which nobody chose: {} (defaults.imagePullPolicy)",
-            pulls,
-            way_out
-        )
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let (pulls, way_out) = (finding.pulls(limit), finding.set_policy(limit));
+        format!("{pulls}, which nobody chose: {way_out} (defaults.imagePullPolicy)")
     }
 
     fn is_expected_in_template(&self, _: &Settings) -> bool {

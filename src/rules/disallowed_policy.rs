@@ -3,12 +3,11 @@
 
 use crate::examination::Examination;
 use crate::examination::examined_place::MatchingImagePatterns;
-use crate::finding::{Finding, Reason, WrongField};
+use crate::finding::{Finding, FindingEffect, Reason, WrongField};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::sentence::TextLimit;
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
@@ -23,26 +22,25 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
         if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
             let conflict = DisallowedPolicy::AlwaysRequiredAndForbidden { require, forbid };
             examination.findings.push(not_repairable(conflict));
-        } else if let Some((allowed, setting)) = disallowed_by(patterns, examined.policy) {
+        } else if let Some((allowed, reason)) = disallowed_by(patterns, examined.policy) {
             if is_repairable {
-                examined.correct_policy(allowed, DisallowedPolicy::Replaced(setting));
+                examined.correct_policy(allowed, reason);
             } else {
                 examination.findings.push(Finding {
                     expected_policy: Some(allowed),
-                    ..not_repairable(DisallowedPolicy::Immutable(setting))
+                    ..not_repairable(reason)
                 });
             }
         }
     }
 }
 
-/// The pull policy to set instead of a disallowed one, and the setting that disallows it. None if the pull policy is
-/// allowed.
+/// The pull policy to set instead of a disallowed one, and the reason. None if the pull policy is allowed.
 fn disallowed_by<'p>(
     patterns: &MatchingImagePatterns<'p>,
     policy: PullPolicy,
-) -> Option<(PullPolicy, DisallowingSetting<'p>)> {
-    let (allowed, name, pattern) = match (policy, patterns.require_always) {
+) -> Option<(PullPolicy, DisallowedPolicy<'p>)> {
+    let (allowed, setting, pattern) = match (policy, patterns.require_always) {
         (PullPolicy::Always, None) => {
             let pattern = patterns.forbid_always;
             (PullPolicy::IfNotPresent, "images.forbidAlways", pattern)
@@ -54,25 +52,19 @@ fn disallowed_by<'p>(
         (PullPolicy::Always, Some(_)) | (PullPolicy::IfNotPresent, None) => return None,
         (_, pattern) => (PullPolicy::Always, "images.requireAlways", pattern),
     };
-    pattern.map(|pattern| (allowed, DisallowingSetting { name, pattern }))
+    pattern.map(|pattern| (allowed, DisallowedPolicy::DisallowedBy { setting, pattern }))
 }
 
-/// The setting that disallows a pull policy.
-#[derive(Clone, Copy, Debug)]
-struct DisallowingSetting<'p> {
-    /// The name of the setting.
-    name: &'static str,
-    /// Its first pattern that matches the image.
-    pattern: &'p ImagePattern,
-}
-
-/// A setting disallows the pull policy.
+/// The settings disallow the pull policy.
 #[derive(Debug)]
 enum DisallowedPolicy<'p> {
-    /// Another pull policy replaces it.
-    Replaced(DisallowingSetting<'p>),
-    /// It is that of an existing Pod, where pull policies are immutable.
-    Immutable(DisallowingSetting<'p>),
+    /// One setting disallows it.
+    DisallowedBy {
+        /// The name of the setting.
+        setting: &'static str,
+        /// Its first pattern that matches the image.
+        pattern: &'p ImagePattern,
+    },
     /// Both settings have a pattern that matches the image.
     AlwaysRequiredAndForbidden {
         /// The pattern of `images.requireAlways`.
@@ -87,38 +79,34 @@ impl Reason for DisallowedPolicy<'_> {
         RuleId::DisallowedPolicy
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
-        let disallowed = |setting: &DisallowingSetting<'s>, way_out: Sentence<'s>| {
-            let pattern = UntrustedText(setting.pattern.as_str());
-            let (pulls, setting) = (finding.pulls(), setting.name);
-            sentence!("{} but {} has {}: {}", pulls, setting, pattern, way_out)
-        };
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         match self {
-            Self::Replaced(setting) => disallowed(setting, finding.set_policy()),
-            Self::Immutable(setting) => {
-                let way_out = sentence!(
-                    "a running Pod's policy can't change, recreate it with {}",
-                    finding.expected_policy_text()
-                );
-                disallowed(setting, way_out)
+            Self::DisallowedBy { setting, pattern } => {
+                let way_out = if finding.effect == FindingEffect::Repairable {
+                    finding.set_policy(limit)
+                } else {
+                    let allowed = finding.expected_policy_text();
+                    format!("a running Pod's policy can't change, recreate it with {allowed}")
+                };
+                let (pulls, pattern) = (finding.pulls(limit), limit.show(pattern.as_str()));
+                format!("{pulls} but {setting} has {pattern}: {way_out}")
             }
-            Self::AlwaysRequiredAndForbidden { require, forbid } => sentence!(
-                "{} pulls {}, but images.requireAlways has {} and images.forbidAlways has {}: take one \
-                 out of the policy's settings",
-                finding.name(),
-                finding.image(),
-                UntrustedText(require.as_str()),
-                UntrustedText(forbid.as_str())
-            ),
+            Self::AlwaysRequiredAndForbidden { require, forbid } => {
+                let (name, image) = (finding.name(limit), finding.image(limit));
+                let (require, forbid) = (limit.show(require.as_str()), limit.show(forbid.as_str()));
+                format!(
+                    "{name} pulls {image}, but images.requireAlways has {require} and images.forbidAlways has \
+                     {forbid}: take one out of the policy's settings"
+                )
+            }
         }
     }
 
-    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
+        let now_pulls = finding.now_pulls(limit);
         match self {
-            Self::Replaced(setting) => {
-                Some(sentence!("{} ({})", finding.now_pulls(), setting.name))
-            }
-            _ => None,
+            Self::DisallowedBy { setting, .. } => Some(format!("{now_pulls} ({setting})")),
+            Self::AlwaysRequiredAndForbidden { .. } => None,
         }
     }
 }

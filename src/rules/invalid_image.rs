@@ -7,57 +7,38 @@
 use crate::examination::Examination;
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::InvalidReference;
-use crate::pod::Place;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::sentence::TextLimit;
 
 /// Reports the images that can't be pulled. An empty image in a pod template is not reported,
 /// because a controller may fill it in.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let is_template = examination.object.request_type.is_template();
-    let spec_path = examination.object.spec_path();
+    let pod_spec = examination.object.spec_path();
     let images = &examination.settings.images;
     let refuses_ids = !images.require_always.is_empty() || !images.forbid_never.is_empty();
-    let path = |place: &Place<'_>| {
-        place
-            .list
-            .path(spec_path, place.index, place.list.image_field())
-    };
     let invalid = examination.invalid_images.iter();
     let invalid =
         invalid.filter(|(_, mistake)| !is_template || *mistake != InvalidReference::Empty);
-    let invalid = invalid.map(|(place, mistake)| {
-        let (mistake, path) = (*mistake, path(place));
-        (*place, InvalidImage::Mistake { mistake, path })
-    });
+    let invalid = invalid.map(|(place, mistake)| (*place, Some(*mistake)));
     let ids = examination.places.iter();
     let ids = ids.filter(|examined| refuses_ids && examined.reference.is_image_id());
-    let ids = ids.map(|one| {
-        (
-            one.place,
-            InvalidImage::Id {
-                path: path(one.place),
-            },
-        )
+    let ids = ids.map(|examined| (examined.place, None));
+    let findings = invalid.chain(ids).map(|(place, mistake)| {
+        let reason = InvalidImage { mistake, pod_spec };
+        Finding::not_repairable(place, WrongField::Image, reason)
     });
-    let findings = invalid.chain(ids);
-    let findings =
-        findings.map(|(place, reason)| Finding::not_repairable(place, WrongField::Image, reason));
     let findings: Vec<_> = findings.collect();
     examination.findings.extend(findings);
 }
 
-/// The image can't be pulled, or no registry has it. `path` is the path of the image.
+/// The image can't be pulled, or no registry has it.
 #[derive(Debug)]
-enum InvalidImage {
-    Mistake {
-        mistake: InvalidReference,
-        path: String,
-    },
-    Id {
-        path: String,
-    },
+struct InvalidImage {
+    /// The mistake in the image. None if the image is an image ID.
+    mistake: Option<InvalidReference>,
+    /// The path of the Pod spec.
+    pod_spec: &'static [&'static str],
 }
 
 impl Reason for InvalidImage {
@@ -65,26 +46,19 @@ impl Reason for InvalidImage {
         RuleId::InvalidImage
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
-        let (name, image) = (finding.name(), finding.image());
-        match self {
-            Self::Mistake {
-                mistake: InvalidReference::Empty,
-                path,
-            } => sentence!("{} has no image in {}", name, UntrustedText(path)),
-            Self::Mistake { mistake, path } => sentence!(
-                "{} has no valid image in {}: \"{}\" can't be pulled, {}",
-                name,
-                UntrustedText(path),
-                image,
-                mistake.reason()
-            ),
-            Self::Id { path } => sentence!(
-                "{} has the image ID {} in {}, which may be an image that images.requireAlways or \
-                 images.forbidNever means: write its name",
-                name,
-                image,
-                UntrustedText(path)
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let (name, image) = (finding.name(limit), finding.image(limit));
+        let path = finding.path(self.pod_spec);
+        let path = limit.show(&path);
+        match self.mistake {
+            Some(InvalidReference::Empty) => format!("{name} has no image in {path}"),
+            Some(mistake) => {
+                let why = mistake.reason();
+                format!("{name} has no valid image in {path}: \"{image}\" can't be pulled, {why}")
+            }
+            None => format!(
+                "{name} has the image ID {image} in {path}, which may be an image that images.requireAlways or \
+                 images.forbidNever means: write its name"
             ),
         }
     }

@@ -20,8 +20,7 @@ use crate::finding::{Finding, FindingEffect, Reason, WrongField};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::sentence::TextLimit;
 use crate::settings::{MissingCheckAction, Settings};
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
@@ -44,25 +43,24 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
     };
     let is_warning = may_have_had_one_place(examination)
         || (action != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
+    let names_other_spelling = matches!(
+        why,
+        WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows
+    );
     let findings = uncovered.into_iter().filter_map(|image| {
         let place = examination.places.get(image.guarded)?.place;
         let field = WrongField::MissingCheck {
             expected: "an image check".into(),
         };
-        let reason = MissingCheck::NotAdded {
-            why,
-            is_warning,
-            written_differently: image.written_differently,
+        let reason = MissingCheck {
+            added: Err(why),
+            written_differently: image.written_differently.filter(|_| names_other_spelling),
         };
         let finding = Finding {
             expected_policy: Some(image.policy),
             ..Finding::not_repairable(place, field, reason)
         };
-        Some(if is_warning {
-            finding.into_warning()
-        } else {
-            finding
-        })
+        Some(finding.warning_if(is_warning))
     });
     let findings: Vec<_> = findings.collect();
     examination.findings.extend(findings);
@@ -84,7 +82,7 @@ fn uncovered_images<'p>(
     coverage: &Coverage,
 ) -> Vec<UncoveredImage<'p>> {
     let uncovered = |pulled: &PulledImage| {
-        let (guarded, policy) = pulled.guarded.filter(|_| !pulled.is_covered)?;
+        let (guarded, policy) = pulled.guarded.filter(|_| !coverage.is_covered(pulled))?;
         let other_check = coverage.in_any_spelling(pulled)?.places.first();
         let other_check = other_check.and_then(|check| examination.places.get(*check));
         Some(UncoveredImage {
@@ -143,9 +141,8 @@ fn checks_to_add<'p>(
         let field = WrongField::MissingCheck {
             expected: format!("{} with {}", check.name, policy.as_str()).into(),
         };
-        let reason = MissingCheck::Added {
-            name: check.name.clone(),
-            image: check.image.clone(),
+        let reason = MissingCheck {
+            added: Ok((check.name.clone(), check.image.clone())),
             written_differently: image.written_differently,
         };
         added.checks.push(AddedCheck {
@@ -200,25 +197,12 @@ enum WhyNoCheck<'p> {
 
 /// An image is not covered.
 #[derive(Debug)]
-enum MissingCheck<'p> {
-    /// It gets a check.
-    Added {
-        /// The name of the check.
-        name: String,
-        /// The image of the check.
-        image: String,
-        /// The reference of an existing check that has the same image in another spelling.
-        written_differently: Option<&'p str>,
-    },
-    /// It gets no check.
-    NotAdded {
-        /// Why it gets none.
-        why: WhyNoCheck<'p>,
-        /// Whether the finding is only a warning.
-        is_warning: bool,
-        /// The reference of an existing check that has the same image in another spelling.
-        written_differently: Option<&'p str>,
-    },
+struct MissingCheck<'p> {
+    /// The name and the image of the added check, or why none is added.
+    added: Result<(String, String), WhyNoCheck<'p>>,
+    /// The reference of an existing check that has the same image in another spelling. None if the sentence names
+    /// what hinders a new check instead.
+    written_differently: Option<&'p str>,
 }
 
 impl Reason for MissingCheck<'_> {
@@ -226,121 +210,61 @@ impl Reason for MissingCheck<'_> {
         RuleId::MissingCheck
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let (name, image) = (finding.name(limit), finding.image(limit));
         let policy = finding.expected_policy_text();
-        match self {
-            Self::Added {
-                name,
-                written_differently,
-                ..
-            } => {
-                let way_out = sentence!("add {} with {}", UntrustedText(name), policy);
-                no_check_pulls_first(finding, *written_differently, way_out)
-            }
-            Self::NotAdded {
-                why: WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows,
-                is_warning,
-                written_differently: Some(other),
-            } => {
-                if *is_warning {
-                    return is_checked_in_another_spelling(finding, other);
-                }
-                let way_out = sentence!("write both alike or add a check with {}", policy);
-                no_check_pulls_first(finding, Some(other), way_out)
-            }
-            Self::NotAdded { why, .. } => {
-                no_check_pulls_first(finding, None, way_out_without_check(*why, policy))
-            }
+        let way_out = match (&self.added, self.written_differently) {
+            (Ok((check, _)), _) => format!("add {} with {policy}", limit.show(check)),
+            (Err(_), Some(_)) => format!("write both alike or add a check with {policy}"),
+            (Err(why), None) => why.way_out(policy, limit),
+        };
+        let Some(other) = self.written_differently else {
+            return format!("{name} pulls {image} but no image check pulls it first: {way_out}");
+        };
+        let other = limit.show(other);
+        let spelling = format!(
+            "{image} is checked as {other}: a node asks the registry again for another spelling"
+        );
+        if finding.effect == FindingEffect::OnlyWarning {
+            return spelling;
         }
+        format!("{name} has no check of its own, {spelling}, {way_out}")
     }
 
-    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
-        match self {
-            Self::Added {
-                name,
-                image,
-                written_differently,
-            } => {
-                let added = sentence!(
-                    "{} was added: it pulls {} with {} before {} does",
-                    UntrustedText(name),
-                    UntrustedText(image),
-                    finding.expected_policy_text(),
-                    finding.name()
-                );
-                Some(match written_differently {
-                    Some(other) => {
-                        let other = UntrustedText(other);
-                        sentence!("{} ({} is another spelling)", added, other)
-                    }
-                    None => added,
-                })
-            }
-            Self::NotAdded { .. } => None,
-        }
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
+        let (check, image) = self.added.as_ref().ok()?;
+        let (check, image) = (limit.show(check), limit.show(image));
+        let (name, policy) = (finding.name(limit), finding.expected_policy_text());
+        let spelling = self.written_differently.map(|other| {
+            let other = limit.show(other);
+            format!(" ({other} is another spelling)")
+        });
+        let spelling = spelling.unwrap_or_default();
+        Some(format!(
+            "{check} was added: it pulls {image} with {policy} before {name} does{spelling}"
+        ))
     }
 
     fn is_expected_in_template(&self, settings: &Settings) -> bool {
-        let is_added_to_pods = matches!(
-            self,
-            Self::NotAdded {
-                why: WhyNoCheck::OnlyInPods,
-                ..
+        self.added == Err(WhyNoCheck::OnlyInPods) && settings.image_checks.every_pod
+    }
+}
+
+impl WhyNoCheck<'_> {
+    /// The advice about an image that gets no check. `policy` is the pull policy of the missing check.
+    fn way_out(self, policy: &str, limit: TextLimit) -> String {
+        match self {
+            Self::NoneWanted | Self::OnlyInPods => format!("add one with {policy}"),
+            Self::Windows => "none is added on Windows".to_owned(),
+            Self::NoImageVolumes { beside } => format!("no image volume is added beside {beside}"),
+            Self::NothingToCopy => "no check can be copied, set imageChecks.template".to_owned(),
+            Self::TemplateNeedsVolume(volume) => {
+                let volume = limit.show(volume);
+                format!("the Pod lacks the volume {volume} of imageChecks.template")
             }
-        );
-        is_added_to_pods && settings.image_checks.every_pod
-    }
-}
-
-/// The advice about an image that gets no check.
-fn way_out_without_check<'s>(why: WhyNoCheck<'s>, policy: &'static str) -> Sentence<'s> {
-    match why {
-        WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods => sentence!("add one with {}", policy),
-        WhyNoCheck::Windows => sentence!("none is added on Windows"),
-        WhyNoCheck::NoImageVolumes { beside } => {
-            sentence!("no image volume is added beside {}", beside)
-        }
-        WhyNoCheck::NothingToCopy => {
-            sentence!("no check can be copied, set imageChecks.template")
-        }
-        WhyNoCheck::TemplateNeedsVolume(volume) => {
-            let volume = UntrustedText(volume);
-            sentence!(
-                "the Pod lacks the volume {} of imageChecks.template",
-                volume
-            )
-        }
-        WhyNoCheck::TooLarge => {
-            sentence!("all missing checks together would be larger than 1 MiB")
+            Self::TooLarge => "all missing checks together would be larger than 1 MiB".to_owned(),
         }
     }
-}
-
-/// `other` is the image of a check of the same image in another spelling.
-fn no_check_pulls_first<'s>(
-    finding: &'s Finding<'_>,
-    other: Option<&'s str>,
-    way_out: Sentence<'s>,
-) -> Sentence<'s> {
-    let (name, image) = (finding.name(), finding.image());
-    if let Some(other) = other {
-        let other = is_checked_in_another_spelling(finding, other);
-        return sentence!("{} has no check of its own, {}, {}", name, other, way_out);
-    }
-    sentence!(
-        "{} pulls {} but no image check pulls it first: {}",
-        name,
-        image,
-        way_out
-    )
-}
-
-fn is_checked_in_another_spelling<'s>(finding: &'s Finding<'_>, other: &'s str) -> Sentence<'s> {
-    sentence!(
-        "{} is checked as {}: a node asks the registry again for another spelling",
-        finding.image(),
-        UntrustedText(other)
-    )
 }
 
 #[cfg(test)]

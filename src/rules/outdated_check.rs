@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::examination::Examination;
-use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::{PodRoles, Role};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::PodSpecList;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength};
+use crate::sentence::TextLimit;
 
 /// Reports each check whose image an app container had before, written alike, if no app container has this image
 /// now and the check has not passed.
@@ -58,13 +57,13 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let roles = PodRoles::of(pod, has_volumes, settings);
     let mounters = pod.mounters();
     let status = object.status();
-    let passed = PassedImageChecks::of(&mounters, &status);
+    let passed = ImageCheckResults::of(&mounters, &status);
     let outdated = candidates
         .into_iter()
         .filter(|place| roles.role(place) == Role::ImageCheck && !passed.has_passed(place));
     for check in outdated {
         let finding = Finding::not_repairable(check, WrongField::Image, OutdatedCheck);
-        examination.findings.push(finding.into_warning());
+        examination.findings.push(finding.warning_if(true));
     }
 }
 
@@ -77,17 +76,13 @@ impl Reason for OutdatedCheck {
         RuleId::OutdatedCheck
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         let way_out = match finding.place.list {
             PodSpecList::Volumes => "create the Pod anew",
             _ => "change its image as well",
         };
-        sentence!(
-            "{} still pulls {}, which no app container has any more: {}",
-            finding.name(),
-            finding.image(),
-            way_out
-        )
+        let (name, image) = (finding.name(limit), finding.image(limit));
+        format!("{name} still pulls {image}, which no app container has any more: {way_out}")
     }
 }
 

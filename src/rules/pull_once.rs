@@ -18,28 +18,26 @@ use crate::rule_id::RuleId;
 
 /// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
 /// pulled with `Always`, in the same spelling. This acts in a Pod that has or gets image checks.
-pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &Coverage) {
+pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &mut Coverage) {
     let has_checks = examination.has_image_checks() || !examination.added.checks.is_empty();
     if !examination.settings.pull_once || !has_checks {
         return;
     }
-    let init_containers = examination
-        .places
-        .iter()
-        .enumerate()
-        .filter(|(_, examined)| {
-            examined.is_init_container() && examined.policy == PullPolicy::Always
-        });
-    let added =
-        examination.added.checks.iter().filter(|check| {
-            check.image.policy == PullPolicy::Always && !check.form.is_image_volume()
-        });
-    let pulling = init_containers.map(|(place, _)| place);
-    let pulling: Vec<usize> = pulling.chain(added.map(|check| check.guarded)).collect();
-    let is_pulled = coverage.pull_the_same(&pulling);
-    for (examined, is_pulled) in examination.places.iter_mut().zip(is_pulled) {
-        if is_pulled
-            && examined.place.list == PodSpecList::Containers
+    for (index, examined) in examination.places.iter().enumerate() {
+        if examined.is_init_container() && examined.policy == PullPolicy::Always {
+            coverage.mark_pulled(index);
+        }
+    }
+    for check in &examination.added.checks {
+        if check.image.policy == PullPolicy::Always && !check.form.is_image_volume() {
+            coverage.mark_pulled(check.guarded);
+        }
+    }
+    for index in coverage.places_of_pulled_images() {
+        let Some(examined) = examination.places.get_mut(index) else {
+            continue;
+        };
+        if examined.place.list == PodSpecList::Containers
             && examined.policy == PullPolicy::Always
             && examined.patterns.require_always.is_none()
         {

@@ -25,8 +25,7 @@ use crate::pod::{Place, PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::sentence::TextLimit;
 use crate::settings::{
     EffectiveLookupSettings, LookupFailureAction, LookupMode, MissingPlatformAction, Mode,
 };
@@ -230,11 +229,7 @@ fn report_missing_platform<'p>(
     };
     let finding = Finding::not_repairable(lookup.first, WrongField::Image, missing);
     let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
-    examination.findings.push(if is_warning {
-        finding.into_warning()
-    } else {
-        finding
-    });
+    examination.findings.push(finding.warning_if(is_warning));
 }
 
 /// Takes the action for an image whose lookup failed.
@@ -311,27 +306,24 @@ impl Reason for WrongImage {
         RuleId::Registry
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s> {
-        let (name, image) = (finding.name(), finding.image());
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let (name, image) = (finding.name(limit), finding.image(limit));
         match self {
-            Self::TagToPin(digest) if length == SentenceLength::Line => {
-                // Even a short line has the whole digest.
-                let digest = SentencePiece::Digest(digest);
-                sentence!("{}: pin {} to @{}", name, image, digest)
+            // Even a short line has the whole digest, so that a person can copy it.
+            Self::TagToPin(digest) if limit.is_for_line() => {
+                format!("{name}: pin {image} to @{digest}")
             }
-            Self::TagToPin(_) => sentence!(
-                "{} pulls {} by its tag: set its image to {} with {}",
-                name,
-                image,
-                UntrustedText(finding.expected().unwrap_or_default()),
-                finding.expected_policy_text()
-            ),
+            Self::TagToPin(_) => {
+                let pinned = limit.show(finding.expected().unwrap_or_default());
+                let policy = finding.expected_policy_text();
+                format!("{name} pulls {image} by its tag: set its image to {pinned} with {policy}")
+            }
             Self::CachedImageAllowed => {
-                let (pulls, way_out) = (finding.pulls(), finding.set_policy());
-                sentence!("{} but its registry gives no digest: {}", pulls, way_out)
+                let (pulls, way_out) = (finding.pulls(limit), finding.set_policy(limit));
+                format!("{pulls} but its registry gives no digest: {way_out}")
             }
             Self::LookupFailed(error) => {
-                sentence!("{}'s image {} {}", name, image, why_no_answer(*error))
+                format!("{name}'s image {image} {}", why_no_answer(*error))
             }
         }
     }

@@ -8,16 +8,15 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::Examination;
-use crate::examination::passed_image_checks::PassedImageChecks;
+use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::Role;
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Place, PodSpecList};
+use crate::pod::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::sentence::TextLimit;
 use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
@@ -49,9 +48,13 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     if !status.is_waiting() {
         return;
     }
-    let examined_by_name = by_list_and_name(examination.places.iter(), |one| one.place);
+    let mut examined_by_name = BTreeMap::new();
+    for examined in &examination.places {
+        let place = examined.place;
+        examined_by_name.insert((place.list, &*place.name), examined);
+    }
     let examined = |list: PodSpecList, name: &str| examined_by_name.get(&(list, name)).copied();
-    let by_name = by_list_and_name(&object.pod.places, |place| place);
+    let by_name = object.pod.places_by_name();
     let passed = passed_checks(examination, &status);
     let initialized = status.last_transition("Initialized");
     let containers_ready = status.last_transition("ContainersReady");
@@ -156,26 +159,13 @@ fn names_image(quoted: &BTreeSet<&str>, image: &str) -> bool {
     has(image) || in_full.into_iter().flatten().any(|image| has(&image))
 }
 
-/// Places by their list and name. If several places have one name, the last of them counts.
-fn by_list_and_name<'n, T>(
-    places: impl IntoIterator<Item = &'n T>,
-    place: impl Fn(&'n T) -> &'n Place<'n>,
-) -> BTreeMap<(PodSpecList, &'n str), &'n T> {
-    let mut by_name = BTreeMap::new();
-    for one in places {
-        let place = place(one);
-        by_name.insert((place.list, &*place.name), one);
-    }
-    by_name
-}
-
 /// For each image, the first of its checks that passed.
 fn passed_checks<'e, 'p>(
     examination: &'e Examination<'p>,
     status: &PodStatus<'_>,
 ) -> BTreeMap<ImageIdentity<'e>, PassedCheck<'p>> {
     let mounters = examination.object.pod.mounters();
-    let checks = PassedImageChecks::of(&mounters, status);
+    let checks = ImageCheckResults::of(&mounters, status);
     let mut passed = BTreeMap::new();
     for check in &examination.places {
         if check.role == Role::ImageCheck && checks.has_passed(check.place) {
@@ -220,40 +210,39 @@ impl Reason for WaitingContainer<'_> {
         RuleId::StuckPull
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, length: SentenceLength) -> Sentence<'s> {
-        let name = finding.name();
-        let images = SentencePiece::OneOf(&self.images);
-        let waits = if let Some(container) = self.container {
-            let container = UntrustedText(container);
-            sentence!("{} waits for {}'s image {}", container, name, images)
-        } else {
-            sentence!("{} waits for {}", name, images)
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let name = finding.name(limit);
+        let images: Vec<_> = self.images.iter().map(|image| limit.show(image)).collect();
+        let images = images.join(" or ");
+        let waits = match self.container {
+            Some(container) => {
+                let container = limit.show(container);
+                format!("{container} waits for {name}'s image {images}")
+            }
+            None => format!("{name} waits for {images}"),
         };
         let reason = match &self.since {
-            Some(since) if length == SentenceLength::Full => {
-                sentence!("{} since {}", self.reason, UntrustedText(since))
+            Some(since) if !limit.is_for_line() => {
+                format!("{} since {}", self.reason, limit.show(since))
             }
-            _ => sentence!("{}", self.reason),
+            _ => self.reason.to_owned(),
         };
         let Some(check) = self.passed_check else {
             let (found, way_out) = (finding.found_policy_text(), self.way_out);
-            return sentence!("{} with {} ({}): {}", waits, found, reason, way_out);
+            return format!("{waits} with {found} ({reason}): {way_out}");
         };
-        let passed = UntrustedText(check.name);
+        let passed = limit.show(check.name);
         let way_out = match check.policy {
-            PullPolicy::Always => sentence!("set {} to IfNotPresent", name),
-            PullPolicy::IfNotPresent | PullPolicy::Never => sentence!("set {} to Always", passed),
+            PullPolicy::Always => format!("set {name} to IfNotPresent"),
+            PullPolicy::IfNotPresent | PullPolicy::Never => format!("set {passed} to Always"),
         };
-        if length == SentenceLength::Line {
-            return sentence!("{} ({}), yet {} passed: {}", waits, reason, passed, way_out);
+        if limit.is_for_line() {
+            return format!("{waits} ({reason}), yet {passed} passed: {way_out}");
         }
-        sentence!(
-            "{} ({}) although {} passed with {}: the registry no longer has it or can't be reached; {}",
-            waits,
-            reason,
-            passed,
-            check.policy.as_str(),
-            way_out
+        let policy = check.policy.as_str();
+        format!(
+            "{waits} ({reason}) although {passed} passed with {policy}: the registry no longer has it or can't be \
+             reached; {way_out}"
         )
     }
 }

@@ -5,25 +5,27 @@
 //! `Always` then asks the registry. If the registry fails, the container hangs in
 //! `ImagePullBackOff`.
 
+use std::collections::BTreeMap;
+
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
-use crate::finding::{Finding, Reason, WrongField};
+use crate::finding::{Finding, FindingEffect, Reason, WrongField};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, UntrustedText};
+use crate::sentence::TextLimit;
 
 /// Raises the first check of each image whose checks are too weak. If `Always` is needed, checks that
 /// `images.forbidAlways` matches are skipped. If all checks are skipped, reports the first one.
 pub(crate) fn raise_weak_checks(examination: &mut Examination<'_>, coverage: &mut Coverage) {
-    // A raised check may be strong enough for another spelling too. So checks that are written alike come first.
-    let is_written_alike = |index: &usize| {
-        let pulled = coverage.images.get(*index);
-        pulled.is_some_and(|pulled| !pulled.checks.places.is_empty())
-    };
-    let (written_alike, others): (Vec<usize>, Vec<usize>) =
-        (0..coverage.images.len()).partition(is_written_alike);
-    for index in written_alike.into_iter().chain(others) {
+    // A raised check may be strong enough for other containers too: those of another spelling, so checks that are
+    // written alike come first, and in the copy those of another digest. The rest is the order of the containers.
+    let mut images = BTreeMap::new();
+    for (index, pulled) in coverage.images.iter().enumerate() {
+        if let Some(first) = pulled.guarded_places.first() {
+            images.insert((pulled.checks.places.is_empty(), *first), index);
+        }
+    }
+    for index in images.into_values() {
         if let Some((check, policy)) = raise_weak_check(examination, coverage, index) {
             coverage.raise(check, policy);
         }
@@ -41,7 +43,10 @@ fn raise_weak_check(
     let checks = &coverage.checks_of(pulled)?.places;
     let places = &mut examination.places;
     let first = places.get(*checks.first()?)?.place;
-    let name = &*places.get(guarded)?.place.name;
+    let reason = WeakCheck {
+        stronger: &places.get(guarded)?.place.name,
+        policy: needed,
+    };
     if coverage.has_strong_check(pulled, needed) {
         return None;
     }
@@ -51,7 +56,6 @@ fn raise_weak_check(
             || check.is_some_and(|check| check.patterns.forbid_always.is_none())
     };
     let Some(index) = checks.iter().find(can_be_raised) else {
-        let reason = WeakCheck::AlwaysForbidden { name };
         let finding = Finding::not_repairable(first, WrongField::PullPolicy, reason);
         examination.findings.push(finding);
         return None;
@@ -61,29 +65,17 @@ fn raise_weak_check(
     // not only in the next run.
     let default = check.replacement_of_server_default(needed, examination.settings);
     let policy = default.unwrap_or(needed).max(needed);
-    let reason = WeakCheck::StrongerContainer {
-        name,
-        policy: needed,
-    };
     check.correct_policy(policy, reason);
     Some((*index, policy))
 }
 
 /// A container or image volume has a stronger pull policy than its checks.
 #[derive(Debug)]
-enum WeakCheck<'p> {
-    /// The check can be raised.
-    StrongerContainer {
-        /// The name of the container or image volume.
-        name: &'p str,
-        /// Its pull policy.
-        policy: PullPolicy,
-    },
-    /// `images.forbidAlways` matches all checks of a container, so none of them can be raised to `Always`.
-    AlwaysForbidden {
-        /// The name of the container or image volume.
-        name: &'p str,
-    },
+struct WeakCheck<'p> {
+    /// The name of the container or image volume.
+    stronger: &'p str,
+    /// Its pull policy.
+    policy: PullPolicy,
 }
 
 impl Reason for WeakCheck<'_> {
@@ -91,36 +83,24 @@ impl Reason for WeakCheck<'_> {
         RuleId::WeakCheck
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
-        match self {
-            Self::StrongerContainer { name, policy } => sentence!(
-                "{} but {} pulls it with {}: {}",
-                finding.pulls(),
-                UntrustedText(name),
-                policy.as_str(),
-                finding.set_policy()
-            ),
-            Self::AlwaysForbidden { name } => {
-                let stronger = UntrustedText(name);
-                sentence!(
-                    "{} may not pull {} with Always (images.forbidAlways), but {} does: set {} to IfNotPresent",
-                    finding.name(),
-                    finding.image(),
-                    stronger,
-                    stronger
-                )
-            }
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let stronger = limit.show(self.stronger);
+        if finding.effect == FindingEffect::Repairable {
+            let (pulls, way_out) = (finding.pulls(limit), finding.set_policy(limit));
+            let policy = self.policy.as_str();
+            return format!("{pulls} but {stronger} pulls it with {policy}: {way_out}");
         }
+        // `images.forbidAlways` matches all checks, so none of them can be raised to `Always`.
+        let (name, image) = (finding.name(limit), finding.image(limit));
+        format!(
+            "{name} may not pull {image} with Always (images.forbidAlways), but {stronger} does: \
+             set {stronger} to IfNotPresent"
+        )
     }
 
-    fn repair_warning<'s>(&'s self, finding: &'s Finding<'_>) -> Option<Sentence<'s>> {
-        match self {
-            Self::StrongerContainer { name, .. } => {
-                let stronger = UntrustedText(name);
-                Some(sentence!("{}, as {} needs", finding.now_pulls(), stronger))
-            }
-            Self::AlwaysForbidden { .. } => None,
-        }
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
+        let (now_pulls, stronger) = (finding.now_pulls(limit), limit.show(self.stronger));
+        Some(format!("{now_pulls}, as {stronger} needs"))
     }
 }
 

@@ -4,7 +4,6 @@
 //! only when this policy is loaded.
 
 use serde_json::Value;
-use settings_reader::{SettingsOrKubernetesObject, ValueProblem, ValueProblemKind};
 
 use super::problem::SettingsProblem;
 use crate::pattern::ImagePattern;
@@ -41,13 +40,8 @@ fn check(path: &str, list: &Value, problems: &mut Vec<SettingsProblem>) {
         let pattern = found.as_str().filter(|text| !text.is_empty());
         let pattern = pattern.map(|text| ImagePattern::from(text.to_owned()));
         if let Some(reason) = pattern.and_then(|pattern| pattern.problem()) {
-            let problem = ValueProblem {
-                path: format!("{path}[{index}]"),
-                kind: ValueProblemKind::Refused(reason),
-                found,
-            };
-            let kind = SettingsOrKubernetesObject::Settings;
-            problems.push(SettingsProblem::of_value(problem, kind));
+            let path = format!("{path}[{index}]");
+            problems.push(SettingsProblem::of_value(path, found, &reason));
         }
     }
 }

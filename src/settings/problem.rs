@@ -1,7 +1,6 @@
 //! The problems of wrong settings, each as a sentence with its path.
 
 use serde_json::Value;
-use settings_reader::{SettingsOrKubernetesObject, ValueProblem, ValueProblemKind};
 
 use crate::document::type_of;
 use crate::sentence::shorten;
@@ -24,57 +23,60 @@ pub(super) struct SettingsProblem {
 }
 
 impl SettingsProblem {
-    /// The problem of a value in a tree of this kind.
-    pub(super) fn of_value(problem: ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> Self {
-        Self {
-            message: sentence(&problem, tree),
-            path: problem.path,
+    /// The problem of the value at this path. `clause` is the end of the sentence.
+    pub(super) fn at(path: String, clause: &str) -> Self {
+        let message = format!("{} {clause}", shorten(&path, PATH_MAX));
+        Self { path, message }
+    }
+
+    /// A setting can't be read. `error` is serde's text, or a clause about the value.
+    pub(super) fn of_value(path: String, found: &Value, error: &str) -> Self {
+        if let Some(field) = error.strip_prefix("missing field ") {
+            let path = [&path, ".", field.trim_matches('`')].concat();
+            return Self::at(path, "is required");
         }
+        let shown = match found {
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                shorten(&found.to_string(), QUOTED_MAX).into_owned()
+            }
+            _ => type_of(&found.to_string()).to_owned(),
+        };
+        let message = match error.rsplit_once(", expected ") {
+            Some((mistake, keys)) if mistake.starts_with("unknown field") => {
+                let (place, keys) = (shorten(&path, SHOWN_MAX), keys.replace('`', ""));
+                format!("{place} is not a setting: expected {keys}")
+            }
+            Some((_, "an object" | "a map")) => {
+                must_be(&path, "an object", type_of(&found.to_string()))
+            }
+            Some((_, expected)) => must_be(&path, expected, &shown),
+            None => format!("{} {shown} {error}", shorten(&path, PATH_MAX)),
+        };
+        Self { path, message }
+    }
+
+    /// A field of the check template can't be read. `error` is serde's text. The sentence shows no value, because a
+    /// value may be a secret.
+    pub(super) fn of_template(path: String, found: &Value, error: &str) -> Self {
+        let expected = error.rsplit_once(", expected ");
+        let expected = expected.map_or("a valid value", |(_, expected)| expected);
+        let message = must_be(&path, expected, type_of(&found.to_string()));
+        Self { path, message }
     }
 }
 
-/// The sentence about a problem. It shows no value of a Kubernetes object, because the value may be a
-/// secret.
-fn sentence(problem: &ValueProblem<'_>, tree: SettingsOrKubernetesObject) -> String {
-    let (path, found) = (&*problem.path, problem.found);
+/// The sentence about a value that must be another one. `expected` is in serde's words.
+fn must_be(path: &str, expected: &str, found: &str) -> String {
     let place = match path {
         "" => "the settings".into(),
         path => shorten(path, PATH_MAX),
     };
-    let shown = || match found {
-        Value::Bool(_) | Value::Number(_) | Value::String(_)
-            if tree == SettingsOrKubernetesObject::Settings =>
-        {
-            shorten(&found.to_string(), QUOTED_MAX).into_owned()
-        }
-        _ => type_of(&found.to_string()).to_owned(),
+    let wanted = match expected {
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "i32" | "i64" => "a whole number",
+        "Quantity" => "a quantity such as 100m or 64Mi",
+        expected => &expected.replace('`', ""),
     };
-    match &problem.kind {
-        // The type alone makes the value wrong here, so the value is not shown.
-        ValueProblemKind::MustBeObject => {
-            let found = type_of(&found.to_string());
-            format!("{place} must be an object, not {found}")
-        }
-        ValueProblemKind::MustBe(expected) => {
-            let wanted = match &**expected {
-                "a boolean" => "true or false",
-                "i32" | "i64" => "a whole number",
-                "Quantity" => "a quantity such as 100m or 64Mi",
-                expected => expected,
-            };
-            format!("{place} must be {wanted}, not {}", shown())
-        }
-        ValueProblemKind::UnknownKey(keys) => {
-            let place = shorten(path, SHOWN_MAX);
-            let holds = if path.contains('.') {
-                "it holds"
-            } else {
-                "the settings have"
-            };
-            format!("{place} is not a setting: {holds} {}", keys.join(", "))
-        }
-        ValueProblemKind::UnknownField => format!("{place} is not a field of a container"),
-        ValueProblemKind::MissingField(key) => format!("{place}.{key} is required"),
-        ValueProblemKind::Refused(problem) => format!("{place} {} {problem}", shown()),
-    }
+    format!("{place} must be {wanted}, not {found}")
 }

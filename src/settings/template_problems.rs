@@ -3,10 +3,11 @@
 //! The API server would drop or reject a misspelt field of the check template, in every Pod that
 //! gets a check. So a misspelt field is an error of the settings.
 
-use serde_json::Value;
-use settings_reader::{SettingsOrKubernetesObject, read_container};
+use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
 
 use super::problem::SettingsProblem;
+use crate::kubernetes_container;
 
 /// The path of the check template in the settings.
 const PATH: &str = "imageChecks.template";
@@ -36,13 +37,8 @@ pub(super) fn problems(template: &Value) -> Vec<SettingsProblem> {
     let Value::Object(template) = template else {
         return Vec::new();
     };
-    let at_field = |name: &str, problem: &str| {
-        let path = format!("{PATH}.{name}");
-        SettingsProblem {
-            message: format!("{path} {problem}"),
-            path,
-        }
-    };
+    let at_field =
+        |name: &str, problem: &str| SettingsProblem::at(format!("{PATH}.{name}"), problem);
     let mut fields = template.clone();
     let mut problems = Vec::new();
     for (names, reason) in FORBIDDEN {
@@ -62,13 +58,41 @@ pub(super) fn problems(template: &Value) -> Vec<SettingsProblem> {
         None | Some(Value::Null) => true,
         Some(command) => command.as_array().is_some_and(Vec::is_empty),
     };
-    let kind = SettingsOrKubernetesObject::KubernetesObject;
-    for problem in read_container(&Value::Object(fields), PATH).1 {
-        problems.push(SettingsProblem::of_value(problem, kind));
-    }
+    add_problems_of_values(fields, &mut problems);
     if no_command {
         let problem = "is missing: without it a check would run the image's own program";
         problems.push(at_field("command", problem));
     }
     problems
+}
+
+/// Adds the problems of the fields' values: of each field one value of a wrong type, or all fields inside that
+/// Kubernetes doesn't know.
+fn add_problems_of_values(fields: Map<String, Value>, problems: &mut Vec<SettingsProblem>) {
+    for (name, value) in fields {
+        let field = Value::Object(Map::from_iter([(name, value)]));
+        match kubernetes_container::read(&field) {
+            Ok(container) => {
+                for path in kubernetes_container::unknown_fields(&field, &container) {
+                    let path = [PATH, &path].concat();
+                    problems.push(SettingsProblem::at(path, "is not a field of a container"));
+                }
+            }
+            Err(error) => {
+                let path = format!("{PATH}.{}", error.path());
+                let steps = &mut error.path().iter();
+                let found = steps.try_fold(&field, |value, step| match step {
+                    Segment::Map { key } => value.get(key),
+                    Segment::Seq { index } => value.get(index),
+                    Segment::Enum { .. } | Segment::Unknown => Some(value),
+                });
+                let found = found.unwrap_or(&Value::Null);
+                problems.push(SettingsProblem::of_template(
+                    path,
+                    found,
+                    &error.inner().to_string(),
+                ));
+            }
+        }
+    }
 }

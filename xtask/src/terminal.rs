@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write, stdout};
 
 use anyhow::{Context, Result};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{Table, presets};
 
 /// Prints to standard output. It is no error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -25,22 +25,8 @@ pub(crate) fn table<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
     let mut table = Table::new();
-    table.set_header(header).add_rows(rows);
-    indented(table)
-}
-
-/// Rows of texts, in lines of at most 80 characters, with two spaces before each column.
-pub(crate) fn wrapped<'a, const N: usize>(rows: impl IntoIterator<Item = [&'a str; N]>) -> String {
-    let mut table = Table::new();
-    table
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(80)
-        .add_rows(rows);
-    indented(table)
-}
-
-fn indented(mut table: Table) -> String {
     table.load_preset(presets::NOTHING);
+    table.set_header(header).add_rows(rows);
     for column in table.column_iter_mut() {
         column.set_padding((2, 0));
     }

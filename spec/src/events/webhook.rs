@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::Mesh;
 use crate::image::Reference;
-use crate::json::{elements, elements_mut, list_mut, named, text};
+use crate::json::{elements_mut, text};
 use crate::server_default;
-use crate::settings::Settings;
 
 /// A webhook of another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,17 +20,11 @@ pub enum Webhook {
     DigestsPinned,
     /// The images of containers get another registry. The images of init containers and volumes don't.
     RegistriesRenamed,
-    /// The volumes that the check template mounts are added.
-    VolumesAdded,
-    /// The `runtimeClassName` is removed.
-    RuntimeClassRemoved,
-    /// An init container is added before all others, as an injector of secrets does.
-    InitContainerAdded,
 }
 
 impl Webhook {
-    /// Changes a Pod, as the webhook does. The settings are those of this policy.
-    pub fn change(self, pod: &mut Value, settings: Settings<'_>) {
+    /// Changes a Pod, as the webhook does.
+    pub fn change(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         match self {
             Self::Mesh(mesh) => mesh.inject(pod),
@@ -44,31 +37,6 @@ impl Webhook {
             }
             Self::DigestsPinned => change_images(spec, &["initContainers", "containers"], pinned),
             Self::RegistriesRenamed => change_images(spec, &["containers"], renamed),
-            Self::VolumesAdded => {
-                let template = settings.template().unwrap_or(&Value::Null);
-                for mount in elements(template, "volumeMounts") {
-                    if named(elements(spec, "volumes"), &mount["name"]).is_none() {
-                        let volume = json!({"name": mount["name"], "emptyDir": {}});
-                        list_mut(spec, "volumes").push(volume);
-                    }
-                }
-            }
-            Self::RuntimeClassRemoved => {
-                if let Some(spec) = spec.as_object_mut() {
-                    spec.remove("runtimeClassName");
-                }
-            }
-            Self::InitContainerAdded => {
-                let init_container = json!({
-                    "name": "vault-agent-init",
-                    "image": "docker.io/hashicorp/vault:1.20.4",
-                    "imagePullPolicy": "IfNotPresent",
-                    "command": ["/bin/sh", "-ec"],
-                    "args": ["vault agent -exit-after-auth"],
-                    "resources": {},
-                });
-                list_mut(spec, "initContainers").insert(0, init_container);
-            }
         }
     }
 }

@@ -61,21 +61,37 @@ impl Pod<'_> {
         }
     }
 
-    /// Whether a pull by `proof` also proves that the image of `place` can be pulled. The two places
+    /// The guarded places with the image of a container, written alike.
+    fn alike(&self, container: usize) -> Vec<usize> {
+        let mut places = self.guarded();
+        places.retain(|&other| {
+            self.is_same_image(other, container) && self.is_written_alike(other, container)
+        });
+        places
+    }
+
+    /// Whether a place may have the image of a container. In the copy, it may have the image of another guarded place
+    /// with the container's image: the tags of the two may differ.
+    pub(crate) fn may_have_image_of(&self, other: usize, container: usize) -> bool {
+        let alike = self.alike(container);
+        alike
+            .iter()
+            .any(|&place| self.may_be_same_image(other, place))
+    }
+
+    /// Whether a pull by `proof` also proves that the image of a container can be pulled. The two places
     /// must have the same image, written alike.
-    pub(crate) fn serves(&self, proof: usize, place: usize) -> bool {
-        proof != place
-            && self.is_written_alike(proof, place)
-            && self.may_be_same_image(proof, place)
+    pub(crate) fn serves(&self, proof: usize, container: usize) -> bool {
+        proof != container
+            && self.is_written_alike(proof, container)
+            && self.may_have_image_of(proof, container)
     }
 
     /// The pull policy that an image needs: the strongest pull policy of its guarded places whose
     /// references are written alike.
     pub(crate) fn need(&self, container: usize) -> PullPolicy {
-        let same = self.guarded().into_iter().filter(|&other| {
-            self.is_same_image(other, container) && self.is_written_alike(other, container)
-        });
-        let policies = same.map(|other| self.places[other].policy);
+        let policies = self.alike(container).into_iter();
+        let policies = policies.map(|other| self.places[other].policy);
         policies.max().unwrap_or(self.places[container].policy)
     }
 
@@ -85,14 +101,9 @@ impl Pod<'_> {
     /// reference of the container must be written alike.
     pub(crate) fn is_covered(&self, container: usize) -> bool {
         let need = self.need(container);
-        // In the copy, a check may have the image of one of these places only.
-        let mut same = self.guarded();
-        same.retain(|&other| {
-            self.is_same_image(other, container) && self.is_written_alike(other, container)
-        });
         self.has_only_one_place()
             || self.examined().into_iter().any(|other| {
-                same.iter().any(|&place| self.serves(other, place))
+                self.serves(other, container)
                     && (self.is_check(other)
                         || self.is_plain_init(other) && self.places[other].policy >= need)
             })

@@ -2,17 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{BrokenPromise, MINIMAL, POD_SECURITY, QUOTA, SERVICE, VALID, minimal};
-use crate::events::Event;
 use crate::image::Reference;
 use crate::json::{CONTAINER_LISTS, all_of, elements, named, text};
 use crate::server_default;
-use crate::settings::Settings;
-use crate::validity::admission::{quota_faults, restricted_faults};
-use crate::validity::service::{QualityOfService, quality_of_service};
-use crate::validity::{Fault, faults};
 
 /// Returns the checks that this policy added to a Pod: init containers and image volumes.
 pub(super) fn added<'o>(before: &Value, after: &'o Value) -> Vec<&'o Value> {
@@ -36,45 +30,6 @@ pub(super) fn image(entry: &Value) -> &str {
 pub(super) fn images(spec: &Value) -> BTreeSet<&str> {
     let entries = all_of(spec, &CONTAINER_LISTS).chain(elements(spec, "volumes"));
     entries.map(image).collect()
-}
-
-/// Compares the object before a repair with the object after it. Returns the promises that are broken.
-pub(super) fn broken(
-    before: &Value,
-    after: &Value,
-    settings: Settings<'_>,
-    event: Event,
-    is_pod: bool,
-) -> Vec<BrokenPromise> {
-    let mut broken = Vec::new();
-    let mut check = |promise, problem: Option<String>| {
-        broken.extend(problem.map(|details| BrokenPromise { promise, details }));
-    };
-    check(MINIMAL, minimal::problem(before, after, settings));
-    if !is_pod {
-        return broken;
-    }
-    check(VALID, newly_refused(before, after));
-    check(SERVICE, lowered_service(before, after, settings));
-    // If the check template alone, as the only container of a Pod spec, has faults, the operator caused
-    // them.
-    let admitted = |faults: fn(&Value) -> Vec<Fault>| {
-        let template = settings.template();
-        let is_operators =
-            template.is_some_and(|one| !faults(&json!({"containers": [one]})).is_empty());
-        newly(&faults(&before["spec"]), &faults(&after["spec"])).filter(|_| !is_operators)
-    };
-    match event {
-        Event::ResourceQuota => check(QUOTA, admitted(quota_faults)),
-        Event::PodSecurityRestricted => check(POD_SECURITY, admitted(restricted_faults)),
-        _ => {}
-    }
-    broken
-}
-
-/// Returns the faults of a Pod after a repair as text, if an API server accepts the Pod before it.
-pub(super) fn newly_refused(before: &Value, after: &Value) -> Option<String> {
-    newly(&faults(before), &faults(after))
 }
 
 /// Returns the problem of a container that *pull-once* lowered although no init container pulls its image
@@ -107,24 +62,4 @@ pub(super) fn lowered_without_pull(
     let mut lowered = changes.iter().filter(|one| one["rule"] == "pull-once");
     let wrong = lowered.find(|change| is_pulled(&change["container"]) != Some(true))?;
     Some(format!("no init container pulls first: {wrong}"))
-}
-
-/// Returns the faults after the repair as text, if there were no faults before the repair.
-fn newly(before: &[Fault], after: &[Fault]) -> Option<String> {
-    let after: Vec<String> = after.iter().map(ToString::to_string).collect();
-    (before.is_empty() && !after.is_empty()).then(|| after.join("; "))
-}
-
-/// Reports a repair that lowers the quality of service. There is one exception, because the operator
-/// is responsible for the check template. A template that would not be `Guaranteed` in a Pod of its
-/// own may make a Pod `Burstable`.
-fn lowered_service(before: &Value, after: &Value, settings: Settings<'_>) -> Option<String> {
-    let was = quality_of_service(&before["spec"]);
-    let is = quality_of_service(&after["spec"]);
-    let is_operators = settings.template().is_some_and(|template| {
-        let alone = json!({"containers": [template]});
-        quality_of_service(&alone) != QualityOfService::Guaranteed
-    });
-    let is_excused = is_operators && is != QualityOfService::BestEffort;
-    (is < was && !is_excused).then(|| format!("{was:?} became {is:?}"))
 }

@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    COPY, COPY_BESIDE_PLUGIN, COPY_BESIDE_WEBHOOK, DEBUG, NO_CHECK_TWICE, OUTDATED_CHECK,
-    PULLED_FIRST, RE_APPLY, REJECT, SET_IMAGE, STABLE, Story, VALID, contents, copy, told,
+    AUDIT, COPY, COPY_BESIDE_PLUGIN, COPY_BESIDE_WEBHOOK, DEBUG, MINIMAL, NO_CHECK_TWICE,
+    PULLED_FIRST, RE_APPLY, REJECT, SET_IMAGE, STABLE, Story, VALID, contents, copy, minimal, told,
+    valid,
 };
 use crate::differential::Policy;
-use crate::events::{
-    Webhook, applied_again, copied_to_debug, debugged, forge_record, image_set, raise_all,
-    waiting_status,
-};
-use crate::image::Reference;
-use crate::json::{CONTAINER_LISTS, LISTS, all_of, elements, elements_mut, text};
+use crate::events::{Webhook, applied_again, audit, debugged, forge_record, image_set, raise_all};
+use crate::json::{LISTS, elements, elements_mut, text};
+use crate::record::RECORD;
+use crate::request::controllers;
 use crate::settings::Settings;
 
 impl<P: Policy> Story<'_, P> {
@@ -25,8 +24,13 @@ impl<P: Policy> Story<'_, P> {
         let is_create = self.case.request["operation"] == "CREATE";
         if let Some(after) = self.stored().filter(|_| is_create) {
             let before = &self.case.request["object"];
-            let broken = contents::broken(before, &after, self.settings(), self.event, is_pod);
-            self.broken.extend(broken);
+            let minimal = minimal::problem(before, &after, self.settings());
+            let refused = valid::newly_refused(before, &after).filter(|_| is_pod);
+            for (promise, problem) in [(MINIMAL, minimal), (VALID, refused)] {
+                if let Some(details) = problem {
+                    self.breaks(promise, details);
+                }
+            }
             let (changes, were_lookups) = (first.annotation("changes"), !first.calls.is_empty());
             let lowered = contents::lowered_without_pull(&changes, &after, were_lookups);
             if let Some(details) = lowered.filter(|_| is_pod) {
@@ -81,14 +85,14 @@ impl<P: Policy> Story<'_, P> {
         };
         let changed = |pod: &Value| {
             let mut pod = pod.clone();
-            webhook.change(&mut pod, self.settings());
+            webhook.change(&mut pod);
             pod
         };
         let object = changed(&repaired);
         if object == repaired {
             return Ok(());
         }
-        let refused = contents::newly_refused(&changed(&self.case.request["object"]), &object);
+        let refused = valid::newly_refused(&changed(&self.case.request["object"]), &object);
         if let Some(details) = refused {
             self.breaks(VALID, details);
         }
@@ -103,10 +107,8 @@ impl<P: Policy> Story<'_, P> {
             _ => false,
         };
         let mut names = differing(&repaired["spec"], &request["object"]["spec"]);
-        if let Webhook::VolumesAdded | Webhook::RuntimeClassRemoved | Webhook::VolumeImagesDropped =
-            webhook
-        {
-            // Now a check can be added, or a check is gone. The copy can't know why, and names the containers.
+        if webhook == Webhook::VolumeImagesDropped {
+            // A check is gone. The copy can't know why, and names the containers.
             let containers = elements(&repaired["spec"], "containers").iter();
             names.extend(containers.map(|one| text(&one["name"])));
         }
@@ -151,10 +153,13 @@ impl<P: Policy> Story<'_, P> {
         let records = self.settings().record_changes();
         let owners = &self.case.request["object"]["metadata"]["ownerReferences"];
         let is_nobodys = !owners.is_array();
-        // If the audit annotation `record` is set, the record is incomplete and can't restore every field.
-        let is_whole = self.first.answer["audit_annotations"]["record"].is_null();
-        let can_restore = records && is_nobodys && is_whole;
-        let Some(stored) = self.repaired().filter(|_| can_restore) else {
+        // A record without all changes can't restore every field.
+        let is_whole = |stored: &Value| {
+            let record = stored["metadata"]["annotations"][RECORD].as_str();
+            record.is_some_and(|record| !record.contains("{\"more\":"))
+        };
+        let can_restore = |stored: &Value| records && is_nobodys && is_whole(stored);
+        let Some(stored) = self.repaired().filter(can_restore) else {
             return Ok(());
         };
         let request = applied_again(&self.case.request, &stored);
@@ -191,24 +196,12 @@ impl<P: Policy> Story<'_, P> {
         Ok(())
     }
 
-    /// The copy of a repaired Pod keeps the promises about a Pod that is created.
-    pub(super) fn copied_to_debug(&mut self) -> Result<(), String> {
-        let Some(stored) = self.repaired() else {
-            return Ok(());
-        };
-        self.case.request = copied_to_debug(&self.case.request, &stored);
-        self.first = self.observe(self.case.request.clone(), &[])?;
-        self.created(true)
-    }
-
-    /// A person changes an image while a check waits for the old one.
+    /// A person changes an image, beside a forged record.
     pub(super) fn image_set(&mut self) -> Result<(), String> {
         let Some(stored) = self.repaired().filter(|stored| !is_mirror(stored)) else {
             return Ok(());
         };
-        let waiting = &stored["spec"]["initContainers"][0]["name"];
-        let status = waiting_status(&stored, waiting, "the old image");
-        let mut request = image_set(&self.case.request, &stored, &status);
+        let mut request = image_set(&self.case.request, &stored);
         forge_record(&mut request);
         let fixed = self.observe(request.clone(), &[])?;
         if fixed.is_accepted() {
@@ -227,32 +220,31 @@ impl<P: Policy> Story<'_, P> {
             }
             self.must_accept(SET_IMAGE, &after, &copy())?;
         }
-        let Some(check) = self.outdated_check(&stored, &request["object"]) else {
-            return Ok(());
-        };
-        for mode in ["Fix", "Reject", "Warn"] {
-            let observed = self.observe(request.clone(), &[("mode", mode.into())])?;
-            if observed.is_accepted() && elements(&observed.answer, "warnings").is_empty() {
-                self.breaks(OUTDATED_CHECK, format!("mode {mode}: {check}"));
-            }
-        }
         Ok(())
     }
 
-    /// Returns the name of a check that this policy added for the image of the stored Pod's first app
-    /// container, if no other container of the changed Pod has this image.
-    fn outdated_check(&self, stored: &Value, changed: &Value) -> Option<String> {
-        let image = stored["spec"]["containers"][0]["image"].as_str()?;
-        let added = contents::added(&self.case.request["object"], stored);
-        let check = added
-            .into_iter()
-            .find(|one| contents::image(one) == image)?;
-        let normalised = |text: &str| Reference::parse(text).map(|image| image.normalised());
-        let has_image = |one: &Value| {
-            one["name"] != check["name"] && normalised(text(&one["image"])) == normalised(image)
+    /// An audit examines the running Pod. This policy accepted the Pod at its creation, so the audit
+    /// must accept the Pod too.
+    pub(super) fn audited(&mut self) -> Result<(), String> {
+        let Some(stored) = self.stored().filter(|_| self.is_bounded()) else {
+            return Ok(());
         };
-        let mut containers = all_of(&changed["spec"], &CONTAINER_LISTS);
-        (!containers.any(has_image)).then(|| text(&check["name"]).to_owned())
+        // Every real mirror Pod has a node as its controller. If a kubelet creates a Pod with only the
+        // mirror annotation, the Pod is accepted untouched. But an audit would examine and may reject
+        // the Pod, so this case is skipped.
+        if is_mirror(&stored) && !controllers(&stored).any(|one| one["kind"] == "Node") {
+            return Ok(());
+        }
+        // Mode `Warn` accepts Pods with findings, so their audit runs in `Warn` too. A Pod that `Fix` or
+        // `Reject` accepted is audited in `Reject`.
+        let mode = if self.settings().mode() == "Warn" {
+            "Warn"
+        } else {
+            "Reject"
+        };
+        let request = audit(&self.case.request, &stored);
+        self.must_accept(AUDIT, &request, &[("mode", mode.into())])?;
+        Ok(())
     }
 }
 
@@ -298,7 +290,7 @@ fn without_images(spec: &Value) -> Value {
     spec
 }
 
-pub(super) fn is_mirror(pod: &Value) -> bool {
+fn is_mirror(pod: &Value) -> bool {
     pod["metadata"]["annotations"]
         .get("kubernetes.io/config.mirror")
         .is_some()

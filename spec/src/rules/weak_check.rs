@@ -74,7 +74,7 @@ fn raise(pod: &mut Pod, container: usize, checks: &[usize], refused: &mut Vec<us
     let is_strong_enough = pod.checks().into_iter().any(|check| {
         pod.places[check].policy >= need
             && pod.is_written_alike(check, container) == is_alike
-            && (checks.contains(&check) || pod.may_be_same_image(check, container))
+            && (checks.contains(&check) || pod.may_have_image_of(check, container))
     });
     if is_strong_enough {
         return;

@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use settings_reader::container_json;
-
 use super::WhyNoCheck;
 use super::copied_fields::CopiedFields;
 use crate::examination::Examination;
@@ -11,6 +9,7 @@ use crate::examination::added_check::AddedCheckForm;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::role::Role;
 use crate::image::Reference;
+use crate::kubernetes_container;
 use crate::pod::{Place, Pod, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, InitContainerOrImageVolume, Settings};
@@ -47,7 +46,7 @@ pub(super) fn check_form<'p>(
     let missing_volume = template.and_then(|template| missing_volume(template, object));
     if let (Some(template), None) = (template, missing_volume) {
         let container = template.container(with_resources);
-        let size = container_json(&container).len();
+        let size = kubernetes_container::to_json(&container).len();
         return Ok((AddedCheckForm::InitContainer(Rc::new(container)), size));
     }
     let is_check_volume = |one: &ExaminedPlace<'_>| {

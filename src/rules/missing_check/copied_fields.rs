@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
-use settings_reader::read_container;
 
-use crate::document::Node;
+use crate::document::JsonSpan;
+use crate::kubernetes_container;
 use crate::pod::Place;
 
 /// The keys of these fields. Ports, probes, resource claims and devices are not copied.
@@ -65,14 +65,15 @@ impl CopiedFields {
             }
         }
         let fields = Value::Object(fields);
-        let (container, problems) = read_container(&fields, "");
-        problems.is_empty().then_some(Self { container, size })
+        let container = kubernetes_container::read(&fields).ok()?;
+        let has_unknown = !kubernetes_container::unknown_fields(&fields, &container).is_empty();
+        (!has_unknown).then_some(Self { container, size })
     }
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
 /// `subPathExpr` of a mount.
-fn uses_environment(check: &Node<'_>) -> bool {
+fn uses_environment(check: &JsonSpan<'_>) -> bool {
     let elements = |key| {
         check
             .get(key)
@@ -91,7 +92,7 @@ fn uses_environment(check: &Node<'_>) -> bool {
 fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
-    let Some(Ok(program)) = program.map(Node::as_string) else {
+    let Some(Ok(program)) = program.map(JsonSpan::as_string) else {
         return false;
     };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {

@@ -25,8 +25,8 @@ pub(super) fn free_names<'p>(
     if form.is_image_volume() {
         names.extend(pod.volume_names.iter().cloned());
         let paths = pod.places.iter().flat_map(|place| {
-            let mounts = place.mounts().into_iter().map(|mount| mount.path);
-            mounts.chain(place.device_paths())
+            let mounts = place.mounts().into_iter().chain(place.devices());
+            mounts.map(|mount| mount.path)
         });
         let name = |path: Cow<'_, str>| Some(path.strip_prefix(MOUNT_FOLDER)?.to_owned().into());
         names.extend(paths.filter_map(name));

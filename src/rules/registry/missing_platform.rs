@@ -5,8 +5,7 @@ use oci_spec::image::Platform;
 use crate::finding::{Finding, Reason};
 use crate::pod::RequestedPlatforms;
 use crate::rule_id::RuleId;
-use crate::sentence;
-use crate::sentence::{Sentence, SentenceLength, SentencePiece, UntrustedText};
+use crate::sentence::TextLimit;
 
 /// The platforms of an image, and a platform that the Pod asks for and that is not among them.
 #[derive(Clone, Debug)]
@@ -65,20 +64,13 @@ impl Reason for MissingPlatform {
         RuleId::Registry
     }
 
-    fn sentence<'s>(&'s self, finding: &'s Finding<'_>, _: SentenceLength) -> Sentence<'s> {
-        let lacks = UntrustedText(&self.lacks);
-        let mut field = sentence!("{}", self.field);
-        for key in self.pod_spec.iter().rev() {
-            field = sentence!("{}.{}", *key, field);
-        }
-        let way_out = sentence!("build it for {} or change {}", lacks, field);
-        sentence!(
-            "{}'s image {} has {} only, but the Pod asks for {}: {}",
-            finding.name(),
-            finding.image(),
-            SentencePiece::List(&self.has),
-            lacks,
-            way_out
+    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let (name, image) = (finding.name(limit), finding.image(limit));
+        let (has, lacks) = (limit.show_list(&self.has), limit.show(&self.lacks));
+        let field = [self.pod_spec, &[self.field]].concat().join(".");
+        format!(
+            "{name}'s image {image} has {has} only, but the Pod asks for {lacks}: build it for {lacks} or \
+             change {field}"
         )
     }
 }

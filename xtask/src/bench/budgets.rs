@@ -1,15 +1,13 @@
 //! The budgets of the module. Only figures that are the same on every machine are checked.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::pairs::HostileBudget;
-use super::request_cost::RequestCost;
-use super::scenarios::{ExpectedAnswer, Scenario, ScenarioTemplate};
+use super::pairs::RequestBudget;
+use super::scenarios::{Scenario, ScenarioTemplate};
 
 /// The file with the budgets and the scenarios.
 pub(crate) const FILE: &str = "xtask/budgets.yaml";
@@ -20,16 +18,10 @@ pub(crate) const FILE: &str = "xtask/budgets.yaml";
 pub(crate) struct Budgets {
     /// The largest size of the annotated module.
     pub(crate) module_bytes: u64,
-    /// The bytes of linear memory, at its peak, that each byte of the request may cost.
-    memory_per_request_byte: u64,
-    /// The bytes of linear memory that each byte that is added to the object may cost.
-    memory_per_added_byte: u64,
-    /// The bytes of linear memory that every request may use in addition.
-    memory_bytes: u64,
-    /// The largest allowed growth of an additional container's cost from small to large Pods, in per cent.
-    growth_percent: u64,
-    /// The budget of hostile requests.
-    pub(crate) hostile: HostileBudget,
+    /// The budget of every request.
+    pub(crate) requests: RequestBudget,
+    /// The largest difference between the two costs of an additional container ([`growths`]), in per cent.
+    container_growth_percent: u64,
     /// The scenarios that are measured.
     pub(crate) scenarios: Vec<ScenarioTemplate>,
 }
@@ -48,171 +40,147 @@ impl Budgets {
         &self,
         module_bytes: u64,
         imports: &[String],
-        counted: &[(Scenario, RequestCost)],
+        scenarios: &[Scenario],
     ) -> Vec<String> {
-        let mut excesses = Vec::new();
-        let mut limit = |what: &str, is: u64, allowed: u64, unit: &str| {
-            if is > allowed {
-                excesses.push(format!(
-                    "{what}: {is} {unit}, at most {allowed} are allowed"
-                ));
-            }
-        };
-        limit("annotated module", module_bytes, self.module_bytes, "bytes");
-        for (scenario, exact) in counted {
-            let title = scenario.title();
-            if let Some(instructions) = scenario.budget.instructions {
-                limit(&title, exact.instructions, instructions, "instructions");
-            }
-            let memory = self.memory_per_request_byte * exact.request_bytes
-                + self.memory_per_added_byte * exact.added_bytes
-                + self.memory_bytes;
-            limit(&title, exact.memory_bytes, memory, "bytes of memory");
-        }
-        for (answer, [small, large]) in growths(counted) {
-            let allowed = small + small * self.growth_percent / 100;
-            let what = format!("an additional container in the largest Pod, {answer:?}");
-            limit(&what, large, allowed, "instructions");
-        }
-        for import in imports.iter().filter(|name| !name.starts_with("wapc.")) {
-            excesses.push(format!(
-                "import {import}: only waPC's functions are allowed"
-            ));
-        }
+        let size = ("annotated module", module_bytes, self.module_bytes, "bytes");
+        let instructions = scenarios.iter().filter_map(|one| {
+            let (is, most) = (one.cost.instructions, one.budget?.instructions);
+            Some((one.title.as_str(), is, most, "instructions"))
+        });
+        let figures = [size].into_iter().chain(instructions);
+        let excesses = figures.filter(|(_, is, most, _)| is > most);
+        let ordinary = self.requests.of_ordinary_requests();
+        let requests = scenarios
+            .iter()
+            .flat_map(|one| ordinary.excesses(&one.title, &one.cost, 0));
+        let percent = self.container_growth_percent;
+        let grown = growths(scenarios)
+            .into_iter()
+            .filter(|(_, [small, large])| small.abs_diff(*large) * 100 > small * percent);
+        let foreign = imports.iter().filter(|name| !name.starts_with("wapc."));
         excesses
+            .map(|(what, is, most, unit)| {
+                format!("{what}: {is} {unit}, at most {most} are allowed")
+            })
+            .chain(requests)
+            .chain(
+                grown.map(|(what, _)| format!("{what}: at most {percent} % are allowed between")),
+            )
+            .chain(foreign.map(|name| format!("import {name}: only waPC's functions are allowed")))
+            .collect()
     }
 }
 
-/// The instructions for an additional container, for each expected answer with at least three sizes of
-/// Pods. The first number compares the smallest Pod with the second smallest. The second number
-/// compares the second smallest Pod with the largest.
-pub(crate) fn growths(counted: &[(Scenario, RequestCost)]) -> BTreeMap<ExpectedAnswer, [u64; 2]> {
-    let mut costs: BTreeMap<ExpectedAnswer, BTreeMap<u64, u64>> = BTreeMap::new();
-    for (scenario, exact) in counted {
-        if let Some(containers) = scenario.containers {
-            let costs = costs.entry(scenario.answer).or_default();
-            costs.insert(containers, exact.instructions);
-        }
-    }
-    costs
+/// The two costs of an additional container, in a sentence and as numbers, for accepted and for repaired Pods: from
+/// the smallest number of containers to the second, and from the second to the largest.
+pub(crate) fn growths(scenarios: &[Scenario]) -> Vec<(String, [u64; 2])> {
+    let growth = |answer| {
+        let sized = scenarios.iter().filter(|one| one.answer == answer);
+        let sized = sized.filter_map(|one| Some((one.containers?, one.cost.instructions)));
+        let [few, more, most] = sized.collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let of_one = |small: (u64, u64), large: (u64, u64)| {
+            large.1.saturating_sub(small.1) / (large.0 - small.0)
+        };
+        let costs = [of_one(few, more), of_one(more, most)];
+        let sentence = format!(
+            "an additional container, {answer}: {} instructions up to {} containers, {} up to {}",
+            costs[0], more.0, costs[1], most.0,
+        );
+        Some((sentence, costs))
+    };
+    ["accepted", "repaired"]
         .into_iter()
-        .filter_map(|(answer, costs)| {
-            let costs: Vec<(u64, u64)> = costs.into_iter().collect();
-            let slope = |(few, less): (u64, u64), (many, more): (u64, u64)| {
-                more.saturating_sub(less) / (many - few)
-            };
-            match costs[..] {
-                [few, more, .., most] => Some((answer, [slope(few, more), slope(more, most)])),
-                _ => None,
-            }
-        })
+        .filter_map(growth)
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::scenarios::ScenarioBudget;
+    use crate::bench::request_cost::RequestCost;
     use crate::host::request::AdmissionRequest;
     use crate::host::settings::Settings;
 
-    fn budgets() -> Budgets {
-        Budgets {
-            module_bytes: 1000,
-            memory_per_request_byte: 8,
-            memory_per_added_byte: 5,
-            memory_bytes: 90,
-            growth_percent: 10,
-            hostile: HostileBudget::default(),
-            scenarios: Vec::new(),
-        }
-    }
-
-    fn counted(containers: Option<u64>, instructions: u64, memory: u64) -> (Scenario, RequestCost) {
-        let scenario = Scenario {
-            name: "Pod".to_owned(),
-            containers,
-            answer: ExpectedAnswer::Accepted,
-            budget: ScenarioBudget {
-                instructions: Some(2_000_000),
-                times: None,
-            },
+    fn scenario(containers: u64, instructions: u64, memory_bytes: u64) -> Scenario {
+        Scenario {
+            title: "Pod".to_owned(),
+            answer: "repaired",
+            containers: Some(containers),
+            budget: None,
             settings: Settings::new(),
             request: AdmissionRequest::new(),
-        };
-        let exact = RequestCost {
-            request_bytes: 10,
-            added_bytes: 2,
-            instructions,
-            memory_bytes: memory,
-        };
-        (scenario, exact)
+            cost: RequestCost {
+                request_bytes: 1_000_000,
+                instructions,
+                memory_bytes,
+                ..RequestCost::default()
+            },
+        }
     }
 
     #[test]
     fn figures_above_their_budget_are_reported() {
-        for (bytes, import, instructions, memory, expected) in [
-            (1000, "wapc.x", 2_000_000, 180, None),
+        let budgets = Budgets::read(&crate::workspace::root()).expect("budgets");
+        assert_eq!(budgets.module_bytes, 800 * 1024);
+        // Without three sizes, no growth is checked.
+        let sizes = budgets.scenarios.iter().filter_map(|one| one.containers);
+        assert_eq!(sizes.collect::<Vec<_>>(), [10, 100, 1_000]);
+        for (bytes, import, expected) in [
+            (800 * 1024, "wapc.x", None),
             (
-                1001,
+                800 * 1024 + 1,
                 "wapc.x",
-                1,
-                1,
-                Some("annotated module: 1001 bytes, at most 1000"),
+                Some("annotated module: 819201 bytes, at most 819200"),
             ),
-            (1, "wasi.x", 1, 1, Some("import wasi.x")),
-            (
-                1,
-                "wapc.x",
-                2_000_001,
-                1,
-                Some("Pod, accepted: 2000001 instructions"),
-            ),
-            (
-                1,
-                "wapc.x",
-                1,
-                181,
-                Some("Pod, accepted: 181 bytes of memory, at most 180"),
-            ),
+            (1, "wasi.x", Some("import wasi.x")),
         ] {
-            let counted = [counted(None, instructions, memory)];
-            let excesses = budgets().excesses(bytes, &[import.to_owned()], &counted);
+            let excesses = budgets.excesses(bytes, &[import.to_owned()], &[]);
+            let reported = excesses.first().map_or("", String::as_str);
+            assert!(
+                reported.starts_with(expected.unwrap_or_default()),
+                "{excesses:?}"
+            );
             assert_eq!(
                 excesses.len(),
                 usize::from(expected.is_some()),
                 "{excesses:?}"
             );
-            assert!(
-                excesses
-                    .iter()
-                    .all(|text| text.starts_with(expected.unwrap_or_default()))
-            );
         }
     }
-
     #[test]
-    fn growth_that_is_not_linear_is_reported() {
-        for (costs, fine) in [
-            ([1_000, 10_000, 100_000], true),
-            ([1_000, 10_000, 109_000], true),
-            ([1_000, 10_000, 110_000], false),
-            ([100, 10_000, 1_000_000], false),
-        ] {
-            let counted: Vec<_> = [10, 100, 1000]
-                .into_iter()
-                .zip(costs)
-                .map(|(count, cost)| counted(Some(count), cost, 1))
-                .collect();
-            let excesses = budgets().excesses(1, &[], &counted);
-            assert_eq!(excesses.is_empty(), fine, "{costs:?}: {excesses:?}");
-        }
-    }
-
-    #[test]
-    fn the_committed_file_can_be_read() {
+    fn a_container_that_costs_more_in_a_larger_pod_is_reported() {
         let budgets = Budgets::read(&crate::workspace::root()).expect("budgets");
-        assert_eq!(budgets.module_bytes, 800 * 1024);
-        assert!(!budgets.scenarios.is_empty());
+        for (of_one, is_reported) in [
+            (10_000, false),
+            (11_000, false),
+            (11_001, true),
+            (8_999, true),
+        ] {
+            let costs = [
+                (10, 101_000),
+                (100, 1_001_000),
+                (1_000, 1_001_000 + 900 * of_one),
+            ];
+            let scenarios = costs.map(|(containers, cost)| scenario(containers, cost, 1));
+            let excesses = budgets.excesses(1, &[], &scenarios);
+            let expected = format!(
+                "an additional container, repaired: 10000 instructions up to 100 containers, {of_one} up to 1000: \
+                 at most 10 % are allowed between"
+            );
+            let expected = is_reported.then_some(expected);
+            assert_eq!(excesses, Vec::from_iter(expected));
+        }
+    }
+
+    #[test]
+    fn the_memory_of_an_ordinary_request_is_limited() {
+        let budgets = Budgets::read(&crate::workspace::root()).expect("budgets");
+        let most = 8 * 1_000_000 + 2 * 1024 * 1024;
+        for (memory, expected) in [(most, 0), (most + 1, 1)] {
+            let excesses = budgets.excesses(1, &[], &[scenario(1, 1, memory)]);
+            assert_eq!(excesses.len(), expected, "{excesses:?}");
+        }
     }
 }

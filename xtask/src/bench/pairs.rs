@@ -33,16 +33,18 @@ const SIZES: [usize; 4] = [1, 8, 32, 128];
 /// The smallest number of added instructions that is checked for growth: less than 0.1 ms.
 const COST_MIN: u64 = 100_000;
 
-/// The largest cost of a hostile request. The bytes of a registry's answers count as bytes of the request.
+/// The largest cost of a request. The bytes of a registry's answers count as bytes of the request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct HostileBudget {
+pub(crate) struct RequestBudget {
     /// The instructions that each byte of the request, or each added byte, may cost.
     instructions_per_byte: u64,
     /// The instructions that every request may use in addition.
     instructions: u64,
     /// The bytes of linear memory, at its peak, that each byte of the request may cost.
     memory_per_byte: u64,
+    /// Replaces `memory_per_byte` for a request that nobody made to be expensive.
+    memory_per_ordinary_byte: u64,
     /// The bytes of linear memory that each byte added to the object may cost.
     memory_per_added_byte: u64,
     /// The bytes of linear memory that every request may use in addition.
@@ -108,13 +110,9 @@ struct Body {
     /// The number of patterns in the settings.
     #[serde(default)]
     patterns: usize,
-}
-
-/// A hostile request, its cost, and what is wrong with the cost.
-pub(crate) struct HostileCost {
-    pub(crate) name: String,
-    pub(crate) cost: RequestCost,
-    pub(crate) excesses: Vec<String>,
+    /// Whether nobody made this request to be expensive.
+    #[serde(default)]
+    ordinary: bool,
 }
 
 /// A request, and the answers of a registry by operation.
@@ -137,14 +135,15 @@ impl HostileRequests {
         yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// The cost of each pair in its largest size, and of each body. `sizes` is how many of the sizes are sent.
-    pub(crate) fn all_costs(
+    /// Sends each pair and each body. `sizes` is how many of the sizes of a pair are sent. Returns a list for each
+    /// of them: what is wrong with its cost.
+    pub(crate) fn excesses(
         &self,
         policy: &MeteredPolicy,
-        budget: &HostileBudget,
+        budget: &RequestBudget,
         sizes: usize,
-    ) -> Result<Vec<HostileCost>> {
-        let mut jobs: Vec<Box<dyn Fn() -> Result<HostileCost> + Send + Sync + '_>> = Vec::new();
+    ) -> Result<Vec<Vec<String>>> {
+        let mut jobs: Vec<Box<dyn Fn() -> Result<Vec<String>> + Send + Sync + '_>> = Vec::new();
         for (name, body) in &self.bodies {
             jobs.push(Box::new(move || self.body(policy, budget, name, body)));
         }
@@ -175,22 +174,22 @@ impl HostileRequests {
             let running: Vec<_> = (0..threads)
                 .map(|first| scope.spawn(move || run(first)))
                 .collect();
-            let mut costs = Vec::new();
+            let mut excesses = Vec::new();
             for thread in running {
                 let thread = thread.join().map_err(|_| anyhow!("a thread panicked"))?;
-                costs.extend(thread?);
+                excesses.extend(thread?);
             }
-            Ok(costs)
+            Ok(excesses)
         })
     }
 
     fn body(
         &self,
         policy: &MeteredPolicy,
-        budget: &HostileBudget,
+        budget: &RequestBudget,
         name: &str,
         body: &Body,
-    ) -> Result<HostileCost> {
+    ) -> Result<Vec<String>> {
         let profile = self
             .profiles
             .get(&body.profile)
@@ -207,22 +206,20 @@ impl HostileRequests {
         });
         let cost = self.cost(policy, &profile, &parts.collect::<Result<_>>()?)?;
         let matches = body.patterns * body.parts.values().sum::<usize>();
-        Ok(HostileCost {
-            name: name.to_owned(),
-            excesses: budget.excesses(name, &cost, u64::try_from(matches)?),
-            cost,
-        })
+        let ordinary = budget.of_ordinary_requests();
+        let budget = if body.ordinary { &ordinary } else { budget };
+        Ok(budget.excesses(name, &cost, u64::try_from(matches)?))
     }
 
     /// Sends a pair in the first `sizes` sizes.
     fn pair(
         &self,
         policy: &MeteredPolicy,
-        budget: &HostileBudget,
+        budget: &RequestBudget,
         name: &str,
         (profile, parts): (&Profile, [&Part; 2]),
         (empty, sizes): (&RequestCost, usize),
-    ) -> Result<HostileCost> {
+    ) -> Result<Vec<String>> {
         let mut costs = Vec::new();
         for size in SIZES.into_iter().take(sizes) {
             costs.push(self.cost(policy, profile, &parts.map(|part| (part, size)).into())?);
@@ -237,11 +234,7 @@ impl HostileRequests {
                 .filter_map(|two| budget.growth(name, [empty, first], two));
             excesses.extend(growths);
         }
-        Ok(HostileCost {
-            name: name.to_owned(),
-            cost: costs.pop().context("no size")?,
-            excesses,
-        })
+        Ok(excesses)
     }
 
     /// Sends a request.
@@ -336,9 +329,17 @@ fn registry(answers: BTreeMap<String, String>, answered: Arc<AtomicU64>) -> Capa
     })
 }
 
-impl HostileBudget {
+impl RequestBudget {
+    /// The budget of the requests that nobody made to be expensive.
+    pub(super) fn of_ordinary_requests(&self) -> Self {
+        Self {
+            memory_per_byte: self.memory_per_ordinary_byte,
+            ..self.clone()
+        }
+    }
+
     /// A sentence for each figure of a request that exceeds the budget.
-    fn excesses(&self, name: &str, cost: &RequestCost, matches: u64) -> Vec<String> {
+    pub(super) fn excesses(&self, name: &str, cost: &RequestCost, matches: u64) -> Vec<String> {
         let (bytes, added) = (cost.request_bytes, cost.added_bytes);
         let instructions = self.instructions_per_byte * (bytes + added)
             + self.instructions
@@ -393,11 +394,12 @@ impl HostileBudget {
 mod tests {
     use super::*;
 
-    fn budget() -> HostileBudget {
-        HostileBudget {
+    fn budget() -> RequestBudget {
+        RequestBudget {
             instructions_per_byte: 100,
             instructions: 1_000,
             memory_per_byte: 8,
+            memory_per_ordinary_byte: 7,
             memory_per_added_byte: 5,
             memory_bytes: 90,
             growth_percent: 20.0,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
-use crate::host::capabilities::{Capabilities, nothing_granted};
+use crate::host::capabilities::Capabilities;
 use crate::host::policy_module::PolicyModule;
 use crate::host::wasmtime_engine::{CompiledModule, Usage};
 
@@ -40,11 +40,6 @@ impl MeteredPolicy {
         Ok(Self(CompiledModule::with_fuel(bytes)?))
     }
 
-    /// The policy's answer to a payload, without host capabilities.
-    pub(crate) fn answer(&self, payload: &[u8]) -> Result<Vec<u8>> {
-        Ok(self.cost(payload, &nothing_granted())?.0)
-    }
-
     /// The policy's answer to a payload, and its cost.
     pub(crate) fn cost(
         &self,
@@ -70,6 +65,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::host::capabilities::nothing_granted;
 
     /// A policy whose start runs `start`, and whose calls run `call`.
     fn policy(start: &str, call: &str) -> MeteredPolicy {

@@ -1,16 +1,15 @@
 //! `cargo xtask bench`: measures this policy. [`crate::bench`] explains the measured numbers.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use crate::bench::budgets::{self, Budgets, growths};
-use crate::bench::pairs::{HostileCost, HostileRequests};
-use crate::bench::request_cost::{MeteredPolicy, RequestCost};
+use crate::bench::pairs::HostileRequests;
+use crate::bench::request_cost::MeteredPolicy;
 use crate::bench::request_times::TimedPolicies;
-use crate::bench::scenarios::{self, Scenario};
+use crate::bench::scenarios::Scenario;
 use crate::commands::{build, build_with_feature};
 use crate::module::imports;
 use crate::terminal;
@@ -38,66 +37,38 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = read(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
     let budgets = Budgets::read(&root)?;
     let policy = MeteredPolicy::new(&module)?;
-    let counted = scenarios::all_costs(&policy, &budgets.scenarios, &root)?;
-    let sizes = if args.check && !args.both_sizes { 3 } else { 4 };
-    let hostile = HostileRequests::read(&root)?.all_costs(&policy, &budgets.hostile, sizes)?;
-    if args.check {
-        check(&module, &budgets, &counted, &hostile)
-    } else {
-        measure(&module, &budgets, &counted)?;
-        terminal::print(&hostile_table(hostile))
+    let mut scenarios = Vec::new();
+    for template in &budgets.scenarios {
+        scenarios.extend(template.scenarios(&root, &policy)?);
     }
+    if !args.check {
+        return measure(&module, &budgets, &scenarios);
+    }
+    let sizes = if args.both_sizes { 4 } else { 3 };
+    let hostile = HostileRequests::read(&root)?.excesses(&policy, &budgets.requests, sizes)?;
+    check(&module, &budgets, &scenarios, &hostile)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read module {}", path.display()))
 }
 
-/// A table of the hostile requests in which a byte costs most.
-fn hostile_table(mut hostile: Vec<HostileCost>) -> String {
-    #[allow(clippy::cast_precision_loss)]
-    let of_a_byte = |cost: &RequestCost, part: u64| {
-        part as f64 / (cost.request_bytes + cost.added_bytes) as f64
-    };
-    let instructions = |one: &HostileCost| of_a_byte(&one.cost, one.cost.instructions);
-    hostile.sort_by(|one, other| instructions(other).total_cmp(&instructions(one)));
-    let rows = hostile.iter().take(20).map(|one| {
-        [
-            one.name.clone(),
-            one.cost.request_bytes.to_string(),
-            one.cost.added_bytes.to_string(),
-            one.cost.instructions.to_string(),
-            format!("{:.1}", instructions(one)),
-            format!("{:.1}", of_a_byte(&one.cost, one.cost.memory_bytes)),
-        ]
-    });
-    let header = [
-        "hostile request",
-        "bytes",
-        "added",
-        "instructions",
-        "for each byte",
-        "memory for each byte",
-    ];
-    format!("\n{}\n", terminal::markdown_table(&header, rows))
-}
-
 fn check(
     module: &[u8],
     budgets: &Budgets,
-    counted: &[(Scenario, RequestCost)],
-    hostile: &[HostileCost],
+    scenarios: &[Scenario],
+    hostile: &[Vec<String>],
 ) -> Result<()> {
     let imports = imports(module)?;
     let bytes = u64::try_from(module.len())?;
-    let mut excesses = budgets.excesses(bytes, &imports, counted);
-    excesses.extend(hostile.iter().flat_map(|one| one.excesses.clone()));
+    let mut excesses = budgets.excesses(bytes, &imports, scenarios);
+    excesses.extend(hostile.iter().flatten().cloned());
     if excesses.is_empty() {
         return terminal::print(&format!(
             "Within the budgets: {bytes} of {} bytes, {} imports of waPC, {} scenarios, {} hostile requests\n",
             budgets.module_bytes,
             imports.len(),
-            counted.len(),
+            scenarios.len(),
             hostile.len(),
         ));
     }
@@ -108,25 +79,25 @@ fn check(
     )
 }
 
-fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, RequestCost)]) -> Result<()> {
+fn measure(module: &[u8], budgets: &Budgets, scenarios: &[Scenario]) -> Result<()> {
     let nothing = read(&build::policy_that_does_nothing()?)?;
     let clocked = TimedPolicies::new(module, &nothing)?;
     let mut rows = Vec::new();
-    for (scenario, exact) in counted {
-        eprintln!("==> {}", scenario.title());
+    for scenario in scenarios {
+        eprintln!("==> {}", scenario.title);
         let times = clocked.times(scenario)?;
         let (policy, nothing) = (times.policy.as_secs_f64(), times.nothing.as_secs_f64());
-        let budget = |limit: Option<String>| limit.unwrap_or_default();
+        let Scenario { cost, budget, .. } = scenario;
         rows.push([
-            scenario.title(),
-            exact.request_bytes.to_string(),
-            exact.instructions.to_string(),
-            budget(scenario.budget.instructions.map(|most| most.to_string())),
-            exact.memory_bytes.to_string(),
+            scenario.title.clone(),
+            cost.request_bytes.to_string(),
+            cost.instructions.to_string(),
+            budget.map_or_else(String::new, |most| most.instructions.to_string()),
+            cost.memory_bytes.to_string(),
             format!("{:.0}", policy * 1e6),
             format!("{:.0}", nothing * 1e6),
             format!("{:.2}", policy / nothing),
-            budget(scenario.budget.times.map(|most| most.to_string())),
+            budget.map_or_else(String::new, |most| most.times.to_string()),
         ]);
     }
     let header = [
@@ -140,16 +111,14 @@ fn measure(module: &[u8], budgets: &Budgets, counted: &[(Scenario, RequestCost)]
         "times",
         "at most",
     ];
-    let mut growth = String::new();
-    for (answer, [small, large]) in growths(counted) {
-        writeln!(
-            growth,
-            "An additional container, {answer:?}: {small} instructions from 10 to 100, {large} from 100 to 1,000"
-        )?;
-    }
+    let growths: Vec<_> = growths(scenarios)
+        .into_iter()
+        .map(|(what, _)| what)
+        .collect();
     terminal::print(&format!(
-        "{}\n\n{growth}Annotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
+        "{}\n\n{}\nAnnotated module: {} bytes, at most {}; the policy that does nothing: {} bytes\n",
         terminal::markdown_table(&header, rows),
+        growths.join("\n"),
         module.len(),
         budgets.module_bytes,
         nothing.len(),

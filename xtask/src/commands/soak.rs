@@ -3,14 +3,13 @@
 
 mod transcripts;
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
-use anyhow::{Result, bail, ensure};
-use consistent_pull_policy_spec::differential::{
-    Difference, HostCall, Policy, check, check_number, write,
-};
+use anyhow::{Context, Result, ensure};
+use consistent_pull_policy_spec::differential::{HostCall, Policy, check, check_number};
 use consistent_pull_policy_spec::generate::Case;
 use consistent_pull_policy_spec::spaces;
 use serde_json::json;
@@ -65,88 +64,62 @@ impl Policy for ModuleUnderTest {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let path = module_or(args.module.as_deref(), POLICY)?;
-    let subject = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler)?);
+    let module = ModuleUnderTest(PolicyModule::load(&path, Engine::Compiler)?);
     if let Some(directory) = &args.transcripts {
-        return transcripts::compare(directory, &subject, args.jobs);
+        let rows = transcripts::rows(directory)?;
+        return compare(args.jobs, usize::MAX, rows.into_iter(), |row| {
+            transcripts::check(&module, &row)
+        });
     }
-    match args.spaces {
-        Some(containers) => compare_small_spaces(args, &subject, containers),
-        None => compare_random_cases(args, &subject),
+    if let Some(containers) = args.spaces {
+        let cases = small_spaces(containers);
+        return compare(args.jobs, 1, cases, |case| Ok(check(&module, &case)?));
     }
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let numbers = args.from..args.from.saturating_add(args.cases);
+    // A run that is interrupted can be continued from the last of these numbers.
+    let numbers = numbers.inspect(|number| {
+        if number % 10_000 == 0 || *number == args.from {
+            eprintln!("at --seed {seed} --from {number}");
+        }
+    });
+    compare(args.jobs, 1, numbers, |number| {
+        let checked = check_number(&module, seed, number);
+        checked.with_context(|| format!("--seed {seed} --from {number} --cases 1"))
+    })
 }
 
-/// Compares cases in as many threads as the arguments ask for, until `next` has no more cases or
-/// until a difference is found. Prints the number of cases, and then `note`.
+/// Compares cases in as many threads as `jobs` says, until there are no more cases or `most` differences. Prints
+/// each difference, and the number of cases.
 fn compare<T>(
     jobs: usize,
-    note: &dyn Fn() -> String,
-    next: impl Fn() -> Option<T> + Sync,
-    compare: impl Fn(T) -> Result<(), Box<Difference>> + Sync,
+    most: usize,
+    cases: impl Iterator<Item = T> + Send,
+    compare: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (cases, differ) = (AtomicU64::new(0), AtomicBool::new(false));
-    let work = || -> Result<()> {
-        while !differ.load(Ordering::Relaxed)
+    let cases = Mutex::new(cases);
+    let [count, differences] = [0, 0].map(AtomicUsize::new);
+    let next = || cases.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while differences.load(Ordering::Relaxed) < most
             && let Some(case) = next()
         {
+            count.fetch_add(1, Ordering::Relaxed);
             if let Err(difference) = compare(case) {
-                differ.store(true, Ordering::Relaxed);
-                report(&difference)?;
+                differences.fetch_add(1, Ordering::Relaxed);
+                eprintln!("{difference:#}\n");
             }
-            cases.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(())
     };
-    in_threads(jobs, work)?;
-    let differ = differ.into_inner();
-    let outcome = if differ {
-        "a difference"
-    } else {
-        "no difference"
-    };
-    println!("{} cases, {outcome}{}", cases.into_inner(), note());
-    ensure!(!differ, "specification and module differ");
-    Ok(())
-}
-
-/// Runs `work` in `jobs` threads, and returns the result of each thread.
-fn in_threads<T: Send>(jobs: usize, work: impl Fn() -> Result<T> + Sync) -> Result<Vec<T>> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(&work)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
-            .collect()
-    })
-}
-
-fn compare_small_spaces(args: &Args, subject: &ModuleUnderTest, containers: u32) -> Result<()> {
-    let cases = Mutex::new(small_spaces(containers));
-    let next = || cases.lock().unwrap_or_else(PoisonError::into_inner).next();
-    compare(args.jobs, &String::new, next, |case| check(subject, &case))
-}
-
-fn compare_random_cases(args: &Args, subject: &ModuleUnderTest) -> Result<()> {
-    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    eprintln!("seed {seed}");
-    let (first, last) = (
-        AtomicU64::new(args.from),
-        args.from.saturating_add(args.cases),
+    thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
+    let (count, differences) = (count.into_inner(), differences.into_inner());
+    println!("{count} cases, {differences} differences");
+    ensure!(count > 0, "no cases");
+    ensure!(
+        differences == 0,
+        "specification and module differ, or a promise is broken"
     );
-    let next = || {
-        let number = first.fetch_add(1, Ordering::Relaxed);
-        // A run that is interrupted can be continued from this number.
-        if number % 10_000 == 0 {
-            eprintln!("at --from {number}");
-        }
-        (number < last).then_some(number)
-    };
-    let note = || {
-        let reached = first.load(Ordering::Relaxed).min(last);
-        format!(", seed {seed}; continue with --seed {seed} --from {reached}")
-    };
-    compare(args.jobs, &note, next, |number| {
-        check_number(subject, seed, number).inspect_err(|_| eprintln!("case {number}"))
-    })
+    Ok(())
 }
 
 fn small_spaces(containers: u32) -> Box<dyn Iterator<Item = Case> + Send> {
@@ -166,19 +139,4 @@ fn small_spaces(containers: u32) -> Box<dyn Iterator<Item = Case> + Send> {
         if containers == 1 { 4 } else { 5 },
     );
     Box::new(spaces::globs(6).chain(images).chain(pods))
-}
-
-/// Prints a difference, and the command that shows it again.
-fn report(difference: &Difference) -> Result<()> {
-    let directory = Path::new("target/differences");
-    let review = write(difference, directory)?;
-    eprintln!(
-        "{}\ncargo xtask run --request-path {} --settings-path {} \\\n  \
-         --replay-host-capabilities-interactions {} annotated-policy.wasm\n",
-        difference.lines.join("\n"),
-        review.display(),
-        directory.join("settings.json").display(),
-        directory.join("session.yml").display(),
-    );
-    Ok(())
 }

@@ -30,38 +30,3 @@ pub(crate) fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<S
         _ => bail!("Invalid settings in CRD, not an object"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_an_object_or_nothing() {
-        for (json, expected) in [
-            (None, Some(0)),
-            (Some("null"), Some(0)),
-            (Some("{}"), Some(0)),
-            (Some(r#"{"a":{"b":[1]}}"#), Some(1)),
-            (Some("[]"), None),
-            (Some("\"text\""), None),
-            (Some("{"), None),
-        ] {
-            assert_eq!(
-                read_settings(None, json)
-                    .ok()
-                    .map(|settings| settings.len()),
-                expected,
-                "{json:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_missing_file_is_named() {
-        let error = format!(
-            "{:#}",
-            read_settings(Some(Path::new("/no/such.yml")), None).expect_err("missing")
-        );
-        assert!(error.contains("/no/such.yml"), "{error}");
-    }
-}

@@ -4,9 +4,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use consistent_pull_policy_spec::compare::Observed;
@@ -17,74 +16,43 @@ use consistent_pull_policy_spec::promises::broken_promises;
 use consistent_pull_policy_spec::transcript::{Evaluation, host_calls, replay};
 use serde_json::{Value, json};
 
-use super::in_threads;
 use crate::host::request;
 
 /// Pods with more list entries than this are not compared with the specification. It is simple and slow: its
 /// time grows with the cube of the number of list entries.
 const ENTRIES_MAX: usize = 200;
 
-/// Checks the evaluations in a directory, and shows what is wrong. Checks as many files at the same time as
-/// `jobs` says.
-pub(super) fn compare(directory: &Path, policy: &(impl Policy + Sync), jobs: usize) -> Result<()> {
+/// An evaluation of the end-to-end tests: its place in the transcripts, and a line of JSON.
+pub(super) type Row = (String, String);
+
+/// The evaluations in all transcripts of a directory.
+pub(super) fn rows(directory: &Path) -> Result<Vec<Row>> {
     let entries = fs::read_dir(directory)
         .with_context(|| format!("no transcripts in {}: make e2e-tests", directory.display()))?;
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    let number_of_files = files.len();
-    let files = Mutex::new(files);
-    let check_files = || -> Result<Counts> {
-        let next = || files.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut counts = Counts::default();
-        while let Some(path) = next() {
-            check_file(&path, policy, &mut counts)?;
-        }
-        Ok(counts)
-    };
-    let counts = in_threads(jobs, check_files)?;
-    let sum = |count: fn(&Counts) -> usize| -> usize { counts.iter().map(count).sum() };
-    let (evaluations, differing) = (sum(|one| one.evaluations), sum(|one| one.differing));
-    println!(
-        "{evaluations} evaluations of {number_of_files} files, {differing} differences ({} larger Pods only with the promises)",
-        sum(|one| one.too_large)
-    );
-    if evaluations == 0 {
-        bail!("no transcripts in {}: make e2e-tests", directory.display());
+    let mut rows = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read transcript {}", path.display()))?;
+        let lines = text.lines().enumerate();
+        rows.extend(lines.map(|(index, line)| {
+            let place = format!("{}:{}", path.display(), index + 1);
+            (place, line.to_owned())
+        }));
     }
-    if differing > 0 {
-        bail!("specification and module differ, or a promise is broken");
-    }
-    Ok(())
+    Ok(rows)
 }
 
-#[derive(Default)]
-struct Counts {
-    evaluations: usize,
-    differing: usize,
-    too_large: usize,
-}
-
-fn check_file(path: &Path, policy: &impl Policy, counts: &mut Counts) -> Result<()> {
-    let text = fs::read_to_string(path)
-        .with_context(|| format!("cannot read transcript {}", path.display()))?;
-    for (index, line) in text.lines().enumerate() {
-        let at = || format!("{}:{}", path.display(), index + 1);
-        let evaluation = read(line).with_context(at)?;
-        let mut lines = Vec::new();
-        if entry_count(&evaluation.case.request) > ENTRIES_MAX {
-            counts.too_large += 1;
-        } else {
-            lines.extend(replay(&evaluation));
-        }
-        if evaluation.refusal.is_none() {
-            lines.extend(broken(policy, &evaluation.case));
-        }
-        counts.evaluations += 1;
-        if !lines.is_empty() {
-            counts.differing += 1;
-            eprintln!("{}\n{}\n", at(), lines.join("\n"));
-        }
+/// Compares an evaluation with the specification, and checks the promises for its request.
+pub(super) fn check(policy: &impl Policy, (place, line): &Row) -> Result<()> {
+    let evaluation = read(line).with_context(|| place.clone())?;
+    let mut lines = Vec::new();
+    if entry_count(&evaluation.case.request) <= ENTRIES_MAX {
+        lines.extend(replay(&evaluation));
     }
+    if evaluation.refusal.is_none() {
+        lines.extend(broken(policy, &evaluation.case));
+    }
+    ensure!(lines.is_empty(), "{place}\n{}", lines.join("\n"));
     Ok(())
 }
 

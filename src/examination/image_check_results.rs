@@ -6,12 +6,12 @@ use crate::pod::{Mounters, Place, PodSpecList};
 use crate::request::{ContainerStatus, PodStatus};
 
 /// The states of a Pod's containers, and the carriers of each volume.
-pub(crate) struct PassedImageChecks<'s> {
+pub(crate) struct ImageCheckResults<'s> {
     container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerStatus<'s>>,
     mounters: &'s Mounters<'s>,
 }
 
-impl<'s> PassedImageChecks<'s> {
+impl<'s> ImageCheckResults<'s> {
     /// Reads the states from the status of a Pod.
     pub(crate) fn of(mounters: &'s Mounters<'s>, status: &'s PodStatus<'s>) -> Self {
         let mut container_states = BTreeMap::new();

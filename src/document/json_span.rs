@@ -41,7 +41,7 @@ fn is_read_at_once(key: &str) -> bool {
 
 /// A value of a JSON text. A clone is cheap.
 #[derive(Clone, Debug)]
-pub(crate) struct Node<'a> {
+pub(crate) struct JsonSpan<'a> {
     text: &'a str,
     /// All values that were read together with this one, in the order of the text.
     entries: Rc<Vec<ParsedValue<'a>>>,
@@ -61,7 +61,7 @@ struct ParsedValue<'a> {
     has_contents: bool,
 }
 
-impl<'a> Node<'a> {
+impl<'a> JsonSpan<'a> {
     /// Reads a text.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl<'a> Node<'a> {
         const VALUE: usize = 48;
         let mut entries = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let reader = NodeReader {
+        let reader = JsonSpanReader {
             entries: &mut entries,
             key: Cow::default(),
             rest: text.trim_ascii_start(),
@@ -166,15 +166,6 @@ impl<'a> Node<'a> {
         self.optional(key)?
             .map(|value| value.as_string())
             .transpose()
-    }
-
-    /// The text of a member that is a string, and not `null`. Empty if the object lacks the member.
-    ///
-    /// # Errors
-    /// This value is not an object, or the member is not a string.
-    pub(crate) fn string_or_empty(&self, key: &str) -> Result<Cow<'a, str>, WrongValue<'a>> {
-        let text = self.member(key)?.map(|value| value.as_string());
-        Ok(text.transpose()?.unwrap_or_default())
     }
 
     /// The value of a member that is `true` or `false`. None if the member is not set.
@@ -290,7 +281,7 @@ impl<'a> Node<'a> {
 }
 
 /// Reads one value, and returns its text.
-struct NodeReader<'r, 'a> {
+struct JsonSpanReader<'r, 'a> {
     entries: &'r mut Vec<ParsedValue<'a>>,
     key: Cow<'a, str>,
     /// The text from the first byte of the value on.
@@ -299,7 +290,7 @@ struct NodeReader<'r, 'a> {
     levels: usize,
 }
 
-impl<'a> NodeReader<'_, 'a> {
+impl<'a> JsonSpanReader<'_, 'a> {
     /// Adds the value that is read, without its contents.
     fn add(&mut self, text: &'a str) -> usize {
         let index = self.entries.len();
@@ -341,7 +332,7 @@ fn behind_separator(text: &str) -> &str {
     text.get(1..).unwrap_or_default().trim_ascii_start()
 }
 
-impl<'a> DeserializeSeed<'a> for NodeReader<'_, 'a> {
+impl<'a> DeserializeSeed<'a> for JsonSpanReader<'_, 'a> {
     type Value = &'a str;
 
     fn deserialize<D: Deserializer<'a>>(mut self, source: D) -> Result<&'a str, D::Error> {
@@ -357,7 +348,7 @@ impl<'a> DeserializeSeed<'a> for NodeReader<'_, 'a> {
     }
 }
 
-impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
+impl<'a> Visitor<'a> for JsonSpanReader<'_, 'a> {
     type Value = &'a str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -378,7 +369,7 @@ impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
                 _ => ("", 0),
             };
             let entries = &mut *self.entries;
-            last = map.next_value_seed(NodeReader {
+            last = map.next_value_seed(JsonSpanReader {
                 entries,
                 key,
                 rest,
@@ -392,7 +383,7 @@ impl<'a> Visitor<'a> for NodeReader<'_, 'a> {
         let index = self.add("");
         let mut last = self.rest.get(..1).unwrap_or_default();
         let mut rest = behind(self.rest, last);
-        while let Some(element) = elements.next_element_seed(NodeReader {
+        while let Some(element) = elements.next_element_seed(JsonSpanReader {
             entries: self.entries,
             key: Cow::default(),
             rest,
