@@ -8,8 +8,8 @@ wrong=clusteradmissionpolicy/consistent-pull-policy-wrong
 warn='{"spec": {"settings": {"mode": "Warn"}}}'
 
 teardown_file() {
-  controller 1
   kubectl uncordon --selector kubernetes.io/os
+  controller 1
   kubectl delete --ignore-not-found "$policy" "$wrong"
 }
 
@@ -56,7 +56,7 @@ logged() {
 @test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
   example agent-stack-k8s '.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}' |
     kubectl apply --filename -
-  within 120 logged wrong
+  within 120 logged "wrong is not a setting"
   repaired
   kubectl patch "$policy" --type merge --patch "$warn"
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"

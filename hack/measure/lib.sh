@@ -79,18 +79,20 @@ namespace() {
   until kubectl -n "$1" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 }
 
-# measured_pod FORM COUNT: a Pod with an init container, four containers, and COUNT checks with `Always` in the FORM
-# "volumes" or "init containers". Its images are measure-0 to measure-3, and the checks begin with measure-1.
+# measured_pod FORM CHECKS CONTAINERS: a Pod with an init container, this number of containers, and this number of
+# checks with `Always` in the FORM "volumes" or "init containers". Its images are measure-0 to measure-3, and the checks
+# begin with measure-1.
 measured_pod() {
-  jq -n --arg form "$1" --argjson count "$2" --arg image "$REGISTRY/${IMAGE%:*}:measure" '
+  jq -n --arg form "$1" --argjson checks "$2" --argjson containers "$3" \
+    --arg image "$REGISTRY/${IMAGE%:*}:measure" '
     def container($name; $policy; $script): {name: $name, image: "\($image)-\($name[-1:])", imagePullPolicy: $policy,
       command: ["sh", "-c", $script]};
-    def checks($in): if $form == $in then range($count) | "imagecheck-\(. + 1)" else empty end;
+    def checks($in): if $form == $in then range($checks) | "imagecheck-\(. + 1)" else empty end;
     {apiVersion: "v1", kind: "Pod", metadata: {name: "measured"}, spec: {terminationGracePeriodSeconds: 0,
       initContainers: [container("copy-agent-0"; "IfNotPresent"; "true")
           + {volumeMounts: [checks("volumes") | {name: ., mountPath: "/.imagecheck/\(.)"}]},
         container(checks("init containers"); "Always"; "true")],
-      containers: [range(4) | container("container-\(.)"; "IfNotPresent"; "echo started; exec sleep 3600")],
+      containers: [range($containers) | container("container-\(.)"; "IfNotPresent"; "echo started; exec sleep 3600")],
       volumes: [checks("volumes") | {name: ., image: {reference: "\($image)-\(.[-1:])", pullPolicy: "Always"}}]}}'
 }
 

@@ -9,7 +9,8 @@ namespace measure-requests
 push_images
 requests() { bash -c "$REGISTRY_LOG" | grep -c "/manifests/measure-1 " || true; }
 before=$(requests)
-measured_pod volumes 1 | kubectl -n measure-requests create -f - >&2
+# A kubelet writes only the first 25 Events of a Pod without delay, so the Pod has one container.
+measured_pod volumes 1 1 | kubectl -n measure-requests create -f - >&2
 node_versions
 for ((minute = 1; minute <= ${MINUTES:-10}; minute++)); do
   sleep 60

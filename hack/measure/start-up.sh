@@ -9,7 +9,7 @@ namespace measure-start-up
 push_images
 measure() { # CHECKS: prints the seconds
   local begin
-  measured_pod "$1" 3 | kubectl -n measure-start-up create -f - >&2
+  measured_pod "$1" 3 4 | kubectl -n measure-start-up create -f - >&2
   begin=$(date +%s.%N)
   kubectl -n measure-start-up wait pod measured --for=condition=Ready --timeout=120s >&2
   for container in {0..3}; do kubectl -n measure-start-up logs measured -c "container-$container" --timestamps; done |
