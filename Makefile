@@ -47,9 +47,9 @@ help: ## List the targets
 
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
-	@echo "The first time, this compiles for two minutes."
-	@$(CARGO) build --profile xtask $(FEATURES)
-	@"$(XTASK)" build
+	@echo "Compiling this policy. The first time, this takes two minutes."
+	@$(CARGO) build --quiet --profile xtask $(FEATURES)
+	@log=$$("$(XTASK)" build 2>&1) || { echo "$$log" >&2; exit 1; }
 	@"$(XTASK)" show
 
 # `make check` needs no root, no npm, no browser and no WebAssembly. The unit tests compare the crate with the

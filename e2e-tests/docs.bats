@@ -134,6 +134,8 @@ prepare_folder() {
   ln -sfn "$ROOT/examples" "$ROOT/test_data" "$ROOT/annotated-policy.wasm" "$folder"
   cp "$ROOT/examples/pod.yaml" "$folder"
   cp "$ROOT/examples/settings/agent-stack-k8s.yaml" "$folder/settings.yaml"
+  jq -nc '{stage: "RequestReceived"}, {annotations: {"kw.cap.NAME.kubewarden.admission/lookups":
+    "[{\"image\": \"a:1\", \"failure\": \"denied\"}]"}}' >"$folder/audit.log"
   run_script 'kwctl scaffold admission-request --operation CREATE --object pod.yaml >request.json
     cargo xtask run --request-path examples/requests/nightly-report.json \
       --settings-path examples/settings/every-pod.yaml annotated-policy.wasm >answer.json'
