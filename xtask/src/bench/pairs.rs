@@ -22,13 +22,14 @@ use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
 const FILE: &str = "xtask/src/bench/pairs.yaml";
 
 /// The sizes of each pair: how often each of its parts is repeated. In small sizes, a cost shows that has a
-/// limit: a product of two lists of which only 32 entries are read.
+/// limit: a product of two lists of which only 32 entries are read. In large sizes, other limits are passed, such as
+/// `maxLookups`, so that the next entries have another cost than the first ones.
 ///
 /// The cost of the first size, or of the request without the two parts, is subtracted from the others, because
 /// the start-up and the rest of the request would hide the growth. A product stays visible: the subtracted cost
 /// has next to nothing of it. The first size is needed, because without the parts other rules may act: an image
 /// that is not valid ends most of the work.
-const SIZES: [usize; 4] = [1, 8, 32, 128];
+const SIZES: [[usize; 3]; 2] = [[1, 8, 32], [128, 160, 256]];
 
 /// The smallest number of added instructions that is checked for growth: less than 0.1 ms.
 const COST_MIN: u64 = 100_000;
@@ -135,7 +136,7 @@ impl HostileRequests {
         yaml_serde::from_str(&text).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// Sends each pair and each body. `sizes` is how many of the sizes of a pair are sent. Returns a list for each
+    /// Sends each pair and each body. `sizes` is how many series of sizes of a pair are sent. Returns a list for each
     /// of them: what is wrong with its cost.
     pub(crate) fn excesses(
         &self,
@@ -211,7 +212,7 @@ impl HostileRequests {
         Ok(budget.excesses(name, &cost, u64::try_from(matches)?))
     }
 
-    /// Sends a pair in the first `sizes` sizes.
+    /// Sends a pair in the first `sizes` series of sizes.
     fn pair(
         &self,
         policy: &MeteredPolicy,
@@ -220,19 +221,18 @@ impl HostileRequests {
         (profile, parts): (&Profile, [&Part; 2]),
         (empty, sizes): (&RequestCost, usize),
     ) -> Result<Vec<String>> {
-        let mut costs = Vec::new();
-        for size in SIZES.into_iter().take(sizes) {
-            costs.push(self.cost(policy, profile, &parts.map(|part| (part, size)).into())?);
-        }
         let mut excesses = Vec::new();
-        for cost in &costs {
-            excesses.extend(budget.excesses(name, cost, 0));
-        }
-        if let Some((first, costs)) = costs.split_first() {
-            let growths = costs
-                .windows(2)
-                .filter_map(|two| budget.growth(name, [empty, first], two));
-            excesses.extend(growths);
+        for (index, sizes) in SIZES.into_iter().take(sizes).enumerate() {
+            let cost = |size| self.cost(policy, profile, &parts.map(|part| (part, size)).into());
+            let costs = sizes.map(cost).into_iter().collect::<Result<Vec<_>>>()?;
+            for cost in &costs {
+                excesses.extend(budget.excesses(name, cost, 0));
+            }
+            let [first, rest @ ..] = &costs[..] else {
+                continue;
+            };
+            let starts = [if index == 0 { empty } else { first }, first];
+            excesses.extend(budget.growth(name, starts, rest));
         }
         Ok(excesses)
     }

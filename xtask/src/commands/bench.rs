@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.check {
         return measure(&module, &budgets, &scenarios);
     }
-    let sizes = if args.both_sizes { 4 } else { 3 };
+    let sizes = if args.both_sizes { 2 } else { 1 };
     let hostile = HostileRequests::read(&root)?.excesses(&policy, &budgets.requests, sizes)?;
     check(&module, &budgets, &scenarios, &hostile)
 }
