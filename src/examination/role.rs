@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::{Mounters, Place, Pod, PodSpecList};
-use crate::settings::{InitContainerOrImageVolume, LookupMode, Settings};
+use crate::settings::{InitContainerOrImageVolume, Settings};
 
 /// The role of a container or image volume in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,13 +80,10 @@ impl<'p> MountedVolumes<'p> {
             (!is_exempt).then_some((place, reference))
         });
         let references: Vec<(&Place<'_>, Reference<'_>)> = references.collect();
-        let is_looked_up = |reference: &Reference<'_>| {
-            settings.registry.for_image(reference).mode != LookupMode::Off
-        };
         let mut looked_up: BTreeSet<ImageIdentity<'p>> = BTreeSet::new();
         looked_up.extend(
             (references.iter())
-                .filter(|(_, reference)| is_looked_up(reference))
+                .filter(|(_, reference)| settings.registry.selects(reference))
                 .map(|(_, reference)| reference.repository_identity()),
         );
         let mut images = BTreeMap::new();

@@ -11,7 +11,6 @@ use super::coverage::{Coverage, ImageChecks, PulledImage};
 use crate::finding::Finding;
 use crate::image::Reference;
 use crate::rule_id::RuleId;
-use crate::settings::LookupMode;
 
 /// In the copy, the images of the places if each had no digest: another webhook may have added a digest to one of two
 /// images that were the same.
@@ -70,8 +69,7 @@ pub(crate) fn retain_certain_findings(
     let places = examination.object.pod.places.iter();
     let images = places.filter_map(|place| Reference::parse(place.image_text()).ok());
     let registry = &examination.settings.registry;
-    let looked_up = images
-        .filter(|image| !image.is_image_id() && registry.for_image(image).mode != LookupMode::Off);
+    let looked_up = images.filter(|image| registry.selects(image));
     let mut repositories = BTreeSet::new();
     repositories.extend(looked_up.map(Reference::repository_identity));
     findings.retain(|finding| {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use oci_spec::image::Platform;
+use oci_spec::image::{Arch, Os, Platform};
 
 use crate::document::JsonSpan;
 
@@ -90,17 +90,16 @@ fn allowed_values<'a>(term: &JsonSpan<'a>, labels: &[&str]) -> Option<Vec<Cow<'a
 /// A platform that a Pod asks for. A part that is not set allows any value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RequestedPlatform {
-    os: Option<String>,
-    architecture: Option<String>,
+    os: Option<Os>,
+    architecture: Option<Arch>,
 }
 
 impl RequestedPlatform {
     fn is(&self, platform: &Platform) -> bool {
-        let (os, architecture) = (platform.os(), platform.architecture());
-        let is = |wanted: &Option<String>, value: String| {
-            wanted.as_ref().is_none_or(|wanted| *wanted == value)
-        };
-        is(&self.os, os.to_string()) && is(&self.architecture, architecture.to_string())
+        let has_os = |os| platform.os() == os;
+        let has_architecture = |architecture| platform.architecture() == architecture;
+        self.os.as_ref().is_none_or(has_os)
+            && self.architecture.as_ref().is_none_or(has_architecture)
     }
 }
 
@@ -157,8 +156,9 @@ impl RequestedPlatforms {
     pub(crate) fn first_missing(&self, index: &[&Platform]) -> Option<String> {
         let has = |wanted: &RequestedPlatform| index.iter().any(|platform| wanted.is(platform));
         let missing = self.platforms.iter().find(|wanted| !has(wanted))?;
-        let parts = missing.os.iter().chain(&missing.architecture);
-        Some(parts.map(String::as_str).collect::<Vec<_>>().join("/"))
+        let os = missing.os.iter().map(Os::to_string);
+        let parts = os.chain(missing.architecture.iter().map(Arch::to_string));
+        Some(parts.collect::<Vec<_>>().join("/"))
     }
 }
 
@@ -185,8 +185,8 @@ fn add_platforms(
     for architecture in architectures {
         for os in systems {
             let platform = RequestedPlatform {
-                os: os.map(str::to_owned),
-                architecture: architecture.map(str::to_owned),
+                os: os.map(Os::from),
+                architecture: architecture.map(Arch::from),
             };
             let is_any = os.is_none() && architecture.is_none();
             if platforms.len() == PLATFORMS_MAX {

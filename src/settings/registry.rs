@@ -160,6 +160,11 @@ impl RegistryLookupSettings {
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
 
+    /// Whether the settings select an image for lookups. No registry has an image ID.
+    pub fn selects(&self, reference: &Reference<'_>) -> bool {
+        !reference.is_image_id() && self.for_image(reference).mode != LookupMode::Off
+    }
+
     /// The settings for the lookup of one image.
     pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
         let mut settings = EffectiveLookupSettings {
