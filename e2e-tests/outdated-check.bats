@@ -46,7 +46,11 @@ init imagecheck-0 other:1, app a app:3^$was_app_2^
 app a app:3, volume imagecheck-0 app:2^$was_app_2 | $on_app^app:2
 app a app:3, volume imagecheck-0 app:2^$was_app_2^
 ROWS
+  # The images are compared as they are written, also where tags of their repository are looked up.
   row=
+  updates 'app a app:3, app b app:1, volume imagecheck-0 app:2' "$was_app_2 | $on_app"
+  evaluate '{"registry":{"lookup":"Pin","images":["app:2"]}}'
+  accepted 'outdated-check imagecheck-0 app:2'
   updates 'init imagecheck-0 app:2, app a app:3' "$was_app_2"
   evaluate '{"exempt":{"containers":["imagecheck-*"]}}'
   untouched

@@ -141,7 +141,7 @@ ROWS
     row=$path
     invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); {a: 1})')" "$path list not an object"
     invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["a", 5, null, ["b"]])')" \
-      "${path}[1] string not 5" "${path}[3] string not a list"
+      "${path}[1] string not 5" "${path}[2] string not null" "${path}[3] string not a list"
   done
 }
 
@@ -152,7 +152,7 @@ ROWS
   done
   # Problems of image patterns come after those of other values. Each path has the index that the user sees.
   invalid '{"exempt":{"images":["",5,"NGINX"]},"mode":"fix","registry":{"overrides":[{"images":["a"]},{"images":[null,"","a//b"]}],"skipImages":["/a"]}}' \
-    'exempt.images[1] not 5' 'mode not fix' 'exempt.images[2] NGINX nginx' \
+    'exempt.images[1] not 5' 'mode not fix' 'registry.overrides[1].images[0] not null' 'exempt.images[2] NGINX nginx' \
     'registry.overrides[1].images[2] a//b a/b' 'registry.skipImages[0] /a */a'
   for path in imageChecks.after exempt.containers; do
     row=$path
@@ -173,7 +173,7 @@ ROWS
   invalid "{\"imageChecks\":{\"namePrefixes\":[\"${long}x\"]}}" "imageChecks.namePrefixes[0] ${long}x 58"
 }
 
-@test "an empty string or null in a list of the settings counts as absent, as forms leave them behind" {
+@test "an empty string in a list of the settings counts as absent, as forms leave it behind" {
   while IFS='|' read -r given same_as; do
     row=$given
     pod 'init imagecheck-0 app:1 IfNotPresent, init other app:1 Never, app a app:1 Always'
@@ -185,7 +185,6 @@ ROWS
 {"images":{"requireAlways":[""]}}|{}
 {"images":{"forbidAlways":["","",""],"forbidNever":["app",""]}}|{"images":{"forbidNever":["app"]}}
 {"exempt":{"containers":[""],"images":[""]}}|{}
-{"images":{"forbidNever":[null,"app"]}}|{"images":{"forbidNever":["app"]}}
 {"imageChecks":{"namePrefixes":[""]}}|{}
 {"imageChecks":{"namePrefixes":["","other"]}}|{"imageChecks":{"namePrefixes":["other"]}}
 ROWS
@@ -235,8 +234,8 @@ ROWS
 
 @test "registry.overrides: entries that are malformed" {
   invalid '{"registry":{"overrides":["docker.io/*",null,["a"]]}}' \
-    'registry.overrides[0] object not a string' 'registry.overrides[2] object not a list'
-  invalid '{"registry":{"overrides":[{"images":["a"]},"",["b"]]}}' 'registry.overrides[2] object not a list'
+    'registry.overrides[0] object not a string' 'registry.overrides[1] object not null' 'registry.overrides[2] object not a list'
+  invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
     'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
 }

@@ -19,6 +19,7 @@ use k8s_openapi::api::core::v1::Container;
 #[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::registry::{
     EffectiveLookupSettings, ImageLookupOverride, LookupFailureAction, LookupMode,
@@ -362,10 +363,11 @@ impl Settings {
         let (settings, mut problems) = read::settings(tree.clone());
         problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
-        // A template that is `{}` counts as not set.
-        if settings.image_checks.template.is_some()
-            && let Some(template) = tree.pointer("/imageChecks/template")
+        // A check template that is `{}` counts as not set.
+        if let Some(Value::Object(template)) = tree.pointer(template_problems::POINTER)
+            && !template.is_empty()
         {
+            problems.retain(|problem| problem.path != template_problems::PATH);
             problems.extend(template_problems::problems(template));
         }
         problems.extend(conflicts);

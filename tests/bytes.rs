@@ -152,6 +152,7 @@ fn the_settings_have_to_be_an_object() {
         "{\"mode\":\"Fix\"",
         "nonsense",
         "{\"registry\":{]}",
+        r#"{"imageChecks":{"template":{"command":"/x"}}}"#,
     ] {
         assert!(settings_problems(text).is_some(), "{text}");
         assert!(Settings::read(text.as_bytes()).is_err(), "{text}");

@@ -60,6 +60,23 @@ impl<'p> PodRoles<'p> {
     }
 }
 
+/// Whether a place is an image check in a Pod in which no app container has the place's image.
+pub(crate) fn is_unused_image_check(
+    place: &Place<'_>,
+    mounters: &Mounters<'_>,
+    settings: &Settings,
+) -> bool {
+    let mut mounters = mounters.get(&*place.name).into_iter().flatten();
+    let holds_up_app_containers = match place.list {
+        PodSpecList::InitContainers => !place.is_native_sidecar,
+        PodSpecList::Volumes => {
+            mounters.any(|one| is_app_container(one) || ends_before_app_containers(one))
+        }
+        PodSpecList::Containers | PodSpecList::EphemeralContainers => false,
+    };
+    holds_up_app_containers && settings.image_checks.is_check_name(&place.name)
+}
+
 /// The volumes of a Pod that containers mount, and the images of its places.
 ///
 /// All images of a repository that is looked up count as one image here. Otherwise a registry's

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
-use crate::examination::role::{PodRoles, Role};
-use crate::finding::{Finding, Reason, WrongField};
+use crate::examination::role;
+use crate::finding::{Finding, FindingEffect, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod::PodSpecList;
 use crate::request::RequestType;
@@ -50,20 +50,18 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         }
     }
     candidates.retain(|(_, image)| unused.contains(image));
-    let candidates: Vec<_> = candidates.into_iter().map(|(place, _)| place).collect();
-    let has_volumes = candidates
-        .iter()
-        .any(|place| place.list == PodSpecList::Volumes);
-    let roles = PodRoles::of(pod, has_volumes, settings);
     let mounters = pod.mounters();
     let status = object.status();
     let passed = ImageCheckResults::of(&mounters, &status);
-    let outdated = candidates
-        .into_iter()
-        .filter(|place| roles.role(place) == Role::ImageCheck && !passed.has_passed(place));
+    let places = candidates.into_iter().map(|(place, _)| place);
+    let outdated = places
+        .filter(|place| role::is_unused_image_check(place, &mounters, settings))
+        .filter(|place| !passed.has_passed(place));
     for check in outdated {
-        let finding = Finding::not_repairable(check, WrongField::Image, OutdatedCheck);
-        examination.findings.push(finding.warning_if(true));
+        examination.findings.push(Finding {
+            effect: FindingEffect::OnlyWarning,
+            ..Finding::not_repairable(check, WrongField::Image, OutdatedCheck)
+        });
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::problem::SettingsProblem;
-use super::value_deserializer::{SettingsValue, is_absent_element, is_unset};
+use super::value_deserializer::{SettingsValue, is_unset, present_elements};
 use super::{DefaultPullPolicy, Settings};
 use crate::kubernetes_container;
 
@@ -33,6 +33,7 @@ pub(super) fn tree(text: &[u8]) -> Result<Value, String> {
 /// left out: its setting has the default, or the list that contains the value is read without it.
 pub(super) fn settings(mut tree: Value) -> (Settings, Vec<SettingsProblem>) {
     let mut problems = Vec::new();
+    let mut shortened_lists = Vec::new();
     while problems.len() < PROBLEMS_MAX && !is_unset(&tree) {
         let error = match serde_path_to_error::deserialize(SettingsValue(&tree)) {
             Ok(settings) => return (settings, problems),
@@ -40,43 +41,60 @@ pub(super) fn settings(mut tree: Value) -> (Settings, Vec<SettingsProblem>) {
         };
         let mut path = String::new();
         let segments: Vec<&Segment> = error.path().iter().collect();
-        let found = take(&mut tree, &segments, &mut path);
+        let found = take(&mut tree, &segments, &mut path, &mut shortened_lists);
         let error = error.inner().to_string();
         problems.push(SettingsProblem::of_value(path, &found, &error));
     }
     (Settings::default(), problems)
 }
 
-/// Takes the value at this path out of a tree of settings. Adds the path to a text, e.g. `exempt.images[2]`. An index
-/// in `path` doesn't count the elements that are absent, and an index in the text does.
-fn take(value: &mut Value, path: &[&Segment], text: &mut String) -> Value {
+/// Takes the value at this path out of a tree of settings, and adds the path in the settings as they are written to
+/// `written_path`, e.g. `exempt.images[2]`. `shortened_lists` has the path of a list for each element that was taken
+/// out of it.
+fn take(
+    value: &mut Value,
+    path: &[&Segment],
+    written_path: &mut String,
+    shortened_lists: &mut Vec<String>,
+) -> Value {
     match (path, value) {
         ([Segment::Map { key }, rest @ ..], Value::Object(map)) => {
-            let dot = if text.is_empty() { "" } else { "." };
-            text.extend([dot, key]);
+            let dot = if written_path.is_empty() { "" } else { "." };
+            written_path.extend([dot, key]);
             match map.get_mut(key) {
-                Some(value) if !rest.is_empty() => take(value, rest, text),
+                Some(value) if !rest.is_empty() => take(value, rest, written_path, shortened_lists),
                 _ => map.remove(key).unwrap_or_default(),
             }
         }
         ([Segment::Seq { index }, rest @ ..], Value::Array(list)) => {
-            let elements = list.iter_mut().enumerate();
-            let mut present = elements.filter(|(_, element)| !is_absent_element(element));
-            let Some((index, element)) = present.nth(*index) else {
+            let present = present_elements(list).nth(*index);
+            let Some(index) = present.map(|(index, _)| index) else {
                 return Value::Null;
             };
-            text.extend(["[", &index.to_string(), "]"]);
-            take(element, rest, text)
+            // serde reads a list from its start, so the elements that are missing by now stood before this one.
+            let list_path = written_path.clone();
+            let taken = shortened_lists.iter().filter(|path| **path == list_path);
+            let written_index = index.saturating_add(taken.count());
+            written_path.extend(["[", &written_index.to_string(), "]"]);
+            match list.get_mut(index) {
+                Some(element) if !rest.is_empty() => {
+                    take(element, rest, written_path, shortened_lists)
+                }
+                _ => {
+                    shortened_lists.push(list_path);
+                    list.remove(index)
+                }
+            }
         }
         (_, value) => value.take(),
     }
 }
 
-/// Reads `imageChecks.template` as it is written. [`template_problems`](super::template_problems) reports fields with
-/// a wrong value.
+/// Reads `imageChecks.template` as it is written. [`template_problems`](super::template_problems) reports fields that
+/// Kubernetes doesn't know.
 pub(super) fn check_template<'de, D: Deserializer<'de>>(source: D) -> Result<Container, D::Error> {
     let fields = Value::Object(Map::deserialize(source)?);
-    Ok(kubernetes_container::read(&fields).unwrap_or_default())
+    kubernetes_container::read(&fields).map_err(D::Error::custom)
 }
 
 /// Reads `defaults.imagePullPolicy`.

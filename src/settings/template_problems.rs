@@ -10,7 +10,9 @@ use super::problem::SettingsProblem;
 use crate::kubernetes_container;
 
 /// The path of the check template in the settings.
-const PATH: &str = "imageChecks.template";
+pub(super) const PATH: &str = "imageChecks.template";
+/// The same path as a JSON pointer.
+pub(super) const POINTER: &str = "/imageChecks/template";
 /// The fields that a check template can't have, each group with the reason.
 const FORBIDDEN: [(&[&str], &str); 3] = [
     (
@@ -32,11 +34,8 @@ const FORBIDDEN: [(&[&str], &str); 3] = [
     ),
 ];
 
-/// All problems of a check template. None if it is not an object: that is a problem of its type.
-pub(super) fn problems(template: &Value) -> Vec<SettingsProblem> {
-    let Value::Object(template) = template else {
-        return Vec::new();
-    };
+/// All problems of a check template.
+pub(super) fn problems(template: &Map<String, Value>) -> Vec<SettingsProblem> {
     let at_field =
         |name: &str, problem: &str| SettingsProblem::at(format!("{PATH}.{name}"), problem);
     let mut fields = template.clone();

@@ -17,15 +17,21 @@ pub(super) struct SettingsValue<'v>(pub(super) &'v Value);
 pub(super) fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(list) => list.iter().all(is_absent_element),
+        Value::Array(list) => list.iter().all(is_empty_text),
         Value::Object(map) => map.is_empty(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
-/// Whether an element of a list of the settings counts as absent.
-pub(super) fn is_absent_element(element: &Value) -> bool {
-    element.is_null() || element.as_str() == Some("")
+/// The elements of a list of the settings, with their indices. In a list of texts, `""` counts as absent.
+pub(super) fn present_elements(list: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
+    let has_objects = list.iter().any(Value::is_object);
+    let elements = list.iter().enumerate();
+    elements.filter(move |(_, element)| has_objects || !is_empty_text(element))
+}
+
+fn is_empty_text(value: &Value) -> bool {
+    value.as_str() == Some("")
 }
 
 impl<'v> IntoDeserializer<'v, serde_json::Error> for SettingsValue<'v> {
@@ -74,8 +80,8 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         let Value::Array(list) = self.0 else {
             return Err(invalid_type("a list"));
         };
-        let elements = list.iter().filter(|element| !is_absent_element(element));
-        visitor.visit_seq(SeqDeserializer::new(elements.map(SettingsValue)))
+        let elements = present_elements(list).map(|(_, element)| SettingsValue(element));
+        visitor.visit_seq(SeqDeserializer::new(elements))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
