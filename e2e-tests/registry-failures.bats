@@ -256,19 +256,19 @@ ROWS
     ' <<<"$lookups" >/dev/null || fail "$lookups"
 }
 
-@test "requireAlways goes before UseCached, and the warning says so" {
+@test "requireAlways goes before UseCached" {
   require="\"images\":{\"requireAlways\":[\"$GONE/kept\"]},\"imageChecks\":{\"coverage\":\"Off\"}"
   pod "$(places_of "$GONE/kept:1"), app other $GONE/other:1 Always"
   consult "$(with '"onUnreachable":"UseCached"' "$require")"
   repaired "$(places_of "$GONE/kept:1"), app other $GONE/other:1 IfNotPresent"
-  told_of "$GONE/kept:1" unreachable 'UseCached Always kept' \
+  told_of "$GONE/kept:1" unreachable KeepTag \
     "$GONE/other:1" down UseCached
 
   pod "$(places_of "$GONE/kept:1" IfNotPresent)"
   consult "$(with '"onUnreachable":"UseCached"' "$require")"
   repaired "$(places_of "$GONE/kept:1")"
   told_of "disallowed-policy imagecheck-0 $GONE/kept:1 IfNotPresent Always" \
-    "disallowed-policy main $GONE/kept:1 IfNotPresent Always" "$GONE/kept:1" unreachable 'UseCached Always kept'
+    "disallowed-policy main $GONE/kept:1 IfNotPresent Always" "$GONE/kept:1" unreachable KeepTag
 }
 
 @test "a refused host capability: the message names hostCapabilities" {

@@ -150,9 +150,9 @@ ROWS
     row=$path
     invalid "$(in_jq -c -n --arg path "$path" '{} | setpath($path | split("."); ["", "fine/*", "a b"])')" "${path}[2] a b white space"
   done
-  # Problems of image patterns come after those of other values. Each path has the index that the user sees.
+  # Each path has the index that the user sees.
   invalid '{"exempt":{"images":["",5,"NGINX"]},"mode":"fix","registry":{"overrides":[{"images":["a"]},{"images":[null,"","a//b"]}],"skipImages":["/a"]}}' \
-    'exempt.images[1] not 5' 'mode not fix' 'registry.overrides[1].images[0] not null' 'exempt.images[2] NGINX nginx' \
+    'exempt.images[1] not 5' 'exempt.images[2] NGINX nginx' 'mode not fix' 'registry.overrides[1].images[0] not null' \
     'registry.overrides[1].images[2] a//b a/b' 'registry.skipImages[0] /a */a'
   for path in imageChecks.after exempt.containers; do
     row=$path
@@ -237,7 +237,7 @@ ROWS
     'registry.overrides[0] object not a string' 'registry.overrides[1] object not null' 'registry.overrides[2] object not a list'
   invalid '{"registry":{"overrides":[{"images":["a"]},""]}}' 'registry.overrides[1] object not a string'
   invalid '{"registry":{"overrides":[{"images":["b","/b"],"lookup":"on"}]}}' \
-    'registry.overrides[0].lookup Off Verify Pin not on' 'registry.overrides[0].images[1] /b */b'
+    'registry.overrides[0].images[1] /b */b' 'registry.overrides[0].lookup Off Verify Pin not on'
 }
 
 @test "imageChecks.template: all other fields of a container" {

@@ -18,11 +18,11 @@ use self::changed_object::changed_object;
 use self::changes_record::{change_entries, record_of};
 use crate::finding::{Finding, FindingEffect};
 use crate::findings_and_changes::FindingsAndChanges;
-use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup};
+use crate::lookup::failed_lookup::FailedLookup;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence::{TEXT_MAX, TextLimit, line, shorten};
-use crate::settings::Mode;
+use crate::settings::{LookupFailureAction, Mode};
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.
@@ -212,7 +212,7 @@ struct FailedLookupEntry<'l> {
     image: &'l str,
     failure: &'static str,
     asked: bool,
-    action: &'static str,
+    action: LookupFailureAction,
 }
 
 impl<'l> FailedLookupEntry<'l> {
@@ -221,7 +221,7 @@ impl<'l> FailedLookupEntry<'l> {
             image,
             failure: lookup.error.class.id(),
             asked: lookup.error.was_asked,
-            action: lookup.action.as_str(),
+            action: lookup.action,
         }
     }
 }
@@ -273,7 +273,7 @@ fn warnings(
         }
     }
     for (image, lookup) in &result.failed_lookups {
-        if lookup.action != AppliedLookupAction::Reject {
+        if lookup.action != LookupFailureAction::Reject {
             warn(&|limit| Some(lookup.warning(image, is_repaired, limit)));
         }
     }

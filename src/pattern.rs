@@ -80,7 +80,7 @@ pub(crate) const fn is_label_byte(byte: u8) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
-#[serde(from = "String", into = "String")]
+#[serde(try_from = "String", into = "String")]
 pub struct ImagePattern {
     written: String,
     /// The pattern with the registry and the namespace that it leaves out. A registry host without
@@ -89,6 +89,12 @@ pub struct ImagePattern {
 }
 
 impl ImagePattern {
+    /// The pattern, even if no image can match it.
+    fn unchecked(written: String) -> Self {
+        let glob = normalise(&written).unwrap_or_else(|| written.clone());
+        Self { written, glob }
+    }
+
     /// The pattern as it is written.
     pub fn as_str(&self) -> &str {
         &self.written
@@ -111,7 +117,7 @@ impl ImagePattern {
     /// use consistent_pull_policy::pattern::{ImagePattern, NormalisedImageNames};
     ///
     /// let matches = |pattern: &str, image: &str| {
-    ///     let pattern = ImagePattern::from(pattern.to_owned());
+    ///     let pattern = ImagePattern::try_from(pattern.to_owned()).expect("a valid pattern");
     ///     let image = Reference::parse(image).expect("a valid reference");
     ///     pattern.matches(&NormalisedImageNames::of(&image))
     /// };
@@ -210,11 +216,13 @@ impl From<ImagePattern> for String {
     }
 }
 
-impl From<String> for ImagePattern {
-    /// Reads a pattern. The pattern may be one that can match no image: see [`Self::problem`].
-    fn from(written: String) -> Self {
-        let glob = normalise(&written).unwrap_or_else(|| written.clone());
-        Self { written, glob }
+impl TryFrom<String> for ImagePattern {
+    type Error = String;
+
+    /// The error has the end of a sentence that begins with the pattern: why no image can match it.
+    fn try_from(written: String) -> Result<Self, String> {
+        let pattern = Self::unchecked(written);
+        pattern.problem().map_or(Ok(pattern), Err)
     }
 }
 

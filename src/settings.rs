@@ -8,7 +8,6 @@
 //! wrong value and the values that are allowed.
 
 mod conflicts;
-mod image_pattern_problems;
 mod problem;
 mod read;
 mod registry;
@@ -341,8 +340,8 @@ fn unless_empty(problems: &[problem::SettingsProblem]) -> Result<(), String> {
 
 impl Settings {
     /// Reads the settings of a request. The settings were checked when this policy was loaded. So
-    /// this function doesn't check the image patterns and the fields of the check template, and
-    /// doesn't look for settings that contradict each other.
+    /// this function doesn't look for unknown fields of the check template, and for settings that
+    /// contradict each other.
     ///
     /// # Errors
     /// The settings can't be read, or have a wrong value. The error has a sentence about each problem.
@@ -351,8 +350,8 @@ impl Settings {
         unless_empty(&problems).map(|()| settings)
     }
 
-    /// Checks the settings: everything that [`Settings::read`] checks, the image patterns, the fields
-    /// of the check template, and whether settings contradict each other.
+    /// Checks the settings: everything that [`Settings::read`] checks, the fields of the check template,
+    /// and whether settings contradict each other.
     ///
     /// # Errors
     /// The settings have a problem. The error has a sentence about each problem, apart from
@@ -361,7 +360,6 @@ impl Settings {
     pub fn check(text: &[u8]) -> Result<(), String> {
         let tree = read::tree(text)?;
         let (settings, mut problems) = read::settings(tree.clone());
-        problems.extend(image_pattern_problems::problems(&tree));
         let conflicts = conflicts::conflicts(&settings, &problems);
         // A check template that is `{}` counts as not set.
         if let Some(Value::Object(template)) = tree.pointer(template_problems::POINTER)

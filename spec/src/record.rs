@@ -7,9 +7,10 @@ use crate::json::entries_in;
 /// The key of the record, an annotation of a repaired object.
 pub const RECORD: &str = "consistent-pull-policy/changes";
 
-/// Returns the entries of an object's record. `None` if there is no record, or if it is no list.
+/// Returns the entries of an object's record. `None` if there is no record, or if it is no list of objects.
 pub(crate) fn entries(object: &Value) -> Option<Vec<Value>> {
-    entries_in(&object["metadata"]["annotations"][RECORD])
+    let entries = entries_in(&object["metadata"]["annotations"][RECORD]);
+    entries.filter(|entries| entries.iter().all(Value::is_object))
 }
 
 /// Returns an object without its record. `annotations` and `metadata` are left out if nothing else is in

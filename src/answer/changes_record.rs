@@ -83,22 +83,15 @@ fn list<'i>(
     Some(format!("[{}]", kept.join(",")))
 }
 
-/// The entries of the incoming record, and the count of the changes that did not fit into it. None if
-/// the record doesn't have the form that this policy writes. Then none of its entries are kept.
+/// The entries of the incoming record, and the count of the changes that did not fit into it. None if the record is
+/// not a list of objects. Then none of its entries are kept.
 fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
-    const KEYS: [&str; 6] = ["path", "container", "from", "to", "rule", "more"];
     let mut items = Vec::new();
     let mut more: u32 = 0;
     for item in JsonSpan::read(record).ok()?.as_list().ok()? {
-        let (path, rule) = (item.string("path").ok()?, item.string("rule").ok()?);
-        item.string("container").ok()?;
-        if !item.members().iter().all(|(key, _)| KEYS.contains(&&**key)) {
-            return None;
-        }
-        match (path, rule, item.get("more")) {
-            (None, _, Some(count)) => more = more.saturating_add(count.text().parse().ok()?),
-            (Some(_), Some(_), None) => items.push(item.text()),
-            _ => return None,
+        match item.optional("more").ok()? {
+            Some(count) => more = more.saturating_add(count.text().parse().ok()?),
+            None => items.push(item.text()),
         }
     }
     Some((items, more))

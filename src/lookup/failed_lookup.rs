@@ -2,6 +2,7 @@
 
 use super::{FailureClass, LookupError};
 use crate::sentence::TextLimit;
+use crate::settings::LookupFailureAction;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]
@@ -9,34 +10,7 @@ pub(crate) struct FailedLookup {
     /// Why there is no answer.
     pub(crate) error: LookupError,
     /// The action that was taken.
-    pub(crate) action: AppliedLookupAction,
-}
-
-/// The action after a failed lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AppliedLookupAction {
-    /// The image is a finding without a repair.
-    Reject,
-    /// The failed lookup changes neither the image nor the pull policy.
-    KeepTag,
-    /// The image that the node has cached may be used.
-    UseCached {
-        /// Whether at least one pull policy became `IfNotPresent` instead of `Always`.
-        is_lowered: bool,
-        /// Whether `images.requireAlways` matches at least one place, which keeps its pull policy.
-        is_always_kept: bool,
-    },
-}
-
-impl AppliedLookupAction {
-    /// The value of this action in the settings.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reject => "Reject",
-            Self::KeepTag => "KeepTag",
-            Self::UseCached { .. } => "UseCached",
-        }
-    }
+    pub(crate) action: LookupFailureAction,
 }
 
 impl FailedLookup {
@@ -44,17 +18,9 @@ impl FailedLookup {
     /// if this policy repairs the object.
     pub(crate) fn warning(self, image: &str, is_repaired: bool, limit: TextLimit) -> String {
         let done = match self.action {
-            AppliedLookupAction::Reject => "",
-            AppliedLookupAction::KeepTag => " (kept as it is)",
-            AppliedLookupAction::UseCached {
-                is_lowered,
-                is_always_kept,
-            } => match (is_always_kept, is_lowered, is_repaired) {
-                (true, _, _) => " (Always kept: images.requireAlways)",
-                (false, true, true) => " (cached copy allowed)",
-                (false, true, false) => "",
-                (false, false, _) => " (kept as it is)",
-            },
+            LookupFailureAction::KeepTag => " (kept as it is)",
+            LookupFailureAction::UseCached if is_repaired => " (cached copy allowed)",
+            LookupFailureAction::UseCached | LookupFailureAction::Reject => "",
         };
         let (image, why) = (limit.show(image), why_no_answer(self.error));
         format!("{image} {why}{done}")
@@ -99,11 +65,7 @@ mod tests {
             was_asked,
             capability: "oci/v1/manifest_digest",
         };
-        let used_cached = |is_lowered, is_always_kept| AppliedLookupAction::UseCached {
-            is_lowered,
-            is_always_kept,
-        };
-        let keep = AppliedLookupAction::KeepTag;
+        let (keep, used_cached) = (LookupFailureAction::KeepTag, LookupFailureAction::UseCached);
         for (class, was_asked, action, sentence) in [
             (
                 FailureClass::NotGranted,
@@ -133,20 +95,19 @@ mod tests {
             (
                 FailureClass::RateLimited,
                 true,
-                used_cached(true, true),
-                "hit its registry's rate limit: try later, or skip it with registry.skipImages (Always kept: \
-                 images.requireAlways)",
+                keep,
+                "hit its registry's rate limit: try later, or skip it with registry.skipImages (kept as it is)",
             ),
             (
                 FailureClass::Unreachable,
                 true,
-                used_cached(true, false),
+                used_cached,
                 "has a registry that gives no answer: try again later (cached copy allowed)",
             ),
             (
                 FailureClass::Unreachable,
                 false,
-                used_cached(false, false),
+                keep,
                 "was not looked up: its registry just gave no answer (kept as it is)",
             ),
             (

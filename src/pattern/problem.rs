@@ -22,18 +22,7 @@ const WILDCARDS_MAX: usize = 6;
 impl ImagePattern {
     /// Why no image can match the pattern. The text is the end of a sentence that begins with the
     /// pattern. `None` if an image can match it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use consistent_pull_policy::pattern::ImagePattern;
-    ///
-    /// let problem = |pattern: &str| ImagePattern::from(pattern.to_owned()).problem();
-    /// assert_eq!(problem("ghcr.io/*"), None);
-    /// let only_a_registry = problem("ghcr.io").expect("a problem");
-    /// assert!(only_a_registry.ends_with("write ghcr.io/* for all its images"));
-    /// ```
-    pub fn problem(&self) -> Option<String> {
+    pub(super) fn problem(&self) -> Option<String> {
         let written = &*self.written;
         if written.contains('@') {
             let problem = "has a digest, but patterns match registry/repository[:tag]";
@@ -97,7 +86,7 @@ impl ImagePattern {
 }
 
 fn can_match(pattern: &str) -> bool {
-    ImagePattern::from(pattern.to_owned()).can_match()
+    ImagePattern::unchecked(pattern.to_owned()).can_match()
 }
 
 /// The text to write instead of a pattern that is only a registry. `None` for any other pattern.

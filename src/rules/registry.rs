@@ -17,7 +17,7 @@ use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
 use crate::finding::{Finding, Reason, WrongField};
 use crate::image::{ImageIdentity, Reference, comparable_host};
-use crate::lookup::failed_lookup::{AppliedLookupAction, FailedLookup, why_no_answer};
+use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
 use crate::lookup::{
     FailureClass, ImageToLookUp, LookupAnswer, LookupError, LookupSession, RegistryClient,
 };
@@ -254,10 +254,10 @@ fn use_error<'p>(
             let reason = WrongImage::LookupFailed(error);
             let finding = Finding::not_repairable(lookup.first, WrongField::Image, reason);
             examination.findings.push(finding);
-            AppliedLookupAction::Reject
+            LookupFailureAction::Reject
         }
         LookupFailureAction::UseCached if !keeps_policy => use_cached(examination, &lookup.places),
-        _ => AppliedLookupAction::KeepTag,
+        _ => LookupFailureAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
     let image = lookup.image.image.clone();
@@ -265,24 +265,19 @@ fn use_error<'p>(
 }
 
 /// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place
-/// whose image matches `images.requireAlways` keeps its pull policy.
-fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> AppliedLookupAction {
-    let (mut is_lowered, mut is_always_kept) = (false, false);
+/// whose image matches `images.requireAlways` keeps its pull policy. Returns `KeepTag` if nothing was lowered.
+fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> LookupFailureAction {
+    let mut action = LookupFailureAction::KeepTag;
     for index in places {
-        let Some(examined) = examination.places.get_mut(*index) else {
-            continue;
-        };
-        if examined.patterns.require_always.is_some() {
-            is_always_kept = true;
-        } else if examined.policy == PullPolicy::Always {
-            is_lowered = true;
+        if let Some(examined) = examination.places.get_mut(*index)
+            && examined.policy == PullPolicy::Always
+            && examined.patterns.require_always.is_none()
+        {
             examined.correct_policy(PullPolicy::IfNotPresent, WrongImage::CachedImageAllowed);
+            action = LookupFailureAction::UseCached;
         }
     }
-    AppliedLookupAction::UseCached {
-        is_lowered,
-        is_always_kept,
-    }
+    action
 }
 
 /// The reason why a tag is pinned.

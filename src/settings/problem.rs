@@ -80,3 +80,9 @@ fn must_be(path: &str, expected: &str, found: &str) -> String {
     };
     format!("{place} must be {wanted}, not {found}")
 }
+
+/// Whether a setting is this section or a part of it.
+pub(super) fn is_in(path: &str, section: &str) -> bool {
+    path.strip_prefix(section)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}

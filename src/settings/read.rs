@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Unexpected};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use super::problem::SettingsProblem;
+use super::problem::{SettingsProblem, is_in};
 use super::value_deserializer::{SettingsValue, is_unset, present_elements};
 use super::{DefaultPullPolicy, Settings};
 use crate::kubernetes_container;
@@ -42,8 +42,12 @@ pub(super) fn settings(mut tree: Value) -> (Settings, Vec<SettingsProblem>) {
         let mut path = String::new();
         let segments: Vec<&Segment> = error.path().iter().collect();
         let found = take(&mut tree, &segments, &mut path, &mut shortened_lists);
-        let error = error.inner().to_string();
-        problems.push(SettingsProblem::of_value(path, &found, &error));
+        let problem = SettingsProblem::of_value(path, &found, &error.inner().to_string());
+        // A required list is missing once all its elements were taken out as wrong.
+        let mut known = problems.iter().map(|known: &SettingsProblem| &known.path);
+        if !known.any(|known| is_in(known, &problem.path)) {
+            problems.push(problem);
+        }
     }
     (Settings::default(), problems)
 }

@@ -53,14 +53,6 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -101,7 +93,7 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct tuple tuple_struct map identifier ignored_any
+        unit_struct newtype_struct tuple tuple_struct map identifier ignored_any
     }
 }
 

@@ -321,16 +321,23 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
         }
         action => action,
     };
+    let mut done = if action == "Reject" {
+        "Reject"
+    } else {
+        "KeepTag"
+    };
     for (index, place) in places_of(pod, &normalised).into_iter().enumerate() {
         match action {
             "Reject" if index == 0 => find(pod, place, weight),
             // `UseCached` keeps the tag, and lowers `Always` to `IfNotPresent` in the places of the
-            // image, including checks. It changes no other pull policy.
+            // image, including checks. It changes no other pull policy. If it changes nothing, the
+            // annotation says `KeepTag`.
             "UseCached"
                 if pod.places[place].policy == PullPolicy::Always
                     && !pod.settings.requires_always(image) =>
             {
                 pod.set_policy("registry", place, PullPolicy::IfNotPresent, true);
+                done = "UseCached";
             }
             _ => {}
         }
@@ -339,7 +346,7 @@ fn fail(pod: &mut Pod, image: &Reference, failure: Failure, decided_by: DecidedB
         "image": normalised,
         "failure": failure.name(),
         "asked": decided_by == DecidedBy::Registry,
-        "action": action,
+        "action": done,
     }));
 }
 
