@@ -369,27 +369,22 @@ fn official<'a>(registry: &str, path: &'a str) -> (bool, &'a str) {
 /// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in
 /// brackets.
 fn is_registry(text: &str) -> bool {
-    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
-        let Some((address, after)) = rest.split_once(']') else {
-            return false;
-        };
-        let address_is_ipv6 = !address.is_empty()
-            && address
-                .bytes()
-                .all(|byte| byte.is_ascii_hexdigit() || byte == b':');
-        if !address_is_ipv6 {
-            return false;
-        }
-        (
-            "v6",
-            after
-                .strip_prefix(':')
-                .or((!after.is_empty()).then_some("")),
-        )
-    } else {
-        split_at_first(text, ':')
+    let (host, port) = match text.rsplit_once(':') {
+        // The colons of an address in brackets begin no port.
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
     };
-    port.is_none_or(is_port) && is_domain(host)
+    let is_host = match host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        Some(address) => {
+            let is_part = |byte: u8| byte.is_ascii_hexdigit() || byte == b':';
+            !address.is_empty() && address.bytes().all(is_part)
+        }
+        None => is_domain(host),
+    };
+    is_host && port.is_none_or(is_port)
 }
 
 /// Whether a text is a domain name or an IPv4 address: parts with dots between them. Each part has

@@ -2,47 +2,36 @@
 //! doesn't know.
 
 use k8s_openapi::api::core::v1::Container;
+use serde_ignored::Path;
 use serde_json::Value;
 
-/// Reads a container. Fields that the type doesn't know are left out.
+/// Reads a container. Also returns the paths of the fields that the type doesn't know.
 ///
 /// # Errors
 /// A field has a value of another type. The error has its path.
 pub(crate) fn read(
-    container: &Value,
-) -> Result<Container, serde_path_to_error::Error<serde_json::Error>> {
-    serde_path_to_error::deserialize(container)
+    fields: &Value,
+) -> Result<(Container, Vec<String>), serde_path_to_error::Error<serde_json::Error>> {
+    let mut unknown = Vec::new();
+    let mut add = |path: Path<'_>| unknown.push(text(&path));
+    let fields = serde_ignored::Deserializer::new(fields, &mut add);
+    let container = serde_path_to_error::deserialize(fields)?;
+    Ok((container, unknown))
+}
+
+/// A path as a text, e.g. `.volumeMounts[0].name`.
+fn text(path: &Path<'_>) -> String {
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", text(parent)),
+        Path::Map { parent, key } => format!("{}.{key}", text(parent)),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => text(parent),
+    }
 }
 
 /// Writes a container as JSON. serde can write every container, so the text is never empty.
 pub(crate) fn to_json(container: &Container) -> String {
     serde_json::to_string(container).unwrap_or_default()
-}
-
-/// The paths of the fields of `given` that the type doesn't know. `container` was read from `given`.
-pub(crate) fn unknown_fields(given: &Value, container: &Container) -> Vec<String> {
-    let mut unknown = Vec::new();
-    let known = serde_json::to_value(container).unwrap_or_default();
-    add_unknown_fields(given, &known, "", &mut unknown);
-    unknown
-}
-
-fn add_unknown_fields(given: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
-    match (given, known) {
-        (Value::Object(given), Value::Object(known)) => {
-            for (key, value) in given.iter().filter(|(_, value)| !value.is_null()) {
-                let path = [path, ".", key].concat();
-                match known.get(key) {
-                    Some(known) => add_unknown_fields(value, known, &path, unknown),
-                    None => unknown.push(path),
-                }
-            }
-        }
-        (Value::Array(given), Value::Array(known)) => {
-            for (index, (given, known)) in given.iter().zip(known).enumerate() {
-                add_unknown_fields(given, known, &format!("{path}[{index}]"), unknown);
-            }
-        }
-        _ => {}
-    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// The patterns of `images` that match its image.
     pub(crate) patterns: MatchingImagePatterns<'p>,
     /// The settings of `registry` for its image.
-    pub(crate) lookup: EffectiveLookupSettings,
+    pub(crate) lookup: EffectiveLookupSettings<'p>,
     /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
     /// came in, or the server default if none was set.
     pub(crate) policy: PullPolicy,
@@ -208,7 +208,7 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Whether the settings select its image for lookups.
     pub(crate) fn is_selected_for_lookup(&self) -> bool {
-        self.lookup.mode != LookupMode::Off && !self.reference.is_image_id()
+        self.lookup.mode != LookupMode::Off
     }
 }
 

@@ -105,7 +105,7 @@ struct PlannedLookup<'p> {
     /// The first of these places. A finding about the image names it.
     first: &'p Place<'p>,
     /// The settings for the first place.
-    settings: EffectiveLookupSettings,
+    settings: EffectiveLookupSettings<'p>,
     /// Whether the image has a digest already.
     has_digest: bool,
     /// Whether `Verify` asks for this digest. The registry may have deleted it.

@@ -98,7 +98,8 @@ fn take(
 /// Kubernetes doesn't know.
 pub(super) fn check_template<'de, D: Deserializer<'de>>(source: D) -> Result<Container, D::Error> {
     let fields = Value::Object(Map::deserialize(source)?);
-    kubernetes_container::read(&fields).map_err(D::Error::custom)
+    let container = kubernetes_container::read(&fields);
+    container.map(|(known, _)| known).map_err(D::Error::custom)
 }
 
 /// Reads `defaults.imagePullPolicy`.

@@ -128,28 +128,33 @@ pub enum MissingPlatformAction {
     Reject,
 }
 
-/// The settings of `registry` for one image, with the overrides for this image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EffectiveLookupSettings {
+/// The settings of `registry` for one image, with the override for this image.
+#[derive(Clone, Copy, Debug)]
+pub struct EffectiveLookupSettings<'s> {
     /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
-    /// not match, or that `registry.skipImages` matches.
+    /// not match, or that `registry.skipImages` matches, and for an image ID, which no registry has.
     pub mode: LookupMode,
-    /// The actions after a failed lookup, in the order of the keys `on…`.
-    actions: [LookupFailureAction; 5],
+    registry: &'s RegistryLookupSettings,
+    own: Option<&'s ImageLookupOverride>,
 }
 
-impl EffectiveLookupSettings {
+impl EffectiveLookupSettings<'_> {
     /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`, and `LimitReached`
     /// that of `Unreachable`.
-    pub const fn action(&self, class: FailureClass) -> LookupFailureAction {
-        let [not_found, denied, rate_limited, unreachable, unknown] = self.actions;
-        match class {
-            FailureClass::NotFound => not_found,
-            FailureClass::Denied => denied,
-            FailureClass::RateLimited => rate_limited,
-            FailureClass::Unreachable | FailureClass::LimitReached => unreachable,
-            FailureClass::Unknown | FailureClass::NotGranted => unknown,
-        }
+    pub fn action(&self, class: FailureClass) -> LookupFailureAction {
+        let (all, own) = (self.registry, self.own);
+        let (all, own) = match class {
+            FailureClass::NotFound => (all.on_not_found, own.map(|own| own.on_not_found)),
+            FailureClass::Denied => (all.on_denied, own.map(|own| own.on_denied)),
+            FailureClass::RateLimited => (all.on_rate_limited, own.map(|own| own.on_rate_limited)),
+            FailureClass::Unreachable | FailureClass::LimitReached => {
+                (all.on_unreachable, own.map(|own| own.on_unreachable))
+            }
+            FailureClass::Unknown | FailureClass::NotGranted => {
+                (all.on_unknown, own.map(|own| own.on_unknown))
+            }
+        };
+        own.flatten().unwrap_or(all)
     }
 }
 
@@ -160,43 +165,28 @@ impl RegistryLookupSettings {
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
 
-    /// Whether the settings select an image for lookups. No registry has an image ID.
+    /// Whether the settings select an image for lookups.
     pub fn selects(&self, reference: &Reference<'_>) -> bool {
-        !reference.is_image_id() && self.for_image(reference).mode != LookupMode::Off
+        self.for_image(reference).mode != LookupMode::Off
     }
 
     /// The settings for the lookup of one image.
-    pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings {
-        let mut settings = EffectiveLookupSettings {
-            mode: self.lookup,
-            actions: [
-                self.on_not_found,
-                self.on_denied,
-                self.on_rate_limited,
-                self.on_unreachable,
-                self.on_unknown,
-            ],
+    pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings<'_> {
+        let off = EffectiveLookupSettings {
+            mode: LookupMode::Off,
+            registry: self,
+            own: None,
         };
-        if !self.looks_up() {
-            return settings;
+        if !self.looks_up() || reference.is_image_id() {
+            return off;
         }
         let name = NormalisedImageNames::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if !names(&self.images) || names(&self.skip_images) {
-            settings.mode = LookupMode::Off;
-        } else if let Some(own) = self.overrides.iter().find(|o| names(&o.images)) {
-            settings.mode = own.lookup.unwrap_or(settings.mode);
-            let own = [
-                own.on_not_found,
-                own.on_denied,
-                own.on_rate_limited,
-                own.on_unreachable,
-                own.on_unknown,
-            ];
-            for (action, own) in settings.actions.iter_mut().zip(own) {
-                *action = own.unwrap_or(*action);
-            }
+            return off;
         }
-        settings
+        let own = self.overrides.iter().find(|o| names(&o.images));
+        let mode = own.and_then(|own| own.lookup).unwrap_or(self.lookup);
+        EffectiveLookupSettings { mode, own, ..off }
     }
 }

@@ -71,12 +71,10 @@ fn add_problems_of_values(fields: Map<String, Value>, problems: &mut Vec<Setting
     for (name, value) in fields {
         let field = Value::Object(Map::from_iter([(name, value)]));
         match kubernetes_container::read(&field) {
-            Ok(container) => {
-                for path in kubernetes_container::unknown_fields(&field, &container) {
-                    let path = [PATH, &path].concat();
-                    problems.push(SettingsProblem::at(path, "is not a field of a container"));
-                }
-            }
+            Ok((_, unknown)) => problems.extend(unknown.iter().map(|path| {
+                let path = [PATH, path].concat();
+                SettingsProblem::at(path, "is not a field of a container")
+            })),
             Err(error) => {
                 let path = format!("{PATH}.{}", error.path());
                 let steps = &mut error.path().iter();

@@ -65,9 +65,8 @@ impl CopiedFields {
             }
         }
         let fields = Value::Object(fields);
-        let container = kubernetes_container::read(&fields).ok()?;
-        let has_unknown = !kubernetes_container::unknown_fields(&fields, &container).is_empty();
-        (!has_unknown).then_some(Self { container, size })
+        let (container, unknown) = kubernetes_container::read(&fields).ok()?;
+        unknown.is_empty().then_some(Self { container, size })
     }
 }
 
