@@ -171,6 +171,8 @@ fn names_of_policies_are_those_of_kubewarden() {
         line.split(beginning)
             .skip(1)
             .map(|rest| rest.chars().take_while(|c| belongs(*c)).collect())
+            // The names of policy groups, which no example has.
+            .filter(|name: &String| !name.starts_with("group-"))
             .collect()
     };
     let mut count = 0;
