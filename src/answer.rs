@@ -126,15 +126,11 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     let changes = change_entries(&result);
     let has_changes = !result.changes.is_empty();
     let records = result.settings.record_changes && object.request_type.is_create();
-    let record = if records && has_changes {
-        record_of(changes.clone(), object)
-    } else {
-        None
-    };
+    let record = (records && has_changes).then(|| record_of(changes.clone(), object));
     let text = if is_rejected || (!has_changes && object.restored.is_empty()) {
         None
     } else {
-        let Some(text) = changed_object(&result, record.as_deref()) else {
+        let Some(text) = changed_object(&result, record.flatten().as_deref()) else {
             let code = code_of_object_fault(object.request_type);
             return reject(NOT_EDITABLE.to_owned(), code);
         };

@@ -302,13 +302,8 @@ fn split_at_first(text: &str, at: char) -> (&str, Option<&str>) {
 /// the first slash is a registry if it looks like a host.
 pub(crate) fn split_registry(text: &str) -> (&str, &str) {
     match split_at_first(text, '/') {
-        (first, Some(rest)) if looks_like_host(first) => {
-            if first == LEGACY_DEFAULT_REGISTRY {
-                (DEFAULT_REGISTRY, rest)
-            } else {
-                (first, rest)
-            }
-        }
+        (LEGACY_DEFAULT_REGISTRY, Some(rest)) => (DEFAULT_REGISTRY, rest),
+        (first, Some(rest)) if looks_like_host(first) => (first, rest),
         _ => (DEFAULT_REGISTRY, text),
     }
 }

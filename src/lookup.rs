@@ -109,16 +109,11 @@ impl<'r> LookupSession<'r> {
         }
         self.left = (self.left.checked_sub(1))
             .ok_or_else(|| not_asked(FailureClass::LimitReached, MANIFEST_DIGEST))?;
+        // An answer that is no digest is not understood.
         let digest = (self.registries)
             .manifest_digest(&question.image)
+            .and_then(|digest| is_digest(&digest).then_some(digest).ok_or_else(String::new))
             .map_err(|text| self.failed(question, &text, MANIFEST_DIGEST))?;
-        if !is_digest(&digest) {
-            return Err(LookupError {
-                class: FailureClass::Unknown,
-                was_asked: true,
-                capability: MANIFEST_DIGEST,
-            });
-        }
         let platforms = if question.with_platforms {
             let image = format!("{}@{digest}", question.repository);
             let platforms = self.registries.platforms(&image);

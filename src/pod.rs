@@ -168,12 +168,11 @@ fn pull_policy<'a>(value: Option<&JsonSpan<'a>>) -> Result<Option<PullPolicy>, W
     let Some(value) = value else {
         return Ok(None);
     };
-    let text = value.as_string()?;
     let wrong = || WrongValue::new(value.text(), "must be Always, IfNotPresent or Never");
-    if text.is_empty() {
-        return Ok(None);
+    match &*value.as_string()? {
+        "" => Ok(None),
+        text => PullPolicy::parse(text).map(Some).ok_or_else(wrong),
     }
-    PullPolicy::parse(&text).map(Some).ok_or_else(wrong)
 }
 
 /// An element of a container's `volumeMounts` or `volumeDevices`.

@@ -59,11 +59,7 @@ impl PullPolicy {
     /// assert_eq!(PullPolicy::server_default(None, digest), PullPolicy::IfNotPresent);
     /// ```
     pub fn server_default(tag: Option<&str>, digest: Option<&str>) -> Self {
-        let latest = match (tag, digest) {
-            (Some(tag), _) => tag == "latest",
-            (None, digest) => digest.is_none(),
-        };
-        if latest {
+        if tag.map_or(digest.is_none(), |tag| tag == "latest") {
             Self::Always
         } else {
             Self::IfNotPresent

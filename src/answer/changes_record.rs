@@ -120,10 +120,7 @@ pub(super) fn change_entries<'c>(
     result: &'c FindingsAndChanges<'_>,
 ) -> impl Iterator<Item = ChangeEntry<'c>> + Clone {
     let index_of_added = result.index_of_added();
-    let is_new = |change: &&Change<'_>| match change {
-        Change::NewCheck(check) => !check.form.is_image_volume(),
-        Change::Image { .. } | Change::PullPolicy { .. } => false,
-    };
+    let is_new = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.form.is_image_volume());
     let added = result.changes.iter().filter(is_new).count();
     let spec_path = result.object.spec_path();
     // Init containers that are added before a place change its index.

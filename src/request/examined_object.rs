@@ -43,10 +43,8 @@ impl<'a> Metadata<'a> {
             return Ok(Self::default());
         };
         let annotations = metadata.optional("annotations")?;
-        let is_mirror = match &annotations {
-            Some(annotations) => annotations.member(MIRROR_ANNOTATION)?.is_some(),
-            None => false,
-        };
+        let mirror = (annotations.as_ref()).map(|all| all.member(MIRROR_ANNOTATION));
+        let is_mirror = mirror.transpose()?.flatten().is_some();
         let mut controller_kind = None;
         for owner in metadata.list("ownerReferences")? {
             let kind = owner.string("kind")?.unwrap_or_default();
