@@ -193,7 +193,7 @@ struct FindingEntry<'f> {
 }
 
 impl<'f> FindingEntry<'f> {
-    fn of(finding: &'f Finding<'_>, spec_path: &[&str]) -> Self {
+    fn of(finding: &'f Finding<'_>, spec_path: &str) -> Self {
         let cut = |text: &'f str| shorten(text, TEXT_MAX);
         Self {
             rule: finding.rule(),

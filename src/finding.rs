@@ -121,9 +121,8 @@ impl<'p> Finding<'p> {
         self.reason.rule()
     }
 
-    /// The path of the field in the request's object. `pod_spec` has the keys that lead from the object to
-    /// its Pod spec.
-    pub(crate) fn path(&self, pod_spec: &[&str]) -> String {
+    /// The path of the field in the request's object. `pod_spec` is the path of the Pod spec.
+    pub(crate) fn path(&self, pod_spec: &str) -> String {
         match &self.field {
             WrongField::WaitingReason { path, .. } => path.clone(),
             _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),
