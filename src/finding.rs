@@ -19,9 +19,15 @@ pub(crate) trait Reason: fmt::Debug {
     /// The sentence that says what is wrong and how to correct it.
     fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String;
 
-    /// The warning about the repair. None if the author of the settings asked for this repair in every Pod.
-    fn repair_warning(&self, _finding: &Finding<'_>, _limit: TextLimit) -> Option<String> {
-        None
+    /// Whether there is a warning about the repair. There is none if the author of the settings asked for this repair
+    /// in every Pod.
+    fn warns_of_repair(&self) -> bool {
+        false
+    }
+
+    /// The warning about the repair.
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        finding.now_pulls(limit)
     }
 
     /// Whether the same request may be accepted later.

@@ -231,8 +231,14 @@ impl Reason for MissingCheck<'_> {
         format!("{name} has no check of its own, {spelling}, {way_out}")
     }
 
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
-        let (check, image) = self.added.as_ref().ok()?;
+    fn warns_of_repair(&self) -> bool {
+        self.added.is_ok()
+    }
+
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let Ok((check, image)) = &self.added else {
+            return self.sentence(finding, limit);
+        };
         let (check, image) = (limit.show(check), limit.show(image));
         let (name, policy) = (finding.name(limit), finding.expected_policy_text());
         let spelling = self.written_differently.map(|other| {
@@ -240,9 +246,7 @@ impl Reason for MissingCheck<'_> {
             format!(" ({other} is another spelling)")
         });
         let spelling = spelling.unwrap_or_default();
-        Some(format!(
-            "{check} was added: it pulls {image} with {policy} before {name} does{spelling}"
-        ))
+        format!("{check} was added: it pulls {image} with {policy} before {name} does{spelling}")
     }
 
     fn is_expected_in_template(&self, settings: &Settings) -> bool {
