@@ -104,7 +104,7 @@ pub(super) struct ChangeEntry<'c> {
 #[serde(untagged)]
 enum ChangedValue<'c> {
     Text(&'c str),
-    NewCheck(Option<Box<RawValue>>),
+    NewCheck(Option<&'c RawValue>),
 }
 
 /// An entry for each change, with the paths of the fields in the returned object.
@@ -151,9 +151,7 @@ pub(super) fn change_entries<'c>(
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
                 container: Cow::Borrowed(&check.image.name),
                 from: None,
-                to: ChangedValue::NewCheck(
-                    RawValue::from_string(check.form.summary(&check.image)).ok(),
-                ),
+                to: ChangedValue::NewCheck(check.summary.as_deref()),
                 rule: RuleId::MissingCheck,
             }
         }
