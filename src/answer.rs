@@ -189,7 +189,7 @@ struct FindingEntry<'f> {
 }
 
 impl<'f> FindingEntry<'f> {
-    fn of(finding: &'f Finding<'_>, spec_path: &[&str]) -> Self {
+    fn of(finding: &'f Finding<'_>, spec_path: &str) -> Self {
         let cut = |text: &'f str| shorten(text, TEXT_MAX);
         Self {
             rule: finding.rule(),
@@ -252,30 +252,29 @@ fn warnings(
             && finding.reason.is_expected_in_template(settings)
     };
     let is_repaired = mode == Mode::Fix && !is_rejected;
-    let mut warnings = Vec::new();
-    let mut hidden: usize = 0;
-    let mut warn = |sentence: &dyn Fn(TextLimit) -> Option<String>| {
-        if warnings.len() > WARNINGS_MAX {
-            hidden = hidden.saturating_add(usize::from(sentence(TextLimit::LONGEST).is_some()));
-        } else {
-            warnings.extend(line(WARNING_MAX, sentence));
-        }
-    };
+    // Most sentences are only counted, so a sentence is made where it is shown.
+    let mut sentences: Vec<Box<dyn Fn(TextLimit) -> String + '_>> = Vec::new();
     for finding in findings.iter().filter(|finding| !is_expected(finding)) {
+        let reason = &finding.reason;
         if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
-            warn(&|limit| Some(finding.reason.sentence(finding, limit)));
-        } else if is_repaired {
-            warn(&|limit| finding.reason.repair_warning(finding, limit));
+            sentences.push(Box::new(|limit| reason.sentence(finding, limit)));
+        } else if is_repaired && reason.warns_of_repair() {
+            sentences.push(Box::new(|limit| reason.repair_warning(finding, limit)));
         }
     }
     for (image, lookup) in &result.failed_lookups {
         if lookup.action != LookupFailureAction::Reject {
-            warn(&|limit| Some(lookup.warning(image, is_repaired, limit)));
+            sentences.push(Box::new(move |limit| {
+                lookup.warning(image, is_repaired, limit)
+            }));
         }
     }
-    if warnings.len() > WARNINGS_MAX {
-        let left_out = warnings.split_off(WARNINGS_MAX.saturating_sub(1)).len();
-        hidden = hidden.saturating_add(left_out);
+    let is_cut = sentences.len() > WARNINGS_MAX;
+    let shown = WARNINGS_MAX.saturating_sub(usize::from(is_cut));
+    let lines = sentences.iter().take(shown);
+    let mut warnings: Vec<_> = lines.map(|sentence| line(WARNING_MAX, sentence)).collect();
+    if is_cut {
+        let hidden = sentences.len().saturating_sub(shown);
         warnings.push(format!("and {hidden} more warnings"));
     }
     warnings

@@ -14,7 +14,7 @@ pub(crate) use self::wrong_value::{WrongValue, type_of};
 
 /// Writes a text as a JSON string, with quotes and escapes.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Replaces the value of a member. If the object lacks the member, it becomes the first member. `value`
@@ -29,7 +29,7 @@ pub(crate) fn set_member<'a>(
     }
     let comma = if object.members().is_empty() { "" } else { "," };
     let inner = object.text().strip_prefix('{')?;
-    let member = format!("{}:{value}{comma}", quoted(key));
+    let member = [&quoted(key), ":", value, comma].concat();
     Some(TextEdit::before(inner, member))
 }
 

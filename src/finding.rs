@@ -19,9 +19,15 @@ pub(crate) trait Reason: fmt::Debug {
     /// The sentence that says what is wrong and how to correct it.
     fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String;
 
-    /// The warning about the repair. None if the author of the settings asked for this repair in every Pod.
-    fn repair_warning(&self, _finding: &Finding<'_>, _limit: TextLimit) -> Option<String> {
-        None
+    /// Whether there is a warning about the repair. There is none if the author of the settings asked for this repair
+    /// in every Pod.
+    fn warns_of_repair(&self) -> bool {
+        false
+    }
+
+    /// The warning about the repair.
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        finding.now_pulls(limit)
     }
 
     /// Whether the same request may be accepted later.
@@ -121,9 +127,8 @@ impl<'p> Finding<'p> {
         self.reason.rule()
     }
 
-    /// The path of the field in the request's object. `pod_spec` has the keys that lead from the object to
-    /// its Pod spec.
-    pub(crate) fn path(&self, pod_spec: &[&str]) -> String {
+    /// The path of the field in the request's object. `pod_spec` is the path of the Pod spec.
+    pub(crate) fn path(&self, pod_spec: &str) -> String {
         match &self.field {
             WrongField::WaitingReason { path, .. } => path.clone(),
             _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),

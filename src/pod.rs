@@ -61,11 +61,11 @@ impl PodSpecList {
     }
 
     /// The path of a field, or of a whole element if `field` is empty: for example
-    /// `spec.containers[0].image`. `pod_spec` has the keys that lead from the object to its Pod spec.
-    pub(crate) fn path(self, pod_spec: &[&str], index: usize, field: &str) -> String {
+    /// `spec.containers[0].image`. `pod_spec` is the path of the Pod spec.
+    pub(crate) fn path(self, pod_spec: &str, index: usize, field: &str) -> String {
+        let (list, index) = (self.name(), index.to_string());
         let dot = if field.is_empty() { "" } else { "." };
-        let (pod_spec, list) = (pod_spec.join("."), self.name());
-        format!("{pod_spec}.{list}[{index}]{dot}{field}")
+        [pod_spec, ".", list, "[", &index, "]", dot, field].concat()
     }
 
     /// All lists, in the order in which [`Pod::places`] holds their elements.

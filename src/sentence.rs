@@ -81,16 +81,16 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Writes a sentence as a line of at most `max` characters. The object's texts are cut in steps until the line
-/// fits. None if there is no sentence.
-pub(crate) fn line(max: usize, sentence: impl Fn(TextLimit) -> Option<String>) -> Option<String> {
+/// fits.
+pub(crate) fn line(max: usize, sentence: impl Fn(TextLimit) -> String) -> String {
     let mut line = String::new();
     for text_max in TEXT_MAX_IN_LINE {
-        line = sentence(TextLimit(text_max))?;
+        line = sentence(TextLimit(text_max));
         if line.chars().count() <= max {
             break;
         }
     }
-    Some(shorten(&line, max).into_owned())
+    shorten(&line, max).into_owned()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 /// record. The entries of the request's own record come last, so that a forged record can't take the room of the new
 /// entries. Changes that do not fit are only counted.
 pub(super) fn record_of<'c>(
-    changes: impl Iterator<Item = ChangeEntry<'c>>,
+    changes: impl ExactSizeIterator<Item = ChangeEntry<'c>>,
     object: &ExaminedObject<'_>,
 ) -> Option<String> {
     let incoming = object.metadata.record();
@@ -33,9 +33,23 @@ pub(super) fn record_of<'c>(
         .saturating_sub(CHANGES_ANNOTATION.len());
     let earlier = incoming.as_deref().and_then(read_record);
     let (earlier, more) = earlier.unwrap_or_default();
+    let count = changes.len().saturating_add(earlier.len());
     let json = |change| serde_json::to_string(&change).unwrap_or_default().into();
     let earlier = earlier.into_iter().map(Cow::Borrowed);
-    list(changes.map(json).chain(earlier), more, room.min(RECORD_MAX))
+    // Brackets and the count of the other entries need some room.
+    let mut left = room.min(RECORD_MAX).checked_sub(40)?;
+    let fits = |entry: &Cow<'_, str>| {
+        let rest = left.checked_sub(entry.len().saturating_add(1));
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    let mut kept: Vec<_> = changes.map(json).chain(earlier).take_while(fits).collect();
+    let left_out = u32::try_from(count.saturating_sub(kept.len()));
+    let more = more.saturating_add(left_out.unwrap_or(u32::MAX));
+    if more > 0 {
+        kept.push(Cow::Owned(format!("{{\"more\":{more}}}")));
+    }
+    Some(format!("[{}]", kept.join(",")))
 }
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
@@ -52,35 +66,6 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
             key.len().saturating_add(value.len())
         })
         .fold(0, usize::saturating_add)
-}
-
-/// The first items that fit into `room` bytes, as a JSON list. The other items are only counted. None
-/// if there is no room for brackets and a count.
-fn list<'i>(
-    items: impl Iterator<Item = Cow<'i, str>>,
-    mut more: u32,
-    room: usize,
-) -> Option<String> {
-    // Brackets and the count of the other items need some room.
-    let mut left = room.checked_sub(40)?;
-    let mut kept = Vec::new();
-    let mut is_full = false;
-    for item in items {
-        match left.checked_sub(item.len().saturating_add(1)) {
-            Some(rest) if !is_full => {
-                left = rest;
-                kept.push(item);
-            }
-            _ => {
-                is_full = true;
-                more = more.saturating_add(1);
-            }
-        }
-    }
-    if more > 0 {
-        kept.push(Cow::Owned(format!("{{\"more\":{more}}}")));
-    }
-    Some(format!("[{}]", kept.join(",")))
 }
 
 /// The entries of the incoming record, and the count of the changes that did not fit into it. None if the record is
@@ -112,13 +97,13 @@ pub(super) struct ChangeEntry<'c> {
 #[serde(untagged)]
 enum ChangedValue<'c> {
     Text(&'c str),
-    NewCheck(Option<Box<RawValue>>),
+    NewCheck(Option<&'c RawValue>),
 }
 
 /// An entry for each change, with the paths of the fields in the returned object.
 pub(super) fn change_entries<'c>(
     result: &'c FindingsAndChanges<'_>,
-) -> impl Iterator<Item = ChangeEntry<'c>> + Clone {
+) -> impl ExactSizeIterator<Item = ChangeEntry<'c>> + Clone {
     let index_of_added = result.index_of_added();
     let is_new = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.form.is_image_volume());
     let added = result.changes.iter().filter(is_new).count();
@@ -156,9 +141,7 @@ pub(super) fn change_entries<'c>(
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
                 container: Cow::Borrowed(&check.image.name),
                 from: None,
-                to: ChangedValue::NewCheck(
-                    RawValue::from_string(check.form.summary(&check.image)).ok(),
-                ),
+                to: ChangedValue::NewCheck(check.summary.as_deref()),
                 rule: RuleId::MissingCheck,
             }
         }

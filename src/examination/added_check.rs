@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
-use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use crate::finding::Finding;
 use crate::kubernetes_container;
@@ -30,6 +31,8 @@ pub(crate) struct AddedCheck<'p> {
     pub(crate) image: NamedImage,
     /// Its form.
     pub(crate) form: AddedCheckForm,
+    /// The check as the record shows it: of an init container, only name, image and pull policy.
+    pub(crate) summary: Option<Box<RawValue>>,
     /// The index of the examined place that needs it most.
     pub(crate) guarded: usize,
     /// The finding that it repairs.
@@ -56,24 +59,24 @@ pub(crate) struct NamedImage {
 }
 
 impl NamedImage {
-    /// The init container with these fields, as JSON.
-    fn container_json(&self, fields: Container) -> String {
-        kubernetes_container::to_json(&Container {
+    /// The init container with these fields.
+    fn container(&self, fields: Container) -> Container {
+        Container {
             name: self.name.clone(),
             image: Some(self.image.clone()),
             image_pull_policy: Some(self.policy.as_str().to_owned()),
             ..fields
-        })
+        }
     }
 
-    /// The volume as JSON. The type `Volume` of `k8s-openapi` knows all kinds of volumes, and through volume claims also
+    /// The volume. The type `Volume` of `k8s-openapi` knows all kinds of volumes, and through volume claims also
     /// calendars: the module would be larger than its limit (DESIGN.md has the figures).
-    fn volume_json(&self) -> String {
+    fn volume(&self) -> Value {
         let image = ImageVolumeSource {
             reference: Some(self.image.clone()),
             pull_policy: Some(self.policy.as_str().to_owned()),
         };
-        json!({"name": self.name, "image": image}).to_string()
+        json!({"name": self.name, "image": image})
     }
 
     /// The mount of the check, if the check is a volume.
@@ -96,16 +99,19 @@ impl AddedCheckForm {
     /// A check of this form as JSON, as it is written into the Pod.
     pub(crate) fn element(&self, check: &NamedImage) -> String {
         match self {
-            Self::InitContainer(fields) => check.container_json((**fields).clone()),
-            Self::ImageVolume => check.volume_json(),
+            Self::InitContainer(fields) => {
+                kubernetes_container::to_json(&check.container((**fields).clone()))
+            }
+            Self::ImageVolume => check.volume().to_string(),
         }
     }
 
-    /// A check of this form as JSON. For an init container, only name, image and pull policy. The record shows this.
-    pub(crate) fn summary(&self, check: &NamedImage) -> String {
-        match self {
-            Self::InitContainer(_) => check.container_json(Container::default()),
-            Self::ImageVolume => check.volume_json(),
-        }
+    /// The value of [`AddedCheck::summary`]. serde can write every check, so there is always one.
+    pub(crate) fn summary(&self, check: &NamedImage) -> Option<Box<RawValue>> {
+        let summary = match self {
+            Self::InitContainer(_) => to_raw_value(&check.container(Container::default())),
+            Self::ImageVolume => to_raw_value(&check.volume()),
+        };
+        summary.ok()
     }
 }

@@ -121,8 +121,8 @@ impl<'a> StoredObject<'a> {
 }
 
 impl<'a> ExaminedObject<'a> {
-    /// The keys that lead from the object to its Pod spec.
-    pub(crate) const fn spec_path(&self) -> &'static [&'static str] {
+    /// The path from the object to its Pod spec.
+    pub(crate) const fn spec_path(&self) -> &'static str {
         self.kind.spec_path()
     }
 

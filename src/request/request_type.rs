@@ -32,13 +32,13 @@ impl ObjectKind {
         })
     }
 
-    /// The keys that lead from the object to its Pod spec.
-    pub(crate) const fn spec_path(self) -> &'static [&'static str] {
+    /// The path from the object to its Pod spec.
+    pub(crate) const fn spec_path(self) -> &'static str {
         match self {
-            Self::Pod => &["spec"],
-            Self::PodTemplate => &["template", "spec"],
-            Self::Job | Self::Workload => &["spec", "template", "spec"],
-            Self::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
+            Self::Pod => "spec",
+            Self::PodTemplate => "template.spec",
+            Self::Job | Self::Workload => "spec.template.spec",
+            Self::CronJob => "spec.jobTemplate.spec.template.spec",
         }
     }
 
@@ -61,13 +61,15 @@ impl ObjectKind {
         self,
         object: &JsonSpan<'a>,
     ) -> Result<JsonSpan<'a>, WrongValue<'a>> {
-        let template = self.spec_path().split_last();
-        at(object, template.map_or(&[], |(_, template)| template))
+        match self.spec_path().rsplit_once('.') {
+            Some((template, _)) => at(object, template),
+            None => Ok(object.clone()),
+        }
     }
 }
 
-fn at<'a>(object: &JsonSpan<'a>, path: &[&'static str]) -> Result<JsonSpan<'a>, WrongValue<'a>> {
-    let mut keys = path.iter();
+fn at<'a>(object: &JsonSpan<'a>, path: &'static str) -> Result<JsonSpan<'a>, WrongValue<'a>> {
+    let mut keys = path.split('.');
     keys.try_fold(object.clone(), |value, key| value.required(key))
 }
 

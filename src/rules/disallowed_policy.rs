@@ -102,11 +102,15 @@ impl Reason for DisallowedPolicy<'_> {
         }
     }
 
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
+    fn warns_of_repair(&self) -> bool {
+        true
+    }
+
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         let now_pulls = finding.now_pulls(limit);
         match self {
-            Self::DisallowedBy { setting, .. } => Some(format!("{now_pulls} ({setting})")),
-            Self::AlwaysRequiredAndForbidden { .. } => None,
+            Self::DisallowedBy { setting, .. } => format!("{now_pulls} ({setting})"),
+            Self::AlwaysRequiredAndForbidden { .. } => now_pulls,
         }
     }
 }

@@ -38,7 +38,7 @@ struct InvalidImage {
     /// The mistake in the image. None if the image is an image ID.
     mistake: Option<InvalidReference>,
     /// The path of the Pod spec.
-    pod_spec: &'static [&'static str],
+    pod_spec: &'static str,
 }
 
 impl Reason for InvalidImage {

@@ -133,8 +133,11 @@ fn checks_to_add<'p>(
             name,
             policy,
         };
-        let own_size = size_in_pod(&form, &check, added.carriers.len());
-        size = size.saturating_add(fields_size).saturating_add(own_size);
+        let summary = form.summary(&check);
+        let own_size = summary.as_ref().map_or(0, |summary| summary.get().len());
+        size = (size.saturating_add(fields_size))
+            .saturating_add(own_size.saturating_add(1))
+            .saturating_add(size_of_mounts(&form, &check, added.carriers.len()));
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
@@ -148,6 +151,7 @@ fn checks_to_add<'p>(
         added.checks.push(AddedCheck {
             image: check,
             form: form.clone(),
+            summary,
             guarded: image.guarded,
             finding: Finding {
                 found_policy: None,
@@ -160,16 +164,13 @@ fn checks_to_add<'p>(
     Ok(added)
 }
 
-/// The size of a check and of its mounts in the Pod, in bytes of JSON, without the fields that all checks have in
-/// common.
-fn size_in_pod(form: &AddedCheckForm, check: &NamedImage, carriers: usize) -> usize {
-    let with_comma = |json: String| json.len().saturating_add(1);
-    let size = with_comma(form.summary(check));
+/// The size of the mounts of a check in the Pod, in bytes of JSON.
+fn size_of_mounts(form: &AddedCheckForm, check: &NamedImage, carriers: usize) -> usize {
     if !form.is_image_volume() {
-        return size;
+        return 0;
     }
     let mount = serde_json::to_string(&check.mount()).unwrap_or_default();
-    size.saturating_add(with_comma(mount).saturating_mul(carriers))
+    mount.len().saturating_add(1).saturating_mul(carriers)
 }
 
 /// Why an image that is not covered gets no check.
@@ -231,8 +232,14 @@ impl Reason for MissingCheck<'_> {
         format!("{name} has no check of its own, {spelling}, {way_out}")
     }
 
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
-        let (check, image) = self.added.as_ref().ok()?;
+    fn warns_of_repair(&self) -> bool {
+        self.added.is_ok()
+    }
+
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
+        let Ok((check, image)) = &self.added else {
+            return self.sentence(finding, limit);
+        };
         let (check, image) = (limit.show(check), limit.show(image));
         let (name, policy) = (finding.name(limit), finding.expected_policy_text());
         let spelling = self.written_differently.map(|other| {
@@ -240,9 +247,7 @@ impl Reason for MissingCheck<'_> {
             format!(" ({other} is another spelling)")
         });
         let spelling = spelling.unwrap_or_default();
-        Some(format!(
-            "{check} was added: it pulls {image} with {policy} before {name} does{spelling}"
-        ))
+        format!("{check} was added: it pulls {image} with {policy} before {name} does{spelling}")
     }
 
     fn is_expected_in_template(&self, settings: &Settings) -> bool {

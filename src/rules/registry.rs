@@ -58,7 +58,7 @@ pub(crate) fn look_up_images(
     for lookup in planned_lookups(examination, !requested.is_empty()) {
         match session.look_up(&lookup.image) {
             Ok(answer) => use_answer(examination, &lookup, &answer, &requested),
-            Err(error) => use_error(examination, &lookup, error),
+            Err(error) => use_error(examination, lookup, error),
         }
     }
 }
@@ -135,8 +135,8 @@ fn planned_lookups<'p>(
             let repository = first.reference.repository();
             let digest = first.digest_of_tag.as_deref().or(first.reference.digest());
             let image = match digest {
-                Some(digest) => format!("{repository}@{digest}"),
-                None => format!("{repository}:{}", first.reference.effective_tag()),
+                Some(digest) => [&repository, "@", digest].concat(),
+                None => [&repository, ":", first.reference.effective_tag()].concat(),
             };
             lookups.push(PlannedLookup {
                 image: ImageToLookUp {
@@ -233,11 +233,7 @@ fn report_missing_platform<'p>(
 }
 
 /// Takes the action for an image whose lookup failed.
-fn use_error<'p>(
-    examination: &mut Examination<'p>,
-    lookup: &PlannedLookup<'p>,
-    error: LookupError,
-) {
+fn use_error<'p>(examination: &mut Examination<'p>, lookup: PlannedLookup<'p>, error: LookupError) {
     let request_type = examination.object.request_type;
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
@@ -260,8 +256,8 @@ fn use_error<'p>(
         _ => LookupFailureAction::KeepTag,
     };
     let failed = FailedLookup { error, action };
-    let image = lookup.image.image.clone();
-    examination.failed_lookups.insert(image, failed);
+    let failed_lookups = &mut examination.failed_lookups;
+    failed_lookups.insert(lookup.image.image, failed);
 }
 
 /// Lets these places use the image that the node has cached: `Always` becomes `IfNotPresent`. A place

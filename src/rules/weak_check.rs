@@ -98,9 +98,13 @@ impl Reason for WeakCheck<'_> {
         )
     }
 
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> Option<String> {
+    fn warns_of_repair(&self) -> bool {
+        true
+    }
+
+    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         let (now_pulls, stronger) = (finding.now_pulls(limit), limit.show(self.stronger));
-        Some(format!("{now_pulls}, as {stronger} needs"))
+        format!("{now_pulls}, as {stronger} needs")
     }
 }
 

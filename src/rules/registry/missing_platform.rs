@@ -15,7 +15,7 @@ pub(super) struct MissingPlatform {
     /// The platform that the image lacks.
     lacks: String,
     /// The path of the Pod spec.
-    pod_spec: &'static [&'static str],
+    pod_spec: &'static str,
     /// The field of the Pod spec that asks for the platform.
     field: &'static str,
 }
@@ -26,7 +26,7 @@ impl MissingPlatform {
     pub(super) fn find(
         requested: &RequestedPlatforms,
         index: &[Platform],
-        pod_spec: &'static [&'static str],
+        pod_spec: &'static str,
     ) -> Option<Self> {
         // An index may also list attestations, with the platform `unknown/unknown`. An attestation
         // describes how an image was built.
@@ -67,10 +67,10 @@ impl Reason for MissingPlatform {
     fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
         let (name, image) = (finding.name(limit), finding.image(limit));
         let (has, lacks) = (limit.show_list(&self.has), limit.show(&self.lacks));
-        let field = [self.pod_spec, &[self.field]].concat().join(".");
+        let (pod_spec, field) = (self.pod_spec, self.field);
         format!(
             "{name}'s image {image} has {has} only, but the Pod asks for {lacks}: build it for {lacks} or \
-             change {field}"
+             change {pod_spec}.{field}"
         )
     }
 }
