@@ -41,9 +41,8 @@ impl Coverage {
         in_any_spelling: bool,
         condition: impl Fn(&ImageChecks) -> bool,
     ) -> bool {
-        let possibly_same = self.possibly_same.as_deref();
+        let in_any_spelling = (self.possibly_same.as_deref()).filter(|_| in_any_spelling);
         self.may_be(pulled).any(|same| {
-            let in_any_spelling = possibly_same.filter(|_| in_any_spelling);
             let checks = in_any_spelling.and_then(|images| images.in_any_spelling(same));
             condition(checks.unwrap_or(&same.checks))
         })
@@ -68,10 +67,8 @@ pub(crate) fn retain_certain_findings(
     // Every place of the object counts, exempt ones too.
     let places = examination.object.pod.places.iter();
     let images = places.filter_map(|place| Reference::parse(place.image_text()).ok());
-    let registry = &examination.settings.registry;
-    let looked_up = images.filter(|image| registry.selects(image));
-    let mut repositories = BTreeSet::new();
-    repositories.extend(looked_up.map(Reference::repository_identity));
+    let looked_up = images.filter(|image| examination.settings.registry.selects(image));
+    let repositories: BTreeSet<_> = looked_up.map(Reference::repository_identity).collect();
     findings.retain(|finding| {
         let depends_on_answers = matches!(
             finding.rule(),
