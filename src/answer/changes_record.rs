@@ -97,7 +97,7 @@ pub(super) struct ChangeEntry<'c> {
 #[serde(untagged)]
 enum ChangedValue<'c> {
     Text(&'c str),
-    NewCheck(Option<&'c RawValue>),
+    NewCheck(Option<Box<RawValue>>),
 }
 
 /// An entry for each change, with the paths of the fields in the returned object.
@@ -141,7 +141,7 @@ pub(super) fn change_entries<'c>(
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
                 container: Cow::Borrowed(&check.image.name),
                 from: None,
-                to: ChangedValue::NewCheck(check.summary.as_deref()),
+                to: ChangedValue::NewCheck(check.form.summary(&check.image)),
                 rule: RuleId::MissingCheck,
             }
         }

@@ -31,8 +31,6 @@ pub(crate) struct AddedCheck<'p> {
     pub(crate) image: NamedImage,
     /// Its form.
     pub(crate) form: AddedCheckForm,
-    /// The check as the record shows it: of an init container, only name, image and pull policy.
-    pub(crate) summary: Option<Box<RawValue>>,
     /// The index of the examined place that needs it most.
     pub(crate) guarded: usize,
     /// The finding that it repairs.
@@ -106,7 +104,8 @@ impl AddedCheckForm {
         }
     }
 
-    /// The value of [`AddedCheck::summary`]. serde can write every check, so there is always one.
+    /// A check of this form, as the record shows it: of an init container, only name, image and pull policy. serde can
+    /// write every check, so there is always a summary.
     pub(crate) fn summary(&self, check: &NamedImage) -> Option<Box<RawValue>> {
         let summary = match self {
             Self::InitContainer(_) => to_raw_value(&check.container(Container::default())),

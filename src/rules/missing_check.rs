@@ -133,8 +133,7 @@ fn checks_to_add<'p>(
             name,
             policy,
         };
-        let summary = form.summary(&check);
-        let own_size = summary.as_ref().map_or(0, |summary| summary.get().len());
+        let own_size = (form.summary(&check)).map_or(0, |summary| summary.get().len());
         size = (size.saturating_add(fields_size))
             .saturating_add(own_size.saturating_add(1))
             .saturating_add(size_of_mounts(&form, &check, added.carriers.len()));
@@ -151,7 +150,6 @@ fn checks_to_add<'p>(
         added.checks.push(AddedCheck {
             image: check,
             form: form.clone(),
-            summary,
             guarded: image.guarded,
             finding: Finding {
                 found_policy: None,
