@@ -17,7 +17,7 @@ use self::role::{PodRoles, Role};
 use crate::finding::Finding;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::failed_lookup::FailedLookup;
-use crate::pod::{Place, PlacesByName, PodSpecList};
+use crate::pod::{Place, PlacesByListAndName, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::Settings;
 
@@ -39,7 +39,7 @@ pub(crate) struct Examination<'p> {
     /// them.
     pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
     /// At UPDATE, the places of the stored object, by list and name.
-    pub(crate) stored_places: PlacesByName<'p>,
+    pub(crate) stored_places: PlacesByListAndName<'p>,
     /// The findings that no change of a place repairs.
     pub(crate) findings: Vec<Finding<'p>>,
     /// The image checks to add.

@@ -184,7 +184,7 @@ pub(crate) struct VolumeMountOrDevice<'a> {
 }
 
 /// Containers and image volumes by their list and name.
-pub(crate) type PlacesByName<'p> = BTreeMap<(PodSpecList, &'p str), &'p Place<'p>>;
+pub(crate) type PlacesByListAndName<'p> = BTreeMap<(PodSpecList, &'p str), &'p Place<'p>>;
 
 /// The containers that mount each volume of a Pod, by the name of the volume.
 pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
@@ -284,7 +284,7 @@ impl<'a> Pod<'a> {
     }
 
     /// The containers and image volumes by their list and name. If several have one name, the last one counts.
-    pub(crate) fn places_by_name(&self) -> PlacesByName<'_> {
+    pub(crate) fn places_by_list_and_name(&self) -> PlacesByListAndName<'_> {
         let mut by_name = BTreeMap::new();
         for place in &self.places {
             by_name.insert((place.list, &*place.name), place);

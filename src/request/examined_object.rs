@@ -7,7 +7,7 @@ use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
 use crate::document::{JsonSpan, WrongValue};
-use crate::pod::{Place, PlacesByName, Pod, PodSpecList};
+use crate::pod::{Place, PlacesByListAndName, Pod, PodSpecList};
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -172,16 +172,16 @@ impl<'a> ExaminedObject<'a> {
     }
 
     /// The places of the stored object, by list and name. Empty if the request has no stored object.
-    pub(crate) fn stored_places(&self) -> PlacesByName<'_> {
+    pub(crate) fn stored_places(&self) -> PlacesByListAndName<'_> {
         let stored = self.stored.as_ref();
-        stored.map_or_else(BTreeMap::new, |stored| stored.pod.places_by_name())
+        stored.map_or_else(BTreeMap::new, |stored| stored.pod.places_by_list_and_name())
     }
 
     /// The places that the rules examine. At UPDATE of a Pod, these are init and app containers
     /// that are new or have a new image. At UPDATE of `ephemeralcontainers`, these are new ephemeral
     /// containers. At UPDATE of a Job there are none, because its pod template is immutable. In any other
     /// request, the rules examine all places.
-    pub(crate) fn places_to_examine(&self, stored: &PlacesByName<'_>) -> Vec<&Place<'a>> {
+    pub(crate) fn places_to_examine(&self, stored: &PlacesByListAndName<'_>) -> Vec<&Place<'a>> {
         let places = self.pod.places.iter();
         let stored_image = |place: &Place<'_>| {
             let stored = stored.get(&(place.list, &*place.name));

@@ -32,7 +32,7 @@ pub(super) fn restore<'a>(
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
     let record = JsonSpan::read(record).map(|record| record.elements());
-    let stored_by_name = stored.places_by_name();
+    let stored_by_name = stored.places_by_list_and_name();
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {
         indexes.insert((place.list, place.name.to_string()), index);

@@ -6,7 +6,7 @@
 //! policy sees the image.
 
 mod check_form;
-mod copied_fields;
+mod copied_check;
 mod free_names;
 
 use self::check_form::{check_form, check_volume_carriers, predecessor};

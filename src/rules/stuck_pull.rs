@@ -54,7 +54,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         examined_by_name.insert((place.list, &*place.name), examined);
     }
     let examined = |list: PodSpecList, name: &str| examined_by_name.get(&(list, name)).copied();
-    let by_name = object.pod.places_by_name();
+    let by_name = object.pod.places_by_list_and_name();
     let passed = passed_checks(examination, &status);
     let initialized = status.last_transition("Initialized");
     let containers_ready = status.last_transition("ContainersReady");

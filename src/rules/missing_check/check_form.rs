@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::WhyNoCheck;
-use super::copied_fields::CopiedFields;
+use super::copied_check::CopiedCheck;
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheckForm;
 use crate::examination::examined_place::ExaminedPlace;
@@ -38,7 +38,7 @@ pub(super) fn check_form<'p>(
     // Beside `spec.resources` an added check has no requests and no limits: its requests could exceed
     // those of the Pod, and the API server would refuse the Pod.
     let with_resources = !pod.has_resources();
-    if let Some(copied) = last_copied_fields(object, places, with_resources) {
+    if let Some(copied) = copy_of_last_check(object, places, with_resources) {
         let form = AddedCheckForm::InitContainer(Rc::new(copied.container));
         return Ok((form, copied.size));
     }
@@ -61,16 +61,16 @@ pub(super) fn check_form<'p>(
 
 /// The fields to copy from the last image check that can be copied. No annotation may give it an `AppArmor` profile:
 /// the key of such an annotation names one container, so it gives a copy no profile.
-fn last_copied_fields(
+fn copy_of_last_check(
     object: &ExaminedObject<'_>,
     places: &[ExaminedPlace<'_>],
     with_resources: bool,
-) -> Option<CopiedFields> {
+) -> Option<CopiedCheck> {
     let with_profile = object.metadata.containers_with_app_armor_annotation();
     init_container_checks(places)
         .rev()
         .filter(|check| !with_profile.contains(&*check.name))
-        .find_map(|check| CopiedFields::of(check, with_resources))
+        .find_map(|check| CopiedCheck::of(check, with_resources))
 }
 
 /// The first volume that the check template mounts and that the Pod doesn't have. The claim templates

@@ -22,14 +22,14 @@ const KEYS: [&str; 10] = [
 ];
 
 /// The fields that an added check copies.
-pub(super) struct CopiedFields {
+pub(super) struct CopiedCheck {
     /// A container with these fields alone.
     pub(super) container: Container,
     /// The size of the fields in the request, in bytes.
     pub(super) size: usize,
 }
 
-impl CopiedFields {
+impl CopiedCheck {
     /// The fields that are copied from a check. None if the check can't be copied: its program comes from its own
     /// image, or one of the fields has a value that Kubernetes' type doesn't know.
     ///
