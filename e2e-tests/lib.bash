@@ -153,6 +153,9 @@ same() {
   [[ $2 == "$3" ]] || fail "$1 differ (< expected, > actual):" "$(diff <(echo "$2") <(echo "$3"))"
 }
 
+# count LIST: prints how many entries a list stands for. An entry {"more": N} stands for those that did not fit.
+count() { in_jq 'map(.more // 1) | add' <<<"$1"; }
+
 # untouched: accepted unchanged, without a warning and without a finding.
 untouched() {
   [[ $allowed == true ]] || fail "rejected"

@@ -103,12 +103,12 @@ def sentences($names):
 # has no EXPECTED.
 def reports($findings; $lookups):
   def shown: gsub("[\\p{Z}\\p{Cc}\\p{Cf}]"; "_");
-  ($findings[]
+  ($findings[] | select(.rule)
     | (.expected // "" | if . == "an image check" then "" else sub(" with "; " ") end) as $expected
     | (.image // "" | if test("\\S") then shown else "" end) as $image
     | (if $expected == "" or .found == .image then null else .found end) as $found
     | [[.rule, (.container | shown), $image, $found, $expected | strings | select(. != "")], [$image]]),
-  ($lookups[] | [["lookup", .image, .failure, .action], [.image]])
+  ($lookups[] | select(.image) | [["lookup", .image, .failure, .action], [.image]])
   | map(join(" ")) | join("\t");
 
 # What is wrong with an answer, whatever its request was. Empty if nothing is wrong.

@@ -101,10 +101,13 @@ ROWS
   records "$weak_record"
 }
 
-@test "a record has at most 16 KiB, and counts the changes that don't fit" {
+@test "a record and each audit annotation has at most 16 KiB, and counts the entries that don't fit" {
   pod "$(series 300 'app c# app:#')"
   evaluate '{"defaults":{"imagePullPolicy":"Always"}}'
-  [[ $(in_jq length <<<"$changes") == 300 ]] || fail "the audit annotation has not all"
+  for list in "$changes" "$findings"; do
+    same 'number of entries' 300 "$(count "$list")"
+    [[ ${#list} -le 16384 && ${#list} -gt $((16384 - 300)) ]] || fail "${#list} bytes"
+  done
   after '.metadata.annotations[$key] | utf8bytelength <= 16384 and utf8bytelength > 16384 - 200
     and (fromjson | (.[-1] | keys == ["more"]) and (length - 1) + .[-1].more == 300 and (.[:-1] | all(has("rule"))))' --arg key "$annotation"
   # In a full record, new changes take the place of earlier changes. The entry `more` only counts the

@@ -2,9 +2,9 @@
 //!
 //! No other module writes the changed object as JSON.
 
-mod audit_annotation;
 mod changed_object;
 mod changes_record;
+mod limited_list;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use kubewarden_policy_sdk::reject_request;
 use serde::Serialize;
 use wapc_guest::CallResult;
 
-use self::audit_annotation::AuditAnnotation;
 use self::changed_object::changed_object;
 use self::changes_record::{change_entries, record_of};
+use self::limited_list::limited_list;
 use crate::finding::{Finding, FindingEffect};
 use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::failed_lookup::FailedLookup;
@@ -30,7 +30,7 @@ const WARNING_MAX: usize = 120;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
-/// has all findings.
+/// has more of them.
 const SENTENCES_MAX: usize = 20;
 
 /// The message of a rejection if the text of the object can't be edited. No known input leads to
@@ -42,7 +42,7 @@ const NOT_EDITABLE: &str =
 /// changed object is added as text. If this policy parsed the object into a `Value` and wrote this
 /// `Value`, an evaluation would take twice as long.
 #[derive(Serialize)]
-struct ValidateAnswer<'a> {
+struct ValidateAnswer {
     accepted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<u16>,
@@ -51,14 +51,16 @@ struct ValidateAnswer<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    audit_annotations: BTreeMap<&'static str, AuditAnnotation<'a>>,
+    audit_annotations: BTreeMap<&'static str, String>,
 }
 
-impl ValidateAnswer<'_> {
-    /// Writes the answer, with the changed object if there is one. `size` is about its size in bytes. While a buffer
-    /// grows, its old and its new memory are both in use. So this buffer gets about its final size from the start.
-    fn write(&self, size: usize, object: Option<&str>) -> CallResult {
-        let mut answer = Vec::with_capacity(size);
+impl ValidateAnswer {
+    /// Writes the answer, with the changed object if there is one. While a buffer grows, its old and its new memory are
+    /// both in use. So this buffer gets about its final size from the start.
+    fn write(&self, object: Option<&str>) -> CallResult {
+        /// About the largest size of everything else.
+        const REST: usize = 16 * 1024;
+        let mut answer = Vec::with_capacity(object.map_or(0, str::len).saturating_add(REST));
         serde_json::to_writer(&mut answer, self)?;
         if let Some(object) = object {
             answer.pop();
@@ -68,19 +70,6 @@ impl ValidateAnswer<'_> {
         }
         Ok(answer)
     }
-}
-
-/// About the size of the answer, in bytes.
-fn expected_size(result: &FindingsAndChanges<'_>, object: Option<&str>) -> usize {
-    /// The size of an entry in the audit annotations, without long texts of the object.
-    const ENTRY: usize = 230;
-    /// The size of everything else.
-    const REST: usize = 4096;
-    let entries = result.findings.len().saturating_add(result.changes.len());
-    let texts = result.object.node.text().len();
-    let annotations = entries.saturating_mul(ENTRY).saturating_add(texts);
-    let object = object.map_or(0, str::len);
-    annotations.saturating_add(object).saturating_add(REST)
 }
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
@@ -141,18 +130,18 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     findings.sort_by_key(|finding| finding.order());
     let mut audit_annotations = BTreeMap::new();
     if has_changes {
-        audit_annotations.insert("changes", AuditAnnotation::list(changes));
+        audit_annotations.insert("changes", limited_list(changes));
     }
     if !findings.is_empty() {
         let spec_path = object.spec_path();
         let entries = findings
             .iter()
             .map(move |one| FindingEntry::of(one, spec_path));
-        audit_annotations.insert("findings", AuditAnnotation::list(entries));
+        audit_annotations.insert("findings", limited_list(entries));
     }
     if !result.failed_lookups.is_empty() {
         let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
-        audit_annotations.insert("lookups", AuditAnnotation::list(lookups));
+        audit_annotations.insert("lookups", limited_list(lookups));
     }
     // The most important first.
     let mut important = findings.clone();
@@ -164,7 +153,7 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
         warnings: warnings(&result, &important, mode, is_rejected),
         audit_annotations,
     };
-    answer.write(expected_size(&result, text.as_deref()), text.as_deref())
+    answer.write(text.as_deref())
 }
 
 /// The status code of a rejection because of findings.

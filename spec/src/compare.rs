@@ -26,8 +26,8 @@ use crate::promises::SECRET;
 use crate::record::{RECORD, without_record};
 use crate::{Finding, Verdict};
 
-/// The largest size of the record, in bytes.
-const RECORD_BYTES: usize = 16 * 1024;
+/// The largest size of the record and of an audit annotation, in bytes.
+const LIST_BYTES: usize = 16 * 1024;
 /// The API server's limit for the keys and values of an object's annotations, in bytes.
 const ANNOTATIONS_BYTES: usize = 262_144;
 
@@ -88,6 +88,28 @@ impl Observed {
         entries_in(&self.answer["audit_annotations"][key]).unwrap_or_default()
     }
 
+    /// Returns what is compared of each entry of an audit annotation. An annotation has at most 16 KiB. If
+    /// some entries don't fit, its last element `{"more": n}` counts them. If the count is right, the
+    /// specified entries that are missing are added.
+    fn whole_list(
+        &self,
+        key: &str,
+        compared: impl Fn(&Value) -> Value,
+        specified: &[Value],
+    ) -> Vec<Value> {
+        let mut entries = self.annotation(key);
+        let is_full = text(&self.answer["audit_annotations"][key]).len() > LIST_BYTES / 2;
+        let is_count = |last: &mut Value| is_full && last["more"].is_u64();
+        let left_out = entries.pop_if(is_count).map(|last| last["more"].as_u64());
+        let mut entries: Vec<Value> = entries.iter().map(compared).collect();
+        let missing = specified.iter().filter(|one| !entries.contains(one));
+        let missing: Vec<Value> = missing.cloned().collect();
+        if left_out.flatten() == u64::try_from(missing.len()).ok() {
+            entries.extend(missing);
+        }
+        entries
+    }
+
     /// Returns the changed object, or the object of the request if the module didn't change it.
     pub(crate) fn object_after<'o>(&'o self, request: &'o Value) -> &'o Value {
         match &self.answer["mutated_object"] {
@@ -122,8 +144,8 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
     };
     let specified_object = verdict.object.as_ref().unwrap_or(&Value::Null);
     let specified_findings: Vec<Value> = verdict.findings.iter().map(specified_finding).collect();
-    let findings = observed.annotation("findings").into_iter();
-    let findings: Vec<Value> = findings.map(|one| compared(&one, verdict)).collect();
+    let compared = |finding: &Value| compared(finding, verdict);
+    let findings = observed.whole_list("findings", compared, &specified_findings);
     for (what, specified, module) in [
         (
             "accepted",
@@ -148,13 +170,13 @@ pub fn differences(case: &Case, verdict: &Verdict, observed: &Observed) -> Vec<S
         (
             "failed lookups",
             set(&verdict.failed),
-            set(&observed.annotation("lookups")),
+            set(&observed.whole_list("lookups", Value::clone, &verdict.failed)),
         ),
         ("findings", set(&specified_findings), set(&findings)),
         (
             "changes",
             set(&verdict.changes),
-            set(&observed.annotation("changes")),
+            set(&observed.whole_list("changes", Value::clone, &verdict.changes)),
         ),
     ] {
         if specified != module {
@@ -260,7 +282,8 @@ fn disorder(observed: &Observed) -> Vec<String> {
     let is_wrong = |name: &&str| {
         let list = observed.annotation(name);
         let is_empty = list.is_empty() && !observed.answer["audit_annotations"][name].is_null();
-        is_empty || !list.iter().map(sort_key).is_sorted()
+        let entries = list.iter().filter(|entry| entry["more"].is_null());
+        is_empty || !entries.map(sort_key).is_sorted()
     };
     let names = ["findings", "changes", "lookups"].into_iter();
     names
@@ -325,14 +348,14 @@ fn record_problem(case: &Case, verdict: &Verdict, module: Option<&str>) -> Optio
         .sum();
     let room = ANNOTATIONS_BYTES
         .saturating_sub(others + RECORD.len())
-        .min(RECORD_BYTES);
+        .min(LIST_BYTES);
     let Some(whole) = &verdict.record else {
         return module.map(|text| format!("there is one, which nothing calls for: {text}"));
     };
     let whole = &with_one_count(whole);
     let size = Value::from(whole.clone()).to_string().len();
     // Near the limit for all annotations, the module may leave out more entries than necessary.
-    let is_tight = room < RECORD_BYTES && room < 2 * size;
+    let is_tight = room < LIST_BYTES && room < 2 * size;
     let Some(text) = module else {
         let is_same = entries_in(&annotations[RECORD]).as_ref() == Some(whole);
         return (size <= room && !is_tight && !is_same)

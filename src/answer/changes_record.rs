@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::limited_list::{LIST_MAX, json, list_of_texts};
 use crate::document::JsonSpan;
 use crate::findings_and_changes::{Change, FindingsAndChanges};
 use crate::pod::{Place, PodSpecList};
@@ -13,8 +14,6 @@ use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 use crate::rule_id::RuleId;
 
-/// The longest record, in bytes.
-const RECORD_MAX: usize = 16 * 1024;
 /// The size that the API server allows for all annotations of an object, with their keys, in
 /// bytes. Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
@@ -34,22 +33,9 @@ pub(super) fn record_of<'c>(
     let earlier = incoming.as_deref().and_then(read_record);
     let (earlier, more) = earlier.unwrap_or_default();
     let count = changes.len().saturating_add(earlier.len());
-    let json = |change| serde_json::to_string(&change).unwrap_or_default().into();
     let earlier = earlier.into_iter().map(Cow::Borrowed);
-    // Brackets and the count of the other entries need some room.
-    let mut left = room.min(RECORD_MAX).checked_sub(40)?;
-    let fits = |entry: &Cow<'_, str>| {
-        let rest = left.checked_sub(entry.len().saturating_add(1));
-        left = rest.unwrap_or_default();
-        rest.is_some()
-    };
-    let mut kept: Vec<_> = changes.map(json).chain(earlier).take_while(fits).collect();
-    let left_out = u32::try_from(count.saturating_sub(kept.len()));
-    let more = more.saturating_add(left_out.unwrap_or(u32::MAX));
-    if more > 0 {
-        kept.push(Cow::Owned(format!("{{\"more\":{more}}}")));
-    }
-    Some(format!("[{}]", kept.join(",")))
+    let entries = changes.map(|change| json(&change)).chain(earlier);
+    list_of_texts(entries, count, more, room.min(LIST_MAX))
 }
 
 /// The size of all annotations apart from the record, in bytes, as the API server counts it.
