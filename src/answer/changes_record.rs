@@ -91,8 +91,8 @@ pub(super) fn change_entries<'c>(
     result: &'c FindingsAndChanges<'_>,
 ) -> impl ExactSizeIterator<Item = ChangeEntry<'c>> + Clone {
     let index_of_added = result.index_of_added();
-    let is_new = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.form.is_image_volume());
-    let added = result.changes.iter().filter(is_new).count();
+    let is_init_container = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.form.is_image_volume());
+    let added = result.changes.iter().filter(is_init_container).count();
     let spec_path = result.object.spec_path();
     // Init containers that are added before a place change its index.
     let path_of = move |place: &Place<'_>, field| {

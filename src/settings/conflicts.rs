@@ -26,7 +26,9 @@ pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<S
     conflicts.found
 }
 
+/// The conflicts that were found.
 struct Conflicts<'k> {
+    /// The problems that were found before.
     known: &'k [SettingsProblem],
     found: Vec<SettingsProblem>,
 }
