@@ -2,7 +2,7 @@
 //! architecture that the Pod asks for.
 //!
 //! **Decided**: if the Pod's fields ask for different values of the same label, the Pod counts as
-//! asking for no platform. An affinity term that no node can match doesn't count. If an index names no
+//! asking for no platform. An affinity term that no node can match is no alternative. If an index names no
 //! platform, no platform counts as missing. If a manifest can't be fetched, the lookup counts as failed.
 
 use std::collections::BTreeSet;
@@ -36,12 +36,12 @@ pub(crate) fn asked_for(spec: &Value) -> Vec<Asked> {
             .into_iter()
             .all(|label| values_in(term, label).is_none_or(|values| !values.is_empty()))
     };
-    let mut terms: Vec<&Value> = terms.iter().filter(|term| is_met(term)).collect();
-    if terms.is_empty() {
-        terms.push(&Value::Null);
-    }
+    let alternatives = match terms {
+        [] => vec![&Value::Null],
+        terms => terms.iter().filter(|term| is_met(term)).collect(),
+    };
     let mut asked = BTreeSet::new();
-    for term in terms {
+    for term in alternatives {
         let os = both(os.clone(), values_in(term, OS));
         let arch = both(arch.clone(), values_in(term, ARCH));
         for os in options(os) {
