@@ -204,6 +204,15 @@ ROWS
     '.object.spec.containers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
   evaluate '{"imageChecks":{"coverage":"Off"},"exempt":{"containers":["b"]}}'
   repaired 'app a app:1 Always, app b app:1 Always, volume imagecheck-0 app:1 Always'
+  # If an image of a repository is looked up, an answer could show that another tag is the same image. So b would have
+  # to mount the volume too. An exempt image is not looked up.
+  pod 'init i app:3 Never, app a app:1 Always, app b app:2 Always, volume imagecheck-0 app:1 IfNotPresent' \
+    '.object.spec.containers[0].volumeMounts = [{name: "imagecheck-0", mountPath: "/x"}]'
+  lookups='"imageChecks":{"coverage":"Off"},"registry":{"lookup":"Verify","images":["app:3"]}'
+  evaluate "{$lookups}"
+  untouched
+  evaluate "{$lookups,\"exempt\":{\"images\":[\"app:3\"]}}"
+  repaired 'init i app:3 Never, app a app:1 Always, app b app:2 Always, volume imagecheck-0 app:1 Always'
 }
 
 # Every app container mounts every check volume: 100 volumes on 100 containers are 10,000 mounts.

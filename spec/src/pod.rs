@@ -263,9 +263,9 @@ impl Pod<'_> {
     /// after the volume was added.
     ///
     /// **Decided**: an exempt app container need not mount the volume. **Decided\***: if the settings
-    /// select an image of the volume's repository for a lookup, all tags and digests of the repository
-    /// count as the volume's image. Otherwise a registry's answer would decide whether a volume is a
-    /// check, and the copy doesn't know this answer.
+    /// select an image of the volume's repository for a lookup, at a place that is not exempt, all tags and
+    /// digests of the repository count as the volume's image. Otherwise a registry's answer would decide
+    /// whether a volume is a check, and the copy doesn't know this answer.
     pub(crate) fn is_check(&self, index: usize) -> bool {
         let place = &self.places[index];
         let has_prefix = self
@@ -281,13 +281,14 @@ impl Pod<'_> {
             List::InitContainers => !place.is_sidecar,
             List::Volumes => {
                 let app = self.list(List::Containers);
+                let mut selected = self.selected_of_repository(index);
+                let is_repository_looked_up = selected.any(|place| place.is_examined);
                 let is_on_each_that_pulls = app
                     .iter()
                     .filter(|&&app| self.places[app].is_examined)
                     .filter(|&&app| {
                         self.is_same_image(app, index)
-                            || self.is_same_repository(app, index)
-                                && self.is_repository_looked_up(index)
+                            || self.is_same_repository(app, index) && is_repository_looked_up
                     })
                     .all(|&app| mounts_it(app));
                 self.is_on_init_container(index)

@@ -1,6 +1,6 @@
 //! Which places have the same image, which images are covered, and what the copy can't know about them.
 
-use super::{List, Pod};
+use super::{List, Place, Pod};
 use crate::image::Reference;
 use crate::policy::PullPolicy;
 
@@ -36,20 +36,21 @@ impl Pod<'_> {
             || self.settings.is_copy() && self.is_same_repository(a, b) && tag(a) == tag(b)
     }
 
-    /// Whether the settings select an image for a lookup that has the repository of a place's image. The
-    /// image of each place of the object counts, also that of an exempt place.
-    pub(super) fn is_repository_looked_up(&self, place: usize) -> bool {
-        (0..self.places.len()).any(|other| {
+    /// The places whose image the settings select for a lookup, and has the repository of a place's image.
+    /// Exempt places are among them.
+    pub(super) fn selected_of_repository(&self, place: usize) -> impl Iterator<Item = &Place> {
+        let others = (0..self.places.len()).filter(move |&other| {
             let image = self.reference(other);
             self.is_same_repository(other, place)
                 && image.is_some_and(|image| self.settings.selects_for_lookup(&image))
-        })
+        });
+        others.map(|other| &self.places[other])
     }
 
     /// Whether the copy lacks the answers of registries that decide about the image of a place. Then
     /// *default*, *registry*, *weak-check* and *missing-check* have no finding about this image.
     pub(crate) fn lacks_answers(&self, place: usize) -> bool {
-        self.settings.is_copy() && self.is_repository_looked_up(place)
+        self.settings.is_copy() && self.selected_of_repository(place).next().is_some()
     }
 
     /// Whether the images of two places are written alike: their repositories are the same text. This
