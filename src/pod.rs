@@ -34,6 +34,22 @@ impl PodSpecList {
         }
     }
 
+    /// The key of the image. In an image volume, it is a key of the member `image`.
+    pub(crate) const fn image_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "reference",
+            _ => "image",
+        }
+    }
+
+    /// The key of the pull policy. In an image volume, it is a key of the member `image`.
+    pub(crate) const fn pull_policy_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "pullPolicy",
+            _ => "imagePullPolicy",
+        }
+    }
+
     /// The path from an element of the list to its image.
     pub(crate) const fn image_field(self) -> &'static str {
         match self {
@@ -48,16 +64,6 @@ impl PodSpecList {
             Self::Volumes => "image.pullPolicy",
             _ => "imagePullPolicy",
         }
-    }
-
-    /// The key of the image. In an image volume, it is a key of the member `image`.
-    pub(crate) fn image_key(self) -> &'static str {
-        last_key(self.image_field())
-    }
-
-    /// The key of the pull policy. In an image volume, it is a key of the member `image`.
-    pub(crate) fn pull_policy_key(self) -> &'static str {
-        last_key(self.pull_policy_field())
     }
 
     /// The path of a field, or of a whole element if `field` is empty: for example
@@ -75,11 +81,6 @@ impl PodSpecList {
         Self::EphemeralContainers,
         Self::Volumes,
     ];
-}
-
-/// The last key of a path.
-fn last_key(path: &'static str) -> &'static str {
-    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// A *place*: a container of any kind, or an image volume.
