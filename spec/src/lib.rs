@@ -186,7 +186,7 @@ fn answer(request: &Value, object: Value, pod: &Pod) -> Verdict {
         && request["operation"] == "CREATE"
         && pod.settings.record_changes()
     {
-        let earlier = record::entries(&out).unwrap_or_default();
+        let earlier = record::earlier_entries(&out);
         verdict.record = Some([verdict.changes.clone(), earlier].concat());
     }
     // An answer has a `mutated_object` only if the request is accepted and something changed.

@@ -7,10 +7,23 @@ use crate::json::entries_in;
 /// The key of the record, an annotation of a repaired object.
 pub const RECORD: &str = "consistent-pull-policy/changes";
 
-/// Returns the entries of an object's record. `None` if there is no record, or if it is no list of objects.
+/// Returns the entries of an object's record. `None` if there is no record, or if it is no list.
 pub(crate) fn entries(object: &Value) -> Option<Vec<Value>> {
-    let entries = entries_in(&object["metadata"]["annotations"][RECORD]);
-    entries.filter(|entries| entries.iter().all(Value::is_object))
+    entries_in(&object["metadata"]["annotations"][RECORD])
+}
+
+/// Returns the entries of a request's record, which stay behind the new ones. There are none if the record is
+/// not a list of objects, or if a `more` is no count (of 32 bits).
+pub(crate) fn earlier_entries(object: &Value) -> Vec<Value> {
+    let stays = |entry: &Value| {
+        let more = &entry["more"];
+        let is_count = more
+            .as_u64()
+            .is_some_and(|more| u32::try_from(more).is_ok());
+        entry.is_object() && (more.is_null() || is_count)
+    };
+    let entries = entries(object).filter(|entries| entries.iter().all(stays));
+    entries.unwrap_or_default()
 }
 
 /// Returns an object without its record. `annotations` and `metadata` are left out if nothing else is in
