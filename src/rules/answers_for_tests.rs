@@ -70,7 +70,7 @@ pub(super) fn pod(places: &str) -> Value {
     })
 }
 
-/// The answer to a request. The registries have only the image `app:1`. No sentence may show the invisible characters
+/// The answer to a request. The registries have only the images `app:1` and `docker.io/library/sha256:abc`. No sentence may show the invisible characters
 /// of a name, so the same request is also sent with such characters.
 pub(super) fn answer(request: &Value, settings: &Value) -> Value {
     let mut odd = request.clone();
@@ -105,7 +105,8 @@ fn make_names_odd(value: &mut Value) {
 
 fn answer_once(request: &Value, settings: &Value) -> Value {
     let digest = format!("sha256:{}", "a".repeat(64));
-    let images = BTreeMap::from([("docker.io/library/app:1", digest)]);
+    let images = ["docker.io/library/app:1", "docker.io/library/sha256:abc"];
+    let images = images.map(|image| (image, digest.clone())).into();
     let payload = json!({"request": request, "settings": settings}).to_string();
     let answer = validate(payload.as_bytes(), &mut FakeRegistries(images)).expect("an answer");
     serde_json::from_slice(&answer).expect("JSON")

@@ -369,4 +369,15 @@ mod tests {
              r.io/y:1 was not looked up: its registry just gave no answer (kept as it is)"
         );
     }
+
+    /// An image ID is not looked up. So the check of the tag with the same name is no check of it, and stays weak.
+    #[test]
+    fn an_image_id_gets_no_digest() {
+        let places =
+            "init imagecheck-0 docker.io/library/sha256:abc IfNotPresent, app a sha256:abc Always";
+        assert_eq!(
+            warnings(places, &lookup("Fix", "Pin")),
+            "a pulls sha256:abc but no image check pulls it first: add one with Always"
+        );
+    }
 }

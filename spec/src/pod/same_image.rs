@@ -9,13 +9,20 @@ impl Pod<'_> {
     /// digest, the digests must be equal, and the tags don't matter. If only one place has a digest, a
     /// lookup of this request must have given this digest for the other place's tag. If neither has a
     /// digest, the tags must be equal, or lookups must have given the same digest for both tags.
+    ///
+    /// **Decided**: an image ID is not looked up, so it has no digest. This also holds if the same name is
+    /// looked up in another spelling: `docker.io/library/sha256:abc` beside `sha256:abc`.
     pub(crate) fn is_same_image(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.reference(a), self.reference(b)) else {
             return false;
         };
         let digest = |image: &Reference| {
             let looked_up = || self.lookups.digests.get(&image.name_and_tag()?).cloned();
-            image.digest.clone().or_else(looked_up)
+            let is_looked_up = !image.is_image_id;
+            image
+                .digest
+                .clone()
+                .or_else(|| is_looked_up.then(looked_up).flatten())
         };
         a.name() == b.name()
             && match (digest(&a), digest(&b)) {
