@@ -225,13 +225,13 @@ pub struct CheckTemplate(
         not(target_arch = "wasm32"),
         schemars(with = "serde_json::Map<String, serde_json::Value>")
     )]
-    Container,
+    Box<Container>,
 );
 
 impl CheckTemplate {
     /// The container. It has no requests and no limits if `with_resources` is false.
     pub fn container(&self, with_resources: bool) -> Container {
-        let container = self.0.clone();
+        let container = Container::clone(&self.0);
         let resources = container.resources.filter(|_| with_resources);
         Container {
             resources,
