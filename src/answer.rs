@@ -4,7 +4,7 @@
 
 mod changed_object;
 mod changes_record;
-mod limited_list;
+mod limited_json_list;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use wapc_guest::CallResult;
 
 use self::changed_object::changed_object;
 use self::changes_record::{change_entries, record_of};
-use self::limited_list::limited_list;
+use self::limited_json_list::limited_json_list;
+use crate::examination_result::ExaminationResult;
 use crate::finding::{Finding, FindingEffect};
-use crate::findings_and_changes::FindingsAndChanges;
 use crate::lookup::failed_lookup::FailedLookup;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
@@ -101,7 +101,7 @@ pub(crate) fn reject(message: String, code: u16) -> CallResult {
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResult {
+pub(crate) fn answer(mut result: ExaminationResult<'_>, mode: Mode) -> CallResult {
     let object = result.object;
     let is_rejected = result.findings.iter().any(|finding| finding.rejects(mode));
     // A change that only saves a pull is no reason to change a pod template, because a changed
@@ -130,18 +130,18 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
     findings.sort_by_key(|finding| finding.order());
     let mut audit_annotations = BTreeMap::new();
     if has_changes {
-        audit_annotations.insert("changes", limited_list(changes));
+        audit_annotations.insert("changes", limited_json_list(changes));
     }
     if !findings.is_empty() {
         let spec_path = object.spec_path();
         let entries = findings
             .iter()
             .map(move |one| FindingEntry::of(one, spec_path));
-        audit_annotations.insert("findings", limited_list(entries));
+        audit_annotations.insert("findings", limited_json_list(entries));
     }
     if !result.failed_lookups.is_empty() {
         let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
-        audit_annotations.insert("lookups", limited_list(lookups));
+        audit_annotations.insert("lookups", limited_json_list(lookups));
     }
     // The most important first.
     let mut important = findings.clone();
@@ -157,7 +157,7 @@ pub(crate) fn answer(mut result: FindingsAndChanges<'_>, mode: Mode) -> CallResu
 }
 
 /// The status code of a rejection because of findings.
-fn code(result: &FindingsAndChanges<'_>, mode: Mode) -> u16 {
+fn code(result: &ExaminationResult<'_>, mode: Mode) -> u16 {
     let mut rejecting = result.findings.iter().filter(|one| one.rejects(mode));
     if rejecting.all(|finding| finding.reason.is_momentary()) {
         BAD_REQUEST
@@ -228,7 +228,7 @@ fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
 
 /// The warnings: a line for each finding, repair or failed lookup that is worth knowing.
 fn warnings(
-    result: &FindingsAndChanges<'_>,
+    result: &ExaminationResult<'_>,
     findings: &[&Finding<'_>],
     mode: Mode,
     is_rejected: bool,

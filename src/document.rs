@@ -4,11 +4,11 @@
 //! The tree judges no shapes. A getter that finds a wrong value reports it, and the path to the value
 //! is only worked out for the message.
 
-mod json_span;
+mod json_node;
 pub(crate) mod text_edit;
 mod wrong_value;
 
-pub(crate) use self::json_span::JsonSpan;
+pub(crate) use self::json_node::JsonNode;
 use self::text_edit::TextEdit;
 pub(crate) use self::wrong_value::{WrongValue, type_of};
 
@@ -20,7 +20,7 @@ pub(crate) fn quoted(text: &str) -> String {
 /// Replaces the value of a member. If the object lacks the member, it becomes the first member. `value`
 /// is JSON. None if `object` is not an object.
 pub(crate) fn set_member<'a>(
-    object: &JsonSpan<'a>,
+    object: &JsonNode<'a>,
     key: &str,
     value: &str,
 ) -> Option<TextEdit<'a>> {
@@ -35,7 +35,7 @@ pub(crate) fn set_member<'a>(
 
 /// Adds elements at the end of a list. If the list is `null` or missing, it is written anew. `elements`
 /// is JSON, with commas between the elements. None if `parent` is not an object.
-pub(crate) fn append<'a>(parent: &JsonSpan<'a>, key: &str, elements: &str) -> Option<TextEdit<'a>> {
+pub(crate) fn append<'a>(parent: &JsonNode<'a>, key: &str, elements: &str) -> Option<TextEdit<'a>> {
     match parent.list(key).ok()?.last() {
         Some(last) => Some(TextEdit::after(last.text(), format!(",{elements}"))),
         None => set_member(parent, key, &format!("[{elements}]")),

@@ -1,4 +1,4 @@
-//! The examination of one object: the values that all rules share and change.
+//! The examination of one object: the state that the rules read and change. [`crate::examination_result`] is its result.
 //!
 //! The submodules hold the types that several rules need. They don't depend on the rules' modules.
 
@@ -17,7 +17,7 @@ use self::role::{PodRoles, Role};
 use crate::finding::Finding;
 use crate::image::{InvalidReference, Reference};
 use crate::lookup::failed_lookup::FailedLookup;
-use crate::pod::{Place, PlacesByListAndName, PodSpecList};
+use crate::pod_spec::{Place, PlacesByListAndName, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::Settings;
 

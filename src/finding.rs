@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
-use crate::pod::{Place, PodSpecList};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
 use crate::settings::{Mode, Settings};
 
 /// The reason of a finding: what is wrong, in the words of the rule that found it.
-pub(crate) trait Reason: fmt::Debug {
+pub(crate) trait FindingReason: fmt::Debug {
     /// The rule.
     fn rule(&self) -> RuleId;
 
@@ -42,9 +42,9 @@ pub(crate) trait Reason: fmt::Debug {
     }
 }
 
-/// The field that is wrong.
+/// What a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum WrongField {
+pub(crate) enum FindingSubject {
     /// The image is invalid, lacks a platform, or could not be looked up. No replacement is known.
     Image,
     /// The image gets a digest. A new pull policy because of the digest is part of this finding.
@@ -84,8 +84,8 @@ pub(crate) enum FindingEffect {
 pub(crate) struct Finding<'p> {
     /// The container or image volume.
     pub(crate) place: &'p Place<'p>,
-    /// The field.
-    pub(crate) field: WrongField,
+    /// What is wrong.
+    pub(crate) subject: FindingSubject,
     /// The pull policy that was found. None for an added check. If the place sets no pull policy, this is
     /// the server default in a finding with a repair, and None in other findings.
     pub(crate) found_policy: Option<PullPolicy>,
@@ -94,19 +94,19 @@ pub(crate) struct Finding<'p> {
     /// What it leads to.
     pub(crate) effect: FindingEffect,
     /// The reason.
-    pub(crate) reason: Rc<dyn Reason + 'p>,
+    pub(crate) reason: Rc<dyn FindingReason + 'p>,
 }
 
 impl<'p> Finding<'p> {
     /// A finding without a repair.
     pub(crate) fn not_repairable(
         place: &'p Place<'p>,
-        field: WrongField,
-        reason: impl Reason + 'p,
+        subject: FindingSubject,
+        reason: impl FindingReason + 'p,
     ) -> Self {
         Self {
             place,
-            field,
+            subject,
             found_policy: place.policy,
             expected_policy: None,
             effect: FindingEffect::NotRepairable,
@@ -129,23 +129,23 @@ impl<'p> Finding<'p> {
 
     /// The path of the field in the request's object. `pod_spec` is the path of the Pod spec.
     pub(crate) fn path(&self, pod_spec: &str) -> String {
-        match &self.field {
-            WrongField::WaitingReason { path, .. } => path.clone(),
+        match &self.subject {
+            FindingSubject::WaitingReason { path, .. } => path.clone(),
             _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),
         }
     }
 
     /// The key by which the findings are sorted: the order of the Pod. Fields of the status come last.
     pub(crate) fn order(&self) -> (bool, PodSpecList, usize, &'static str) {
-        let is_in_status = matches!(self.field, WrongField::WaitingReason { .. });
+        let is_in_status = matches!(self.subject, FindingSubject::WaitingReason { .. });
         let (list, index) = (self.place.list, self.place.index);
         (is_in_status, list, index, self.spec_field())
     }
 
     const fn spec_field(&self) -> &'static str {
         let list = self.place.list;
-        match self.field {
-            WrongField::PullPolicy => list.pull_policy_field(),
+        match self.subject {
+            FindingSubject::PullPolicy => list.pull_policy_field(),
             _ => list.image_field(),
         }
     }
@@ -162,21 +162,23 @@ impl<'p> Finding<'p> {
     /// The value of the field as it was found. None for a missing check, and for a pull policy that
     /// was not set and has no repair.
     pub(crate) fn found(&self) -> Option<&str> {
-        match &self.field {
-            WrongField::Image | WrongField::ImageToPin { .. } => Some(self.place.image_text()),
-            WrongField::MissingCheck { .. } => None,
-            WrongField::PullPolicy => self.found_policy.map(PullPolicy::as_str),
-            WrongField::WaitingReason { found, .. } => Some(found),
+        match &self.subject {
+            FindingSubject::Image | FindingSubject::ImageToPin { .. } => {
+                Some(self.place.image_text())
+            }
+            FindingSubject::MissingCheck { .. } => None,
+            FindingSubject::PullPolicy => self.found_policy.map(PullPolicy::as_str),
+            FindingSubject::WaitingReason { found, .. } => Some(found),
         }
     }
 
     /// The value that should be there. None if no value is known to be right.
     pub(crate) fn expected(&self) -> Option<&str> {
-        match &self.field {
-            WrongField::Image | WrongField::WaitingReason { .. } => None,
-            WrongField::ImageToPin { pinned } => Some(pinned),
-            WrongField::MissingCheck { expected } => Some(expected),
-            WrongField::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
+        match &self.subject {
+            FindingSubject::Image | FindingSubject::WaitingReason { .. } => None,
+            FindingSubject::ImageToPin { pinned } => Some(pinned),
+            FindingSubject::MissingCheck { expected } => Some(expected),
+            FindingSubject::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
         }
     }
 }

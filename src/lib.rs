@@ -7,7 +7,7 @@
 //!    ([`pod`]).
 //! 2. The [`rules`] work on one [`examination`]. They set the image and the pull policy that each
 //!    place should have.
-//! 3. The result is a list of [findings and changes](findings_and_changes).
+//! 3. The result is a list of [findings and changes](examination_result).
 //! 4. [`answer`] writes this result: a message, warnings, annotations or the changed object.
 //!
 //! This file registers the three functions that a waPC host calls.
@@ -60,16 +60,16 @@
 )]
 
 mod answer;
+mod container_json;
 mod document;
 mod examination;
+mod examination_result;
 mod finding;
-mod findings_and_changes;
 mod host_registry_client;
 pub mod image;
-mod kubernetes_container;
 pub mod lookup;
 pub mod pattern;
-mod pod;
+mod pod_spec;
 pub mod pull_policy;
 mod request;
 mod rule_id;

@@ -10,7 +10,7 @@
 mod conflicts;
 mod problem;
 mod read;
-mod registry;
+mod registry_lookup;
 mod template_problems;
 mod value_deserializer;
 
@@ -20,8 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::registry::{
-    EffectiveLookupSettings, ImageLookupOverride, LookupFailureAction, LookupMode,
+pub use self::registry_lookup::{
+    ImageLookupOverride, LookupFailureAction, LookupMode, LookupSettingsForImage,
     MissingPlatformAction, RegistryLookupSettings,
 };
 use crate::image::Reference;

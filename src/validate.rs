@@ -6,7 +6,7 @@ use wapc_guest::CallResult;
 
 use crate::answer::{BAD_REQUEST, answer, code_of_object_fault, reject};
 use crate::examination::Examination;
-use crate::findings_and_changes::FindingsAndChanges;
+use crate::examination_result::ExaminationResult;
 use crate::lookup::RegistryClient;
 use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
 use crate::rules;
@@ -57,7 +57,7 @@ fn examine(
     };
     let examination = mode.and_then(|_| Examination::new(&object, settings));
     let (Some(mode), Some(mut examination)) = (mode, examination) else {
-        return answer(FindingsAndChanges::none(&object, settings), settings.mode);
+        return answer(ExaminationResult::none(&object, settings), settings.mode);
     };
     let makes_volumes = settings.image_checks.made_of == InitContainerOrImageVolume::ImageVolume;
     if (object.pod.has_image_volumes() || makes_volumes)
@@ -69,7 +69,7 @@ fn examine(
         );
     }
     rules::run(&mut examination, registries);
-    answer(FindingsAndChanges::of(examination), mode)
+    answer(ExaminationResult::of(examination), mode)
 }
 
 /// Answers waPC's `validate_settings`.

@@ -1,16 +1,16 @@
 //! The returned object: the text of the request's object, with edits of the changed fields.
 
 use crate::document::text_edit::{TextEdit, apply_edits};
-use crate::document::{JsonSpan, append, quoted, set_member};
-use crate::findings_and_changes::{Change, FindingsAndChanges};
-use crate::pod::{Place, PodSpecList};
+use crate::document::{JsonNode, append, quoted, set_member};
+use crate::examination_result::{Change, ExaminationResult};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, RestoredField};
 
 /// Writes the object with the restored fields and all changes, and with the record if there is one. None if
 /// the object or a text to edit isn't found, or if two edits overlap. No known input leads to None.
 pub(super) fn changed_object(
-    result: &FindingsAndChanges<'_>,
+    result: &ExaminationResult<'_>,
     record: Option<&str>,
 ) -> Option<String> {
     let object = result.object;
@@ -27,9 +27,9 @@ pub(super) fn changed_object(
             Change::Image { place, to } => edits.push(set_image(place, to)?),
             Change::PullPolicy { place, to, .. } => edits.push(set_pull_policy(place, *to)?),
             Change::NewCheck(check) => {
-                let element = check.form.element(&check.image);
+                let element = check.form.element(&check.name_and_image);
                 if check.form.is_image_volume() {
-                    mounts.push(serde_json::to_string(&check.image.mount()).ok()?);
+                    mounts.push(serde_json::to_string(&check.name_and_image.mount()).ok()?);
                     volumes.push(element);
                 } else {
                     init_containers.push(element);
@@ -63,10 +63,7 @@ fn set_image<'p>(place: &Place<'p>, image: &str) -> Option<TextEdit<'p>> {
     set_member(&place.image_source, place.list.image_key(), &quoted(image))
 }
 
-fn add_init_containers<'p>(
-    result: &FindingsAndChanges<'p>,
-    elements: &str,
-) -> Option<TextEdit<'p>> {
+fn add_init_containers<'p>(result: &ExaminationResult<'p>, elements: &str) -> Option<TextEdit<'p>> {
     let pod = &result.object.pod;
     if let Some(place) = result.predecessor {
         return Some(TextEdit::after(place.node.text(), format!(",{elements}")));
@@ -78,7 +75,7 @@ fn add_init_containers<'p>(
 }
 
 /// Writes the annotation with the record. The annotations or the metadata may be missing or `null`.
-fn annotate<'p>(object: &JsonSpan<'p>, record: &str) -> Option<TextEdit<'p>> {
+fn annotate<'p>(object: &JsonNode<'p>, record: &str) -> Option<TextEdit<'p>> {
     let record = quoted(record);
     let annotations = format!("{{{}:{record}}}", quoted(CHANGES_ANNOTATION));
     let Some(metadata) = object.get("metadata") else {

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::limited_list::{LIST_MAX, json, list_of_texts};
-use crate::document::JsonSpan;
-use crate::findings_and_changes::{Change, FindingsAndChanges};
-use crate::pod::{Place, PodSpecList};
+use super::limited_json_list::{LIST_MAX, json, list_of_texts};
+use crate::document::JsonNode;
+use crate::examination_result::{Change, ExaminationResult};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::{CHANGES_ANNOTATION, ExaminedObject};
 use crate::rule_id::RuleId;
@@ -44,7 +44,7 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
         .metadata
         .annotations
         .iter()
-        .flat_map(JsonSpan::members);
+        .flat_map(JsonNode::members);
     let others = annotations.filter(|(key, _)| key != CHANGES_ANNOTATION);
     others
         .map(|(key, value)| {
@@ -59,7 +59,7 @@ fn other_annotations(object: &ExaminedObject<'_>) -> usize {
 fn read_record(record: &str) -> Option<(Vec<&str>, u32)> {
     let mut items = Vec::new();
     let mut more: u32 = 0;
-    for item in JsonSpan::read(record).ok()?.as_list().ok()? {
+    for item in JsonNode::read(record).ok()?.as_list().ok()? {
         match item.optional("more").ok()? {
             Some(count) => more = more.saturating_add(count.text().parse().ok()?),
             None => items.push(item.text()),
@@ -88,7 +88,7 @@ enum ChangedValue<'c> {
 
 /// An entry for each change, with the paths of the fields in the returned object.
 pub(super) fn change_entries<'c>(
-    result: &'c FindingsAndChanges<'_>,
+    result: &'c ExaminationResult<'_>,
 ) -> impl ExactSizeIterator<Item = ChangeEntry<'c>> + Clone {
     let index_of_added = result.index_of_added();
     let is_init_container = |change: &&Change<'_>| matches!(change, Change::NewCheck(check) if !check.form.is_image_volume());
@@ -125,9 +125,9 @@ pub(super) fn change_entries<'c>(
             };
             ChangeEntry {
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
-                container: Cow::Borrowed(&check.image.name),
+                container: Cow::Borrowed(&check.name_and_image.name),
                 from: None,
-                to: ChangedValue::NewCheck(check.form.summary(&check.image)),
+                to: ChangedValue::NewCheck(check.form.summary(&check.name_and_image)),
                 rule: RuleId::MissingCheck,
             }
         }

@@ -12,7 +12,7 @@ use super::examined_place::ExaminedPlace;
 use super::role::Role;
 use super::validating_copy;
 use crate::image::ImageIdentity;
-use crate::pod::{Place, PodSpecList};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// The images of a Pod. It is worked out once, when all images are known: no later rule changes an image, and no

@@ -4,14 +4,14 @@
 use std::rc::Rc;
 
 use super::role::Role;
-use crate::finding::{Finding, FindingEffect, Reason, WrongField};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
 use crate::pattern::{ImagePattern, NormalisedImageNames};
-use crate::pod::{Place, PodSpecList};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
 use crate::settings::{
-    DefaultPullPolicy, EffectiveLookupSettings, ImagePullPolicyRules, LookupMode, Settings,
+    DefaultPullPolicy, ImagePullPolicyRules, LookupMode, LookupSettingsForImage, Settings,
 };
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
@@ -25,7 +25,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// The patterns of `images` that match its image.
     pub(crate) patterns: MatchingImagePatterns<'p>,
     /// The settings of `registry` for its image.
-    pub(crate) lookup: EffectiveLookupSettings<'p>,
+    pub(crate) lookup: LookupSettingsForImage<'p>,
     /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
     /// came in, or the server default if none was set.
     pub(crate) policy: PullPolicy,
@@ -34,14 +34,14 @@ pub(crate) struct ExaminedPlace<'p> {
     /// The digest behind its tag, if it is known.
     pub(crate) digest_of_tag: Option<Rc<str>>,
     /// The image with its digest, if the digest is to be written, and the reason.
-    pin: Option<(Rc<str>, Rc<dyn Reason + 'p>)>,
+    pin: Option<(Rc<str>, Rc<dyn FindingReason + 'p>)>,
 }
 
 /// Why a rule changes a pull policy.
 #[derive(Clone)]
 pub(crate) enum PolicyChangeCause<'p> {
     /// The pull policy is wrong. This is a finding.
-    Wrong(Rc<dyn Reason + 'p>),
+    Wrong(Rc<dyn FindingReason + 'p>),
     /// The rule replaces a pull policy that is not wrong. This is no finding of its own.
     NotWrong(RuleId),
 }
@@ -85,7 +85,7 @@ impl<'p> ExaminedPlace<'p> {
     }
 
     /// Replaces a wrong pull policy.
-    pub(crate) fn correct_policy(&mut self, policy: PullPolicy, reason: impl Reason + 'p) {
+    pub(crate) fn correct_policy(&mut self, policy: PullPolicy, reason: impl FindingReason + 'p) {
         self.change_policy(policy, PolicyChangeCause::Wrong(Rc::new(reason)));
     }
 
@@ -104,7 +104,7 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Writes the digest behind the tag into the image. A pinned image keeps its tag, and gets `latest` if it has
     /// none: people read the tag, and patterns match it.
-    pub(crate) fn pin(&mut self, digest: &Rc<str>, reason: &Rc<dyn Reason + 'p>) {
+    pub(crate) fn pin(&mut self, digest: &Rc<str>, reason: &Rc<dyn FindingReason + 'p>) {
         let image = self.image();
         let tag = if self.reference.tag().is_none() {
             ":latest"
@@ -123,9 +123,9 @@ impl<'p> ExaminedPlace<'p> {
 
     /// The findings about the image and the pull policy that came in.
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'p>> + use<'_, 'p> {
-        let finding = |field, reason: &Rc<dyn Reason + 'p>| Finding {
+        let finding = |subject, reason: &Rc<dyn FindingReason + 'p>| Finding {
             place: self.place,
-            field,
+            subject,
             found_policy: Some(self.policy_before()),
             expected_policy: Some(self.policy),
             effect: FindingEffect::Repairable,
@@ -133,10 +133,12 @@ impl<'p> ExaminedPlace<'p> {
         };
         let tag = self.pin.as_ref().map(|(pinned, reason)| {
             let pinned = pinned.clone();
-            finding(WrongField::ImageToPin { pinned }, reason)
+            finding(FindingSubject::ImageToPin { pinned }, reason)
         });
         let policy = match &self.cause {
-            Some(PolicyChangeCause::Wrong(reason)) => Some(finding(WrongField::PullPolicy, reason)),
+            Some(PolicyChangeCause::Wrong(reason)) => {
+                Some(finding(FindingSubject::PullPolicy, reason))
+            }
             _ => None,
         };
         tag.into_iter().chain(policy)

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::pod::{Mounters, Place, PodSpecList};
+use crate::pod_spec::{MountersByVolume, Place, PodSpecList};
 use crate::request::{ContainerStatus, PodStatus};
 
 /// The states of a Pod's containers, and the carriers of each volume.
 pub(crate) struct ImageCheckResults<'s> {
     container_states: BTreeMap<(PodSpecList, &'s str), &'s ContainerStatus<'s>>,
-    mounters: &'s Mounters<'s>,
+    mounters: &'s MountersByVolume<'s>,
 }
 
 impl<'s> ImageCheckResults<'s> {
     /// Reads the states from the status of a Pod.
-    pub(crate) fn of(mounters: &'s Mounters<'s>, status: &'s PodStatus<'s>) -> Self {
+    pub(crate) fn of(mounters: &'s MountersByVolume<'s>, status: &'s PodStatus<'s>) -> Self {
         let mut container_states = BTreeMap::new();
         for container in &status.containers {
             let key = (container.pod_spec_list, &*container.name);

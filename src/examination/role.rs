@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::{Mounters, Place, Pod, PodSpecList};
+use crate::pod_spec::{MountersByVolume, Place, PodSpec, PodSpecList};
 use crate::settings::{InitContainerOrImageVolume, Settings};
 
 /// The role of a container or image volume in its Pod.
@@ -25,13 +25,13 @@ pub(crate) enum Role {
 pub(crate) struct PodRoles<'p> {
     settings: &'p Settings,
     /// None if no role of an image volume is asked for.
-    volumes: Option<MountedVolumes<'p>>,
+    volumes: Option<VolumeMountsAndImages<'p>>,
 }
 
 impl<'p> PodRoles<'p> {
     /// The roles of a Pod's places. Those of image volumes are only known if `with_volumes` is true.
-    pub(crate) fn of(pod: &'p Pod<'p>, with_volumes: bool, settings: &'p Settings) -> Self {
-        let volumes = with_volumes.then(|| MountedVolumes::of(pod, settings));
+    pub(crate) fn of(pod: &'p PodSpec<'p>, with_volumes: bool, settings: &'p Settings) -> Self {
+        let volumes = with_volumes.then(|| VolumeMountsAndImages::of(pod, settings));
         Self { settings, volumes }
     }
 
@@ -63,7 +63,7 @@ impl<'p> PodRoles<'p> {
 /// Whether a place is an image check in a Pod in which no app container has the place's image.
 pub(crate) fn is_unused_image_check(
     place: &Place<'_>,
-    mounters: &Mounters<'_>,
+    mounters: &MountersByVolume<'_>,
     settings: &Settings,
 ) -> bool {
     let mut mounters = mounters.get(&*place.name).into_iter().flatten();
@@ -81,16 +81,16 @@ pub(crate) fn is_unused_image_check(
 ///
 /// All images of a repository that is looked up count as one image here. Otherwise a registry's
 /// answer could decide whether a volume is a check, and the copy doesn't get that answer.
-struct MountedVolumes<'p> {
-    mounters: Mounters<'p>,
+struct VolumeMountsAndImages<'p> {
+    mounters: MountersByVolume<'p>,
     /// The images by list and index. A place that is exempt or has an invalid image is not among them.
     images: BTreeMap<(PodSpecList, usize), ImageIdentity<'p>>,
     /// How many app containers pull each image.
     app_containers: BTreeMap<ImageIdentity<'p>, usize>,
 }
 
-impl<'p> MountedVolumes<'p> {
-    fn of(pod: &'p Pod<'p>, settings: &Settings) -> Self {
+impl<'p> VolumeMountsAndImages<'p> {
+    fn of(pod: &'p PodSpec<'p>, settings: &Settings) -> Self {
         let references = pod.places.iter().filter_map(|place| {
             let reference = Reference::parse(place.image_text()).ok()?;
             let is_exempt = settings.exempt.covers(&place.name, Some(reference));

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reapply::{self, RestoredField};
 use super::request_type::{ObjectKind, RequestType};
 use super::status::PodStatus;
-use crate::document::{JsonSpan, WrongValue};
-use crate::pod::{Place, PlacesByListAndName, Pod, PodSpecList};
+use crate::document::{JsonNode, WrongValue};
+use crate::pod_spec::{Place, PlacesByListAndName, PodSpec, PodSpecList};
 
 /// The annotation that records the changes made to an object.
 pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
@@ -24,7 +24,7 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata<'a> {
     /// The annotations, if the object has any.
-    pub(crate) annotations: Option<JsonSpan<'a>>,
+    pub(crate) annotations: Option<JsonNode<'a>>,
     /// Whether the object has the annotation of a mirror Pod.
     pub(crate) is_mirror: bool,
     /// Whether the object has a `deletionTimestamp`.
@@ -38,7 +38,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(object: &JsonSpan<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(object: &JsonNode<'a>) -> Result<Self, WrongValue<'a>> {
         let Some(metadata) = object.optional("metadata")? else {
             return Ok(Self::default());
         };
@@ -67,7 +67,7 @@ impl<'a> Metadata<'a> {
 
     /// The names of the containers to which an annotation gives an `AppArmor` profile.
     pub(crate) fn containers_with_app_armor_annotation(&self) -> BTreeSet<String> {
-        let annotations = self.annotations.iter().flat_map(JsonSpan::members);
+        let annotations = self.annotations.iter().flat_map(JsonNode::members);
         let profiles = annotations.filter(|(_, profile)| profile.text() != "null");
         let container =
             |(key, _): (Cow<'a, str>, _)| Some(key.strip_prefix(APP_ARMOR_ANNOTATION)?.to_owned());
@@ -91,11 +91,11 @@ pub(crate) struct ExaminedObject<'a> {
     /// Whether the request names no user. Audits send such requests.
     pub(crate) names_no_user: bool,
     /// The object as it came in.
-    pub(crate) node: JsonSpan<'a>,
+    pub(crate) node: JsonNode<'a>,
     /// The metadata.
     pub(crate) metadata: Metadata<'a>,
     /// The Pod spec.
-    pub(crate) pod: Pod<'a>,
+    pub(crate) pod: PodSpec<'a>,
     /// At UPDATE, the stored object. `None` if it is missing or can't be read.
     pub(super) stored: Option<StoredObject<'a>>,
     /// The fields that were put back to their stored values.
@@ -104,17 +104,17 @@ pub(crate) struct ExaminedObject<'a> {
 
 /// The stored object of an UPDATE.
 pub(super) struct StoredObject<'a> {
-    node: JsonSpan<'a>,
+    node: JsonNode<'a>,
     metadata: Metadata<'a>,
-    pod: Pod<'a>,
+    pod: PodSpec<'a>,
 }
 
 impl<'a> StoredObject<'a> {
     /// Reads a stored object. None if it can't be read. Without it, every place counts as new.
-    pub(super) fn read(object: JsonSpan<'a>, kind: ObjectKind) -> Option<Self> {
+    pub(super) fn read(object: JsonNode<'a>, kind: ObjectKind) -> Option<Self> {
         Some(Self {
             metadata: Metadata::read(&object).ok()?,
-            pod: Pod::read(kind.pod_spec(&object).ok()?).ok()?,
+            pod: PodSpec::read(kind.pod_spec(&object).ok()?).ok()?,
             node: object,
         })
     }
@@ -128,7 +128,7 @@ impl<'a> ExaminedObject<'a> {
 
     /// Whether the stored object has the same pod template, written alike.
     pub(super) fn has_stored_template(&self) -> bool {
-        let text = |object: &JsonSpan<'a>| Some(self.kind.pod_template(object).ok()?.text());
+        let text = |object: &JsonNode<'a>| Some(self.kind.pod_template(object).ok()?.text());
         let stored = self.stored.as_ref().and_then(|stored| text(&stored.node));
         stored.is_some() && stored == text(&self.node)
     }
@@ -138,7 +138,7 @@ impl<'a> ExaminedObject<'a> {
         let spec = self.node.get("spec");
         let claims = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
         let claims = claims.map(|claims| claims.elements()).unwrap_or_default();
-        let name = |claim: &JsonSpan<'a>| claim.get("metadata")?.string("name").ok()?;
+        let name = |claim: &JsonNode<'a>| claim.get("metadata")?.string("name").ok()?;
         claims.iter().filter_map(name).collect()
     }
 

@@ -2,8 +2,8 @@
 
 use super::examined_object::{ExaminedObject, Metadata, StoredObject};
 use super::request_type::{ObjectKind, RequestType};
-use crate::document::{JsonSpan, WrongValue};
-use crate::pod::Pod;
+use crate::document::{JsonNode, WrongValue};
+use crate::pod_spec::PodSpec;
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -26,7 +26,7 @@ pub(crate) enum ExaminedOrMalformedObject<'a> {
 pub(crate) fn read_payload(
     payload: &str,
 ) -> Result<Option<(ExaminedOrMalformedObject<'_>, &str)>, String> {
-    let Ok(payload) = JsonSpan::read(payload) else {
+    let Ok(payload) = JsonNode::read(payload) else {
         return Err("the request is not JSON".to_owned());
     };
     let request = payload.required("request");
@@ -46,14 +46,14 @@ struct AdmissionRequest<'a> {
     is_from_node: bool,
     /// Whether the request names no user. The requests of an audit name no user.
     names_no_user: bool,
-    object: Option<JsonSpan<'a>>,
-    old_object: Option<JsonSpan<'a>>,
+    object: Option<JsonNode<'a>>,
+    old_object: Option<JsonNode<'a>>,
 }
 
 impl<'a> AdmissionRequest<'a> {
     /// Reads a request. None if this policy never examines requests with this kind, operation and
     /// subresource.
-    fn read(request: &JsonSpan<'a>) -> Result<Option<Self>, WrongValue<'a>> {
+    fn read(request: &JsonNode<'a>) -> Result<Option<Self>, WrongValue<'a>> {
         let kind = request.required("kind")?;
         let group = kind.string("group")?.unwrap_or_default();
         let name =
@@ -105,7 +105,7 @@ impl<'a> AdmissionRequest<'a> {
     /// for example, this policy must not block the UPDATE of an object that is being deleted.
     fn examined_object(
         &self,
-        object: &JsonSpan<'a>,
+        object: &JsonNode<'a>,
     ) -> Result<Option<ExaminedObject<'a>>, WrongValue<'a>> {
         let (kind, request_type) = (self.kind, self.request_type);
         let metadata = Metadata::read(object)?;
@@ -119,7 +119,7 @@ impl<'a> AdmissionRequest<'a> {
             names_no_user: self.names_no_user,
             node: object.clone(),
             metadata,
-            pod: Pod::read(kind.pod_spec(object)?)?,
+            pod: PodSpec::read(kind.pod_spec(object)?)?,
             stored: stored.and_then(|stored| StoredObject::read(stored, kind)),
             restored: Vec::new(),
         };

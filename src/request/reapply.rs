@@ -9,9 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::JsonSpan;
+use crate::document::JsonNode;
 use crate::image::Reference;
-use crate::pod::{Place, Pod, PodSpecList};
+use crate::pod_spec::{Place, PodSpec, PodSpecList};
 use crate::pull_policy::PullPolicy;
 
 /// A field of the request that gets its stored value back.
@@ -25,13 +25,13 @@ pub(crate) enum RestoredField<'a> {
 /// Puts stored values back into the Pod that the rules will see. `record` is the record of the stored
 /// object. Returns the fields to write into the object.
 pub(super) fn restore<'a>(
-    pod: &mut Pod<'a>,
+    pod: &mut PodSpec<'a>,
     record: &str,
-    stored: &Pod<'_>,
+    stored: &PodSpec<'_>,
 ) -> Vec<RestoredField<'a>> {
     // An annotation that is not a JSON list restores nothing. An entry that is not in the form of
     // this policy restores nothing either.
-    let record = JsonSpan::read(record).map(|record| record.elements());
+    let record = JsonNode::read(record).map(|record| record.elements());
     let stored_by_name = stored.places_by_list_and_name();
     let mut indexes = BTreeMap::new();
     for (index, place) in pod.places.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The type of a request: the kind of its object, and the operation.
 
-use crate::document::{JsonSpan, WrongValue};
+use crate::document::{JsonNode, WrongValue};
 
 /// The kinds of objects that hold a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl ObjectKind {
     /// A value on the path to the Pod spec is missing or has a wrong shape.
     pub(crate) fn pod_spec<'a>(
         self,
-        object: &JsonSpan<'a>,
-    ) -> Result<JsonSpan<'a>, WrongValue<'a>> {
+        object: &JsonNode<'a>,
+    ) -> Result<JsonNode<'a>, WrongValue<'a>> {
         at(object, self.spec_path())
     }
 
@@ -59,8 +59,8 @@ impl ObjectKind {
     /// A value on the path to the pod template is missing or has a wrong shape.
     pub(crate) fn pod_template<'a>(
         self,
-        object: &JsonSpan<'a>,
-    ) -> Result<JsonSpan<'a>, WrongValue<'a>> {
+        object: &JsonNode<'a>,
+    ) -> Result<JsonNode<'a>, WrongValue<'a>> {
         match self.spec_path().rsplit_once('.') {
             Some((template, _)) => at(object, template),
             None => Ok(object.clone()),
@@ -68,7 +68,7 @@ impl ObjectKind {
     }
 }
 
-fn at<'a>(object: &JsonSpan<'a>, path: &'static str) -> Result<JsonSpan<'a>, WrongValue<'a>> {
+fn at<'a>(object: &JsonNode<'a>, path: &'static str) -> Result<JsonNode<'a>, WrongValue<'a>> {
     let mut keys = path.split('.');
     keys.try_fold(object.clone(), |value, key| value.required(key))
 }

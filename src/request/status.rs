@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::document::JsonSpan;
-use crate::pod::PodSpecList;
+use crate::document::JsonNode;
+use crate::pod_spec::PodSpecList;
 
 /// `status` of a Pod.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct PodStatus<'a> {
     is_finished: bool,
     /// The statuses of init containers, then those of app containers.
     pub(crate) containers: Vec<ContainerStatus<'a>>,
-    conditions: Vec<JsonSpan<'a>>,
+    conditions: Vec<JsonNode<'a>>,
 }
 
 /// The status of a container.
@@ -41,7 +41,7 @@ pub(crate) struct ContainerStatus<'a> {
 
 impl<'a> PodStatus<'a> {
     /// Reads a status. A part with another shape than the kubelet writes is left out.
-    pub(crate) fn read(status: &JsonSpan<'a>) -> Self {
+    pub(crate) fn read(status: &JsonNode<'a>) -> Self {
         let elements = |key| status.list(key).unwrap_or_default();
         let mut containers = Vec::new();
         for (pod_spec_list, status_list) in [
@@ -70,7 +70,7 @@ impl<'a> PodStatus<'a> {
     /// The time of a condition's last transition. None if it is not written as the API server writes a time. If several
     /// conditions have the same type, only the first counts.
     pub(crate) fn last_transition(&self, condition: &str) -> Option<Cow<'a, str>> {
-        let has_type = |entry: &&JsonSpan<'a>| {
+        let has_type = |entry: &&JsonNode<'a>| {
             let name = entry.string("type").unwrap_or_default();
             name.as_deref() == Some(condition)
         };
@@ -95,12 +95,12 @@ impl<'a> ContainerStatus<'a> {
     fn read(
         (pod_spec_list, status_list): (PodSpecList, &'static str),
         index: usize,
-        container: &JsonSpan<'a>,
+        container: &JsonNode<'a>,
     ) -> Option<Self> {
         let state = container.get("state")?;
         let waiting = state.get("waiting");
         let of_waiting = |key| waiting.as_ref()?.string(key).ok()?;
-        let terminated = state.get("terminated").filter(JsonSpan::is_object);
+        let terminated = state.get("terminated").filter(JsonNode::is_object);
         let exit_code = terminated.as_ref().and_then(|state| state.get("exitCode"));
         Some(Self {
             pod_spec_list,

@@ -4,7 +4,7 @@
 //! the server default counts as not chosen.
 
 use crate::examination::Examination;
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, FindingReason};
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
 use crate::settings::Settings;
@@ -18,16 +18,16 @@ pub(crate) fn replace_server_defaults(examination: &mut Examination<'_>) {
         let policy = examined.policy;
         if let Some(default) = examined.replacement_of_server_default(policy, examination.settings)
         {
-            examined.correct_policy(default, NotChosen);
+            examined.correct_policy(default, PullPolicyNotChosen);
         }
     }
 }
 
 /// Nobody chose the pull policy, and `defaults.imagePullPolicy` has a default.
 #[derive(Debug)]
-struct NotChosen;
+struct PullPolicyNotChosen;
 
-impl Reason for NotChosen {
+impl FindingReason for PullPolicyNotChosen {
     fn rule(&self) -> RuleId {
         RuleId::Default
     }

@@ -5,7 +5,7 @@
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that their patterns mean.
 
 use crate::examination::Examination;
-use crate::finding::{Finding, Reason, WrongField};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::InvalidReference;
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
@@ -26,7 +26,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let ids = ids.map(|examined| (examined.place, None));
     let findings = invalid.chain(ids).map(|(place, mistake)| {
         let reason = InvalidImage { mistake, pod_spec };
-        Finding::not_repairable(place, WrongField::Image, reason)
+        Finding::not_repairable(place, FindingSubject::Image, reason)
     });
     let findings: Vec<_> = findings.collect();
     examination.findings.extend(findings);
@@ -41,7 +41,7 @@ struct InvalidImage {
     pod_spec: &'static str,
 }
 
-impl Reason for InvalidImage {
+impl FindingReason for InvalidImage {
     fn rule(&self) -> RuleId {
         RuleId::InvalidImage
     }

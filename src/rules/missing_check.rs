@@ -5,18 +5,20 @@
 //! checks. An image that is written after the checks has no check. Admission comes later, so this
 //! policy sees the image.
 
-mod check_form;
 mod copied_check;
+mod form_and_position;
 mod free_names;
 
-use self::check_form::{check_form, check_volume_carriers, predecessor};
+use self::form_and_position::{check_form, check_volume_carriers, predecessor};
 use self::free_names::free_names;
 use crate::examination::Examination;
-use crate::examination::added_check::{AddedCheck, AddedCheckForm, AddedChecks, NamedImage};
+use crate::examination::added_check::{
+    AddedCheck, AddedCheckForm, AddedCheckNameAndImage, AddedChecks,
+};
 use crate::examination::coverage::{Coverage, PulledImage};
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::validating_copy::may_have_had_one_place;
-use crate::finding::{Finding, FindingEffect, Reason, WrongField};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
@@ -49,7 +51,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
     );
     let findings = uncovered.into_iter().filter_map(|image| {
         let place = examination.places.get(image.guarded)?.place;
-        let field = WrongField::MissingCheck {
+        let subject = FindingSubject::MissingCheck {
             expected: "an image check".into(),
         };
         let reason = MissingCheck {
@@ -58,7 +60,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
         };
         let finding = Finding {
             expected_policy: Some(image.policy),
-            ..Finding::not_repairable(place, field, reason)
+            ..Finding::not_repairable(place, subject, reason)
         };
         Some(finding.warning_if(is_warning))
     });
@@ -128,7 +130,7 @@ fn checks_to_add<'p>(
             continue;
         };
         let policy = image.policy;
-        let check = NamedImage {
+        let check = AddedCheckNameAndImage {
             image: examined.image_after().to_owned(),
             name,
             policy,
@@ -140,7 +142,7 @@ fn checks_to_add<'p>(
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
-        let field = WrongField::MissingCheck {
+        let subject = FindingSubject::MissingCheck {
             expected: format!("{} with {}", check.name, policy.as_str()).into(),
         };
         let reason = MissingCheck {
@@ -148,14 +150,14 @@ fn checks_to_add<'p>(
             written_differently: image.written_differently,
         };
         added.checks.push(AddedCheck {
-            image: check,
+            name_and_image: check,
             form: form.clone(),
             guarded: image.guarded,
             finding: Finding {
                 found_policy: None,
                 expected_policy: Some(policy),
                 effect: FindingEffect::Repairable,
-                ..Finding::not_repairable(examined.place, field, reason)
+                ..Finding::not_repairable(examined.place, subject, reason)
             },
         });
     }
@@ -163,7 +165,7 @@ fn checks_to_add<'p>(
 }
 
 /// The size of the mounts of a check in the Pod, in bytes of JSON.
-fn size_of_mounts(form: &AddedCheckForm, check: &NamedImage, carriers: usize) -> usize {
+fn size_of_mounts(form: &AddedCheckForm, check: &AddedCheckNameAndImage, carriers: usize) -> usize {
     if !form.is_image_volume() {
         return 0;
     }
@@ -204,7 +206,7 @@ struct MissingCheck<'p> {
     written_differently: Option<&'p str>,
 }
 
-impl Reason for MissingCheck<'_> {
+impl FindingReason for MissingCheck<'_> {
     fn rule(&self) -> RuleId {
         RuleId::MissingCheck
     }

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role;
-use crate::finding::{Finding, FindingEffect, Reason, WrongField};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::PodSpecList;
+use crate::pod_spec::PodSpecList;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
@@ -60,7 +60,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     for check in outdated {
         examination.findings.push(Finding {
             effect: FindingEffect::OnlyWarning,
-            ..Finding::not_repairable(check, WrongField::Image, OutdatedCheck)
+            ..Finding::not_repairable(check, FindingSubject::Image, OutdatedCheck)
         });
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
 #[derive(Debug)]
 struct OutdatedCheck;
 
-impl Reason for OutdatedCheck {
+impl FindingReason for OutdatedCheck {
     fn rule(&self) -> RuleId {
         RuleId::OutdatedCheck
     }

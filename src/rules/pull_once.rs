@@ -12,7 +12,7 @@
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
 use crate::examination::examined_place::PolicyChangeCause;
-use crate::pod::PodSpecList;
+use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
 
@@ -29,7 +29,7 @@ pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &m
         }
     }
     for check in &examination.added.checks {
-        if check.image.policy == PullPolicy::Always && !check.form.is_image_volume() {
+        if check.name_and_image.policy == PullPolicy::Always && !check.form.is_image_volume() {
             coverage.mark_pulled(check.guarded);
         }
     }

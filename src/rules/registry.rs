@@ -15,19 +15,19 @@ use std::rc::Rc;
 use self::missing_platform::MissingPlatform;
 use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
-use crate::finding::{Finding, Reason, WrongField};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
 use crate::lookup::{
     FailureClass, ImageToLookUp, LookupAnswer, LookupError, LookupSession, RegistryClient,
 };
-use crate::pod::{Place, PodSpecList, RequestedPlatforms};
+use crate::pod_spec::{Place, PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
 use crate::settings::{
-    EffectiveLookupSettings, LookupFailureAction, LookupMode, MissingPlatformAction, Mode,
+    LookupFailureAction, LookupMode, LookupSettingsForImage, MissingPlatformAction, Mode,
 };
 
 /// Looks up the images that the settings select, and takes the actions that the settings demand.
@@ -105,7 +105,7 @@ struct PlannedLookup<'p> {
     /// The first of these places. A finding about the image names it.
     first: &'p Place<'p>,
     /// The settings for the first place.
-    settings: EffectiveLookupSettings<'p>,
+    settings: LookupSettingsForImage<'p>,
     /// Whether the image has a digest already.
     has_digest: bool,
     /// Whether `Verify` asks for this digest. The registry may have deleted it.
@@ -227,7 +227,7 @@ fn report_missing_platform<'p>(
     let Some(missing) = MissingPlatform::find(requested, index, pod_spec) else {
         return;
     };
-    let finding = Finding::not_repairable(lookup.first, WrongField::Image, missing);
+    let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, missing);
     let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
     examination.findings.push(finding.warning_if(is_warning));
 }
@@ -248,7 +248,7 @@ fn use_error<'p>(examination: &mut Examination<'p>, lookup: PlannedLookup<'p>, e
     let action = match lookup.settings.action(error.class) {
         LookupFailureAction::Reject if !is_for_a_warning => {
             let reason = WrongImage::LookupFailed(error);
-            let finding = Finding::not_repairable(lookup.first, WrongField::Image, reason);
+            let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, reason);
             examination.findings.push(finding);
             LookupFailureAction::Reject
         }
@@ -277,7 +277,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> LookupFail
 }
 
 /// The reason why a tag is pinned.
-fn tag_to_pin<'p>(digest: &Rc<str>) -> Rc<dyn Reason + 'p> {
+fn tag_to_pin<'p>(digest: &Rc<str>) -> Rc<dyn FindingReason + 'p> {
     Rc::new(WrongImage::TagToPin(Rc::clone(digest)))
 }
 
@@ -292,7 +292,7 @@ enum WrongImage {
     LookupFailed(LookupError),
 }
 
-impl Reason for WrongImage {
+impl FindingReason for WrongImage {
     fn rule(&self) -> RuleId {
         RuleId::Registry
     }

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::Role;
-use crate::finding::{Finding, Reason, WrongField};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
-use crate::pod::PodSpecList;
+use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
@@ -111,7 +111,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(&missing.identity()).copied();
-        let waiting = WaitingContainer {
+        let waiting = StuckPull {
             container: is_volume.then_some(&*place.name),
             images,
             reason,
@@ -121,14 +121,14 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
         };
-        let field = WrongField::WaitingReason {
+        let subject = FindingSubject::WaitingReason {
             path: format!(
                 "status.{}[{}].state.waiting.reason",
                 container.status_list, container.index
             ),
             found: reason,
         };
-        findings.push(Finding::not_repairable(missing.place, field, waiting));
+        findings.push(Finding::not_repairable(missing.place, subject, waiting));
     }
     examination.findings.append(&mut findings);
 }
@@ -180,7 +180,7 @@ fn passed_checks<'e, 'p>(
 
 /// A container waits for its image, or for the image of a volume that it mounts.
 #[derive(Debug)]
-struct WaitingContainer<'p> {
+struct StuckPull<'p> {
     /// The name of the container, if it waits for the image of a volume. If it waits for its own image,
     /// the finding has its name.
     container: Option<&'p str>,
@@ -205,7 +205,7 @@ struct PassedCheck<'p> {
     policy: PullPolicy,
 }
 
-impl Reason for WaitingContainer<'_> {
+impl FindingReason for StuckPull<'_> {
     fn rule(&self) -> RuleId {
         RuleId::StuckPull
     }

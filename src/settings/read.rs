@@ -11,7 +11,7 @@ use serde_path_to_error::Segment;
 use super::problem::{SettingsProblem, is_in};
 use super::value_deserializer::{SettingsValue, is_unset, present_elements};
 use super::{DefaultPullPolicy, Settings};
-use crate::kubernetes_container;
+use crate::container_json;
 
 /// The largest value of `registry.maxLookups`.
 const MAX_LOOKUPS: usize = 100;
@@ -103,8 +103,10 @@ pub(super) fn check_template<'de, D: Deserializer<'de>>(
     source: D,
 ) -> Result<Box<Container>, D::Error> {
     let fields = Value::Object(Map::deserialize(source)?);
-    let container = kubernetes_container::read(&fields);
-    container.map(|(known, _)| Box::new(known)).map_err(D::Error::custom)
+    let container = container_json::read(&fields);
+    container
+        .map(|(known, _)| Box::new(known))
+        .map_err(D::Error::custom)
 }
 
 /// Reads `defaults.imagePullPolicy`.

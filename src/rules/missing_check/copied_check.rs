@@ -3,9 +3,9 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-use crate::document::JsonSpan;
-use crate::kubernetes_container;
-use crate::pod::Place;
+use crate::container_json;
+use crate::document::JsonNode;
+use crate::pod_spec::Place;
 
 /// The keys of these fields. Ports, probes, resource claims and devices are not copied.
 const KEYS: [&str; 10] = [
@@ -22,14 +22,14 @@ const KEYS: [&str; 10] = [
 ];
 
 /// The fields that an added check copies.
-pub(super) struct CopiedCheck {
+pub(super) struct CopiedCheckFields {
     /// A container with these fields alone.
     pub(super) container: Container,
     /// The size of the fields in the request, in bytes.
     pub(super) size: usize,
 }
 
-impl CopiedCheck {
+impl CopiedCheckFields {
     /// The fields that are copied from a check. None if the check can't be copied: its program comes from its own
     /// image, or one of the fields has a value that Kubernetes' type doesn't know.
     ///
@@ -65,14 +65,14 @@ impl CopiedCheck {
             }
         }
         let fields = Value::Object(fields);
-        let (container, unknown) = kubernetes_container::read(&fields).ok()?;
+        let (container, unknown) = container_json::read(&fields).ok()?;
         unknown.is_empty().then_some(Self { container, size })
     }
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
 /// `subPathExpr` of a mount.
-fn uses_environment(check: &JsonSpan<'_>) -> bool {
+fn uses_environment(check: &JsonNode<'_>) -> bool {
     let elements = |key| {
         check
             .get(key)
@@ -91,7 +91,7 @@ fn uses_environment(check: &JsonSpan<'_>) -> bool {
 fn runs_program_of_a_mount(check: &Place<'_>) -> bool {
     let command = check.node.get("command").map(|command| command.elements());
     let program = command.as_deref().and_then(<[_]>::first);
-    let Some(Ok(program)) = program.map(JsonSpan::as_string) else {
+    let Some(Ok(program)) = program.map(JsonNode::as_string) else {
         return false;
     };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::examination::Examination;
 use crate::examination::added_check::{AddedCheckForm, MOUNT_FOLDER};
-use crate::pod::PodSpecList;
+use crate::pod_spec::PodSpecList;
 use crate::settings::CheckNamePrefix;
 
 /// The free names for checks of this form. An init container needs a name that no container has. A volume

@@ -2,8 +2,8 @@
 
 use oci_spec::image::Platform;
 
-use crate::finding::{Finding, Reason};
-use crate::pod::RequestedPlatforms;
+use crate::finding::{Finding, FindingReason};
+use crate::pod_spec::RequestedPlatforms;
 use crate::rule_id::RuleId;
 use crate::sentence::TextLimit;
 
@@ -59,7 +59,7 @@ impl MissingPlatform {
     }
 }
 
-impl Reason for MissingPlatform {
+impl FindingReason for MissingPlatform {
     fn rule(&self) -> RuleId {
         RuleId::Registry
     }

@@ -41,17 +41,17 @@ fn is_read_at_once(key: &str) -> bool {
 
 /// A value of a JSON text. A clone is cheap.
 #[derive(Clone, Debug)]
-pub(crate) struct JsonSpan<'a> {
+pub(crate) struct JsonNode<'a> {
     text: &'a str,
     /// All values that were read together with this one, in the order of the text.
-    entries: Rc<Vec<ParsedValue<'a>>>,
+    nodes: Rc<Vec<JsonNodeData<'a>>>,
     /// The index of this value among them.
     index: usize,
 }
 
-/// A value that was read. Its members or elements follow it.
+/// A value in the list of all values. Its members or elements follow it.
 #[derive(Debug)]
-struct ParsedValue<'a> {
+struct JsonNodeData<'a> {
     /// The key, if the value is a member of an object.
     key: Cow<'a, str>,
     text: &'a str,
@@ -61,7 +61,7 @@ struct ParsedValue<'a> {
     has_contents: bool,
 }
 
-impl<'a> JsonSpan<'a> {
+impl<'a> JsonNode<'a> {
     /// Reads a text.
     ///
     /// # Errors
@@ -69,10 +69,10 @@ impl<'a> JsonSpan<'a> {
     pub(crate) fn read(text: &'a str) -> serde_json::Result<Self> {
         /// The usual size of a value in a request, in bytes.
         const VALUE: usize = 48;
-        let mut entries = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
+        let mut nodes = Vec::with_capacity((text.len() / VALUE).saturating_add(1));
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let reader = JsonSpanReader {
-            entries: &mut entries,
+        let reader = JsonNodeReader {
+            nodes: &mut nodes,
             key: Cow::default(),
             rest: text.trim_ascii_start(),
             levels: LEVELS_MAX,
@@ -81,7 +81,7 @@ impl<'a> JsonSpan<'a> {
         deserializer.end()?;
         Ok(Self {
             text,
-            entries: Rc::new(entries),
+            nodes: Rc::new(nodes),
             index: 0,
         })
     }
@@ -98,8 +98,8 @@ impl<'a> JsonSpan<'a> {
 
     /// This value, after its contents were read.
     fn with_contents(&self) -> Self {
-        match self.entries.get(self.index) {
-            Some(entry) if !entry.has_contents => {
+        match self.nodes.get(self.index) {
+            Some(data) if !data.has_contents => {
                 Self::read(self.text).unwrap_or_else(|_| self.clone())
             }
             _ => self.clone(),
@@ -107,22 +107,22 @@ impl<'a> JsonSpan<'a> {
     }
 
     /// The members or elements, each with its index among all values.
-    fn contents(&self) -> impl Iterator<Item = (usize, &ParsedValue<'a>)> {
-        let end = self.entries.get(self.index).map_or(0, |entry| entry.end);
+    fn contents(&self) -> impl Iterator<Item = (usize, &JsonNodeData<'a>)> {
+        let end = self.nodes.get(self.index).map_or(0, |data| data.end);
         let mut next = self.index.saturating_add(1);
         std::iter::from_fn(move || {
             let index = next;
-            let entry = self.entries.get(index).filter(|_| index < end)?;
-            next = entry.end;
-            Some((index, entry))
+            let data = self.nodes.get(index).filter(|_| index < end)?;
+            next = data.end;
+            Some((index, data))
         })
     }
 
     /// The value with this index.
-    fn at(&self, (index, entry): (usize, &ParsedValue<'a>)) -> Self {
+    fn at(&self, (index, data): (usize, &JsonNodeData<'a>)) -> Self {
         Self {
-            text: entry.text,
-            entries: Rc::clone(&self.entries),
+            text: data.text,
+            nodes: Rc::clone(&self.nodes),
             index,
         }
     }
@@ -137,7 +137,7 @@ impl<'a> JsonSpan<'a> {
             return Err(WrongValue::of_type(self.text, "an object"));
         }
         let object = self.with_contents();
-        let members = object.contents().filter(|(_, entry)| entry.key == key);
+        let members = object.contents().filter(|(_, data)| data.key == key);
         Ok(members.last().map(|member| object.at(member)))
     }
 
@@ -235,8 +235,8 @@ impl<'a> JsonSpan<'a> {
             return Vec::new();
         }
         let object = self.with_contents();
-        let member = |(index, entry): (usize, &ParsedValue<'a>)| {
-            (entry.key.clone(), object.at((index, entry)))
+        let member = |(index, data): (usize, &JsonNodeData<'a>)| {
+            (data.key.clone(), object.at((index, data)))
         };
         object.contents().map(member).collect()
     }
@@ -264,25 +264,25 @@ impl<'a> JsonSpan<'a> {
         while !std::ptr::eq(node.text, text) {
             let outer = node.with_contents();
             let mut contents = outer.contents().enumerate();
-            let step = contents.find(|(_, (_, entry))| offset_in(entry.text, text).is_some());
-            let Some((number, (index, entry))) = step else {
+            let step = contents.find(|(_, (_, data))| offset_in(data.text, text).is_some());
+            let Some((number, (index, data))) = step else {
                 break;
             };
             if outer.is_object() {
                 path.push('.');
-                path.push_str(&entry.key);
+                path.push_str(&data.key);
             } else {
                 path.push_str(&["[", &number.to_string(), "]"].concat());
             }
-            node = outer.at((index, entry));
+            node = outer.at((index, data));
         }
         path
     }
 }
 
 /// Reads one value, and returns its text.
-struct JsonSpanReader<'r, 'a> {
-    entries: &'r mut Vec<ParsedValue<'a>>,
+struct JsonNodeReader<'r, 'a> {
+    nodes: &'r mut Vec<JsonNodeData<'a>>,
     key: Cow<'a, str>,
     /// The text from the first byte of the value on.
     rest: &'a str,
@@ -290,11 +290,11 @@ struct JsonSpanReader<'r, 'a> {
     levels: usize,
 }
 
-impl<'a> JsonSpanReader<'_, 'a> {
+impl<'a> JsonNodeReader<'_, 'a> {
     /// Adds the value that is read, without its contents.
     fn add(&mut self, text: &'a str) -> usize {
-        let index = self.entries.len();
-        self.entries.push(ParsedValue {
+        let index = self.nodes.len();
+        self.nodes.push(JsonNodeData {
             key: std::mem::take(&mut self.key),
             text,
             end: index.saturating_add(1),
@@ -313,9 +313,9 @@ impl<'a> JsonSpanReader<'_, 'a> {
             .saturating_sub(at_end.len())
             .saturating_add(1);
         let text = self.rest.get(..end).unwrap_or_default();
-        let end = self.entries.len();
-        if let Some(entry) = self.entries.get_mut(index) {
-            (entry.text, entry.end, entry.has_contents) = (text, end, true);
+        let end = self.nodes.len();
+        if let Some(data) = self.nodes.get_mut(index) {
+            (data.text, data.end, data.has_contents) = (text, end, true);
         }
         text
     }
@@ -332,7 +332,7 @@ fn behind_separator(text: &str) -> &str {
     text.get(1..).unwrap_or_default().trim_ascii_start()
 }
 
-impl<'a> DeserializeSeed<'a> for JsonSpanReader<'_, 'a> {
+impl<'a> DeserializeSeed<'a> for JsonNodeReader<'_, 'a> {
     type Value = &'a str;
 
     fn deserialize<D: Deserializer<'a>>(mut self, source: D) -> Result<&'a str, D::Error> {
@@ -348,7 +348,7 @@ impl<'a> DeserializeSeed<'a> for JsonSpanReader<'_, 'a> {
     }
 }
 
-impl<'a> Visitor<'a> for JsonSpanReader<'_, 'a> {
+impl<'a> Visitor<'a> for JsonNodeReader<'_, 'a> {
     type Value = &'a str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -368,9 +368,9 @@ impl<'a> Visitor<'a> for JsonSpanReader<'_, 'a> {
                 }
                 _ => ("", 0),
             };
-            let entries = &mut *self.entries;
-            last = map.next_value_seed(JsonSpanReader {
-                entries,
+            let nodes = &mut *self.nodes;
+            last = map.next_value_seed(JsonNodeReader {
+                nodes,
                 key,
                 rest,
                 levels,
@@ -383,8 +383,8 @@ impl<'a> Visitor<'a> for JsonSpanReader<'_, 'a> {
         let index = self.add("");
         let mut last = self.rest.get(..1).unwrap_or_default();
         let mut rest = behind(self.rest, last);
-        while let Some(element) = elements.next_element_seed(JsonSpanReader {
-            entries: self.entries,
+        while let Some(element) = elements.next_element_seed(JsonNodeReader {
+            nodes: self.nodes,
             key: Cow::default(),
             rest,
             levels: self.levels.saturating_sub(1),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use oci_spec::image::{Arch, Os, Platform};
 
-use crate::document::JsonSpan;
+use crate::document::JsonNode;
 
 const ARCH_LABEL: &str = "kubernetes.io/arch";
 const OS_LABEL: &str = "kubernetes.io/os";
@@ -23,14 +23,14 @@ const PLATFORMS_MAX: usize = 32;
 /// Whether a Pod is for Windows nodes. `spec.os.name`, the `nodeSelector` and the required node
 /// affinity are tried in this order. The first of these that names an operating system decides. An
 /// affinity names Windows if each of its terms allows only Windows.
-pub(super) fn is_windows(spec: &JsonSpan<'_>, os_name: Option<&str>) -> bool {
+pub(super) fn is_windows(spec: &JsonNode<'_>, os_name: Option<&str>) -> bool {
     let labels = [OS_LABEL, OLD_OS_LABEL];
     let selected = labels.into_iter().find_map(|label| selected(spec, label));
     let os_name = os_name.filter(|name| !name.is_empty());
     if let Some(os) = os_name.or(selected.as_deref()) {
         return os == WINDOWS;
     }
-    let is_windows = |term: &JsonSpan<'_>| {
+    let is_windows = |term: &JsonNode<'_>| {
         allowed_values(term, &labels)
             .is_some_and(|values| matches!(&values[..], [os] if os == WINDOWS))
     };
@@ -39,12 +39,12 @@ pub(super) fn is_windows(spec: &JsonSpan<'_>, os_name: Option<&str>) -> bool {
 }
 
 /// The value of a label in the `nodeSelector`.
-fn selected<'a>(spec: &JsonSpan<'a>, label: &str) -> Option<Cow<'a, str>> {
+fn selected<'a>(spec: &JsonNode<'a>, label: &str) -> Option<Cow<'a, str>> {
     spec.get("nodeSelector")?.string(label).ok()?
 }
 
 /// The terms of the required node affinity. They are alternatives: the scheduler may choose any term.
-fn affinity_terms<'a>(spec: &JsonSpan<'a>) -> Vec<JsonSpan<'a>> {
+fn affinity_terms<'a>(spec: &JsonNode<'a>) -> Vec<JsonNode<'a>> {
     let path = [
         "affinity",
         "nodeAffinity",
@@ -59,7 +59,7 @@ fn affinity_terms<'a>(spec: &JsonSpan<'a>) -> Vec<JsonSpan<'a>> {
 
 /// The values that all `In` expressions of a term for these labels have in common. None if there is
 /// no such expression.
-fn allowed_values<'a>(term: &JsonSpan<'a>, labels: &[&str]) -> Option<Vec<Cow<'a, str>>> {
+fn allowed_values<'a>(term: &JsonNode<'a>, labels: &[&str]) -> Option<Vec<Cow<'a, str>>> {
     let mut lists = term
         .get("matchExpressions")?
         .elements()
@@ -71,7 +71,7 @@ fn allowed_values<'a>(term: &JsonSpan<'a>, labels: &[&str]) -> Option<Vec<Cow<'a
                 .is_some_and(|key| labels.contains(&&*key))
                 && expression.string("operator").unwrap_or_default().as_deref() == Some("In")
         });
-    let values = |expression: &JsonSpan<'a>| -> Vec<Cow<'a, str>> {
+    let values = |expression: &JsonNode<'a>| -> Vec<Cow<'a, str>> {
         let values = expression.get("values").map(|values| values.elements());
         let values = values.unwrap_or_default().into_iter();
         values.filter_map(|value| value.as_string().ok()).collect()
@@ -116,7 +116,7 @@ impl RequestedPlatforms {
     /// Reads `nodeSelector`, the required `nodeAffinity` and `os.name`. Only the operator `In` of an
     /// affinity counts. A term that contradicts another field is skipped. If `nodeSelector` contradicts `os.name`, no
     /// platform is returned.
-    pub(super) fn read(spec: &JsonSpan<'_>, os_name: Option<&str>) -> Self {
+    pub(super) fn read(spec: &JsonNode<'_>, os_name: Option<&str>) -> Self {
         let architecture = selected(spec, ARCH_LABEL);
         let selected_os = selected(spec, OS_LABEL);
         let terms = affinity_terms(spec);

@@ -5,7 +5,7 @@ mod requested_platforms;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{JsonSpan, WrongValue};
+use crate::document::{JsonNode, WrongValue};
 use crate::pull_policy::PullPolicy;
 
 pub(crate) use self::requested_platforms::RequestedPlatforms;
@@ -91,9 +91,9 @@ pub(crate) struct Place<'a> {
     /// The index of the place in this list.
     pub(crate) index: usize,
     /// The element of the list.
-    pub(crate) node: JsonSpan<'a>,
+    pub(crate) node: JsonNode<'a>,
     /// The object that has the image and the pull policy: the container itself, or the member `image` of a volume.
-    pub(crate) image_source: JsonSpan<'a>,
+    pub(crate) image_source: JsonNode<'a>,
     /// The name of the container or the volume.
     pub(crate) name: Cow<'a, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
@@ -109,8 +109,8 @@ impl<'a> Place<'a> {
     /// Reads an element of a list.
     fn read(
         (list, index): (PodSpecList, usize),
-        node: &JsonSpan<'a>,
-        image_source: &JsonSpan<'a>,
+        node: &JsonNode<'a>,
+        image_source: &JsonNode<'a>,
     ) -> Result<Self, WrongValue<'a>> {
         let restart_policy = match list {
             PodSpecList::InitContainers => node.string("restartPolicy")?,
@@ -154,7 +154,7 @@ impl<'a> Place<'a> {
             PodSpecList::Volumes => Vec::new(),
             _ => self.node.list(list)?,
         };
-        let read = |mount: &JsonSpan<'a>| {
+        let read = |mount: &JsonNode<'a>| {
             Ok(VolumeMountOrDevice {
                 name: mount.string("name")?.unwrap_or_default(),
                 path: mount.string(path)?.unwrap_or_default(),
@@ -165,7 +165,7 @@ impl<'a> Place<'a> {
 }
 
 /// Reads a pull policy.
-fn pull_policy<'a>(value: Option<&JsonSpan<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
+fn pull_policy<'a>(value: Option<&JsonNode<'a>>) -> Result<Option<PullPolicy>, WrongValue<'a>> {
     let Some(value) = value else {
         return Ok(None);
     };
@@ -188,13 +188,13 @@ pub(crate) struct VolumeMountOrDevice<'a> {
 pub(crate) type PlacesByListAndName<'p> = BTreeMap<(PodSpecList, &'p str), &'p Place<'p>>;
 
 /// The containers that mount each volume of a Pod, by the name of the volume.
-pub(crate) type Mounters<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
+pub(crate) type MountersByVolume<'a> = BTreeMap<Cow<'a, str>, Vec<&'a Place<'a>>>;
 
 /// A Pod spec that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Pod<'a> {
+pub(crate) struct PodSpec<'a> {
     /// The Pod spec.
-    pub(crate) spec: JsonSpan<'a>,
+    pub(crate) spec: JsonNode<'a>,
     /// Init containers, app containers, ephemeral containers and image volumes, in this order.
     pub(crate) places: Vec<Place<'a>>,
     /// The names of all volumes.
@@ -207,12 +207,12 @@ pub(crate) struct Pod<'a> {
     os_name: Option<Cow<'a, str>>,
 }
 
-impl<'a> Pod<'a> {
+impl<'a> PodSpec<'a> {
     /// Reads a Pod spec.
     ///
     /// # Errors
     /// A value that every request needs has a wrong shape.
-    pub(crate) fn read(spec: JsonSpan<'a>) -> Result<Self, WrongValue<'a>> {
+    pub(crate) fn read(spec: JsonNode<'a>) -> Result<Self, WrongValue<'a>> {
         let mut places = Vec::new();
         for list in [
             PodSpecList::InitContainers,
@@ -255,8 +255,8 @@ impl<'a> Pod<'a> {
     }
 
     /// The init and app containers that mount each volume, in the order of the Pod.
-    pub(crate) fn mounters(&self) -> Mounters<'_> {
-        let mut mounters: Mounters<'_> = BTreeMap::new();
+    pub(crate) fn mounters(&self) -> MountersByVolume<'_> {
+        let mut mounters: MountersByVolume<'_> = BTreeMap::new();
         let is_ephemeral = |place: &&Place<'_>| place.list == PodSpecList::EphemeralContainers;
         for place in self.places.iter().filter(|place| !is_ephemeral(place)) {
             let mut names = BTreeSet::new();
@@ -320,7 +320,7 @@ impl<'a> Pod<'a> {
             return false;
         };
         let lists = ["requests", "limits"].map(|key| resources.get(key));
-        let mut resources = lists.iter().flatten().flat_map(JsonSpan::members);
+        let mut resources = lists.iter().flatten().flat_map(JsonNode::members);
         resources
             .any(|(name, _)| matches!(&*name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }

@@ -12,14 +12,14 @@ use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::validating_copy::retain_certain_findings;
 use crate::finding::{Finding, FindingEffect};
 use crate::lookup::failed_lookup::FailedLookup;
-use crate::pod::{Place, PodSpecList};
+use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::request::ExaminedObject;
 use crate::rule_id::RuleId;
 use crate::settings::Settings;
 
 /// The result of an examination.
-pub(crate) struct FindingsAndChanges<'p> {
+pub(crate) struct ExaminationResult<'p> {
     /// The object that the rules examined, without their changes.
     pub(crate) object: &'p ExaminedObject<'p>,
     /// The settings.
@@ -58,7 +58,7 @@ pub(crate) enum Change<'p> {
     NewCheck(Box<AddedCheck<'p>>),
 }
 
-impl<'p> FindingsAndChanges<'p> {
+impl<'p> ExaminationResult<'p> {
     /// The result for an object that no rule has examined.
     pub(crate) const fn none(object: &'p ExaminedObject<'p>, settings: &'p Settings) -> Self {
         Self {

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(super) const LIST_MAX: usize = 16 * 1024;
 
 /// The first entries that fit, as a JSON list. The others are only counted.
-pub(super) fn limited_list(entries: impl ExactSizeIterator<Item: Serialize>) -> String {
+pub(super) fn limited_json_list(entries: impl ExactSizeIterator<Item: Serialize>) -> String {
     let count = entries.len();
     let entries = entries.map(|entry| json(&entry));
     list_of_texts(entries, count, 0, LIST_MAX).unwrap_or_default()

@@ -130,7 +130,7 @@ pub enum MissingPlatformAction {
 
 /// The settings of `registry` for one image, with the override for this image.
 #[derive(Clone, Copy, Debug)]
-pub struct EffectiveLookupSettings<'s> {
+pub struct LookupSettingsForImage<'s> {
     /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
     /// not match, or that `registry.skipImages` matches, and for an image ID, which no registry has.
     pub mode: LookupMode,
@@ -138,7 +138,7 @@ pub struct EffectiveLookupSettings<'s> {
     own: Option<&'s ImageLookupOverride>,
 }
 
-impl EffectiveLookupSettings<'_> {
+impl LookupSettingsForImage<'_> {
     /// The action after a failed lookup of this class. `NotGranted` has the action of `Unknown`, and `LimitReached`
     /// that of `Unreachable`.
     pub fn action(&self, class: FailureClass) -> LookupFailureAction {
@@ -171,8 +171,8 @@ impl RegistryLookupSettings {
     }
 
     /// The settings for the lookup of one image.
-    pub fn for_image(&self, reference: &Reference<'_>) -> EffectiveLookupSettings<'_> {
-        let off = EffectiveLookupSettings {
+    pub fn for_image(&self, reference: &Reference<'_>) -> LookupSettingsForImage<'_> {
+        let off = LookupSettingsForImage {
             mode: LookupMode::Off,
             registry: self,
             own: None,
@@ -187,6 +187,6 @@ impl RegistryLookupSettings {
         }
         let own = self.overrides.iter().find(|o| names(&o.images));
         let mode = own.and_then(|own| own.lookup).unwrap_or(self.lookup);
-        EffectiveLookupSettings { mode, own, ..off }
+        LookupSettingsForImage { mode, own, ..off }
     }
 }

@@ -27,7 +27,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 /// Compares a node and all values in it with a value.
-fn assert_same(node: &JsonSpan<'_>, expected: &Value) {
+fn assert_same(node: &JsonNode<'_>, expected: &Value) {
     assert_eq!(
         &serde_json::from_str::<Value>(node.text()).unwrap(),
         expected
@@ -50,8 +50,8 @@ fn assert_same(node: &JsonSpan<'_>, expected: &Value) {
     }
 }
 
-impl<'a> JsonSpan<'a> {
-    fn required_for_test(&self, key: &str) -> JsonSpan<'a> {
+impl<'a> JsonNode<'a> {
+    fn required_for_test(&self, key: &str) -> JsonNode<'a> {
         self.member(key).unwrap().unwrap()
     }
 }
@@ -64,7 +64,7 @@ proptest! {
         } else {
             json.to_string()
         };
-        assert_same(&JsonSpan::read(&text).unwrap(), &json);
+        assert_same(&JsonNode::read(&text).unwrap(), &json);
     }
 }
 
@@ -73,7 +73,7 @@ fn any_depth_is_read() {
     let depth = 100_000;
     for (open, close) in [("[", "]"), (r#"{"spec":"#, "}"), (r#"{"x":"#, "}")] {
         let text = format!("{}1{}", open.repeat(depth), close.repeat(depth));
-        let mut node = JsonSpan::read(&text).unwrap();
+        let mut node = JsonNode::read(&text).unwrap();
         for _ in 0..50 {
             node = match node.elements().into_iter().next() {
                 Some(element) => element,
@@ -98,6 +98,6 @@ fn a_text_that_is_not_json_is_refused() {
         "1 2",
         "\"\u{1}\"",
     ] {
-        assert!(JsonSpan::read(text).is_err(), "{text:?}");
+        assert!(JsonNode::read(text).is_err(), "{text:?}");
     }
 }
