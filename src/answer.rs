@@ -21,8 +21,8 @@ use crate::finding::{Finding, FindingEffect};
 use crate::lookup::failed_lookup::FailedLookup;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::{TEXT_MAX, TextLimit, line, shorten};
 use crate::settings::{LookupFailureAction, Mode};
+use crate::shown_text::{TEXT_MAX, TextLimit, line, shorten};
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
 /// most 120 characters.

@@ -6,8 +6,8 @@ pub(crate) mod added_check;
 pub(crate) mod coverage;
 pub(crate) mod examined_place;
 pub(crate) mod image_check_results;
+pub(crate) mod leniency_of_copy;
 pub(crate) mod role;
-pub(crate) mod validating_copy;
 
 use std::collections::BTreeMap;
 

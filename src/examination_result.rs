@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheck;
 use crate::examination::examined_place::ExaminedPlace;
-use crate::examination::validating_copy::retain_certain_findings;
+use crate::examination::leniency_of_copy::retain_certain_findings;
 use crate::finding::{Finding, FindingEffect};
 use crate::lookup::failed_lookup::FailedLookup;
 use crate::pod_spec::{Place, PodSpecList};

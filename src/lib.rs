@@ -4,7 +4,7 @@
 //! The data moves in one direction:
 //!
 //! 1. [`request`] reads the admission request. The object becomes a flat list of *places*
-//!    ([`pod`]).
+//!    ([`pod_spec`]).
 //! 2. The [`rules`] work on one [`examination`]. They set the image and the pull policy that each
 //!    place should have.
 //! 3. The result is a list of [findings and changes](examination_result).
@@ -60,13 +60,13 @@
 )]
 
 mod answer;
-mod container_json;
 mod document;
 mod examination;
 mod examination_result;
 mod finding;
 mod host_registry_client;
 pub mod image;
+mod k8s_openapi_container;
 pub mod lookup;
 pub mod pattern;
 mod pod_spec;
@@ -74,8 +74,8 @@ pub mod pull_policy;
 mod request;
 mod rule_id;
 mod rules;
-mod sentence;
 pub mod settings;
+mod shown_text;
 pub mod validate;
 
 use kubewarden_policy_sdk::protocol_version_guest;

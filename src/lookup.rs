@@ -1,4 +1,5 @@
-//! Lookups: questions to registries, through the host, within the limits of one request.
+//! Lookups: questions to registries, through the host, within the limits of one request. `rules/registry.rs` decides
+//! which images are looked up, and what follows from the answers.
 
 pub(crate) mod failed_lookup;
 pub mod failure_class;

@@ -114,19 +114,19 @@ impl ImagePattern {
     ///
     /// ```
     /// use consistent_pull_policy::image::Reference;
-    /// use consistent_pull_policy::pattern::{ImagePattern, NormalisedImageNames};
+    /// use consistent_pull_policy::pattern::{ImagePattern, ImageNamesForPatterns};
     ///
     /// let matches = |pattern: &str, image: &str| {
     ///     let pattern = ImagePattern::try_from(pattern.to_owned()).expect("a valid pattern");
     ///     let image = Reference::parse(image).expect("a valid reference");
-    ///     pattern.matches(&NormalisedImageNames::of(&image))
+    ///     pattern.matches(&ImageNamesForPatterns::of(&image))
     /// };
     /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
     /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     ///
     /// ```
-    pub fn matches(&self, name: &NormalisedImageNames) -> bool {
+    pub fn matches(&self, name: &ImageNamesForPatterns) -> bool {
         let host_and_path = self.host_and_path();
         let matches = |name: &str| match host_and_path {
             None => glob_matches(&self.glob, name),
@@ -251,12 +251,12 @@ fn normalise(written: &str) -> Option<String> {
 /// The normalised names of an image. Patterns are matched with these names. The registry host is in
 /// the form of [`comparable_host`].
 #[derive(Clone, Debug)]
-pub struct NormalisedImageNames {
+pub struct ImageNamesForPatterns {
     repository: String,
     with_tag: Option<String>,
 }
 
-impl NormalisedImageNames {
+impl ImageNamesForPatterns {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(reference: &Reference<'_>) -> Self {
         let registry = reference.registry();

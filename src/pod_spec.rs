@@ -74,7 +74,7 @@ impl PodSpecList {
         [pod_spec, ".", list, "[", &index, "]", dot, field].concat()
     }
 
-    /// All lists, in the order in which [`Pod::places`] holds their elements.
+    /// All lists, in the order in which [`PodSpec::places`] holds their elements.
     pub(crate) const ALL: [Self; 4] = [
         Self::InitContainers,
         Self::Containers,

@@ -12,7 +12,7 @@ mod problem;
 mod read;
 mod registry_lookup;
 mod template_problems;
-mod value_deserializer;
+mod value_conventions;
 
 use k8s_openapi::api::core::v1::Container;
 #[cfg(not(target_arch = "wasm32"))]
@@ -25,7 +25,7 @@ pub use self::registry_lookup::{
     MissingPlatformAction, RegistryLookupSettings,
 };
 use crate::image::Reference;
-use crate::pattern::{self, ContainerPattern, ImagePattern, NormalisedImageNames};
+use crate::pattern::{self, ContainerPattern, ImageNamesForPatterns, ImagePattern};
 
 /// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
 /// most 63 bytes: the prefix and a number.
@@ -321,7 +321,7 @@ impl ExemptContainersAndImages {
     /// Whether a container or image volume is exempt. `image` is `None` if it can't be read.
     pub fn covers(&self, name: &str, image: Option<Reference<'_>>) -> bool {
         let covers_image = |image| {
-            let names = NormalisedImageNames::of(&image);
+            let names = ImageNamesForPatterns::of(&image);
             self.images.iter().any(|pattern| pattern.matches(&names))
         };
         self.containers.iter().any(|pattern| pattern.matches(name))

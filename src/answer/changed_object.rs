@@ -27,9 +27,9 @@ pub(super) fn changed_object(
             Change::Image { place, to } => edits.push(set_image(place, to)?),
             Change::PullPolicy { place, to, .. } => edits.push(set_pull_policy(place, *to)?),
             Change::NewCheck(check) => {
-                let element = check.form.element(&check.name_and_image);
+                let element = check.form.element(&check.own_fields);
                 if check.form.is_image_volume() {
-                    mounts.push(serde_json::to_string(&check.name_and_image.mount()).ok()?);
+                    mounts.push(serde_json::to_string(&check.own_fields.mount()).ok()?);
                     volumes.push(element);
                 } else {
                     init_containers.push(element);

@@ -125,9 +125,9 @@ pub(super) fn change_entries<'c>(
             };
             ChangeEntry {
                 path: list.path(spec_path, indexes.next().unwrap_or_default(), ""),
-                container: Cow::Borrowed(&check.name_and_image.name),
+                container: Cow::Borrowed(&check.own_fields.name),
                 from: None,
-                to: ChangedValue::NewCheck(check.form.summary(&check.name_and_image)),
+                to: ChangedValue::NewCheck(check.form.summary(&check.own_fields)),
                 rule: RuleId::MissingCheck,
             }
         }

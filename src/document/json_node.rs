@@ -44,14 +44,14 @@ fn is_read_at_once(key: &str) -> bool {
 pub(crate) struct JsonNode<'a> {
     text: &'a str,
     /// All values that were read together with this one, in the order of the text.
-    nodes: Rc<Vec<JsonNodeData<'a>>>,
+    nodes: Rc<Vec<JsonNodeEntry<'a>>>,
     /// The index of this value among them.
     index: usize,
 }
 
 /// A value in the list of all values. Its members or elements follow it.
 #[derive(Debug)]
-struct JsonNodeData<'a> {
+struct JsonNodeEntry<'a> {
     /// The key, if the value is a member of an object.
     key: Cow<'a, str>,
     text: &'a str,
@@ -99,7 +99,7 @@ impl<'a> JsonNode<'a> {
     /// This value, after its contents were read.
     fn with_contents(&self) -> Self {
         match self.nodes.get(self.index) {
-            Some(data) if !data.has_contents => {
+            Some(entry) if !entry.has_contents => {
                 Self::read(self.text).unwrap_or_else(|_| self.clone())
             }
             _ => self.clone(),
@@ -107,21 +107,21 @@ impl<'a> JsonNode<'a> {
     }
 
     /// The members or elements, each with its index among all values.
-    fn contents(&self) -> impl Iterator<Item = (usize, &JsonNodeData<'a>)> {
-        let end = self.nodes.get(self.index).map_or(0, |data| data.end);
+    fn contents(&self) -> impl Iterator<Item = (usize, &JsonNodeEntry<'a>)> {
+        let end = self.nodes.get(self.index).map_or(0, |entry| entry.end);
         let mut next = self.index.saturating_add(1);
         std::iter::from_fn(move || {
             let index = next;
-            let data = self.nodes.get(index).filter(|_| index < end)?;
-            next = data.end;
-            Some((index, data))
+            let entry = self.nodes.get(index).filter(|_| index < end)?;
+            next = entry.end;
+            Some((index, entry))
         })
     }
 
     /// The value with this index.
-    fn at(&self, (index, data): (usize, &JsonNodeData<'a>)) -> Self {
+    fn at(&self, (index, entry): (usize, &JsonNodeEntry<'a>)) -> Self {
         Self {
-            text: data.text,
+            text: entry.text,
             nodes: Rc::clone(&self.nodes),
             index,
         }
@@ -137,7 +137,7 @@ impl<'a> JsonNode<'a> {
             return Err(WrongValue::of_type(self.text, "an object"));
         }
         let object = self.with_contents();
-        let members = object.contents().filter(|(_, data)| data.key == key);
+        let members = object.contents().filter(|(_, entry)| entry.key == key);
         Ok(members.last().map(|member| object.at(member)))
     }
 
@@ -235,8 +235,8 @@ impl<'a> JsonNode<'a> {
             return Vec::new();
         }
         let object = self.with_contents();
-        let member = |(index, data): (usize, &JsonNodeData<'a>)| {
-            (data.key.clone(), object.at((index, data)))
+        let member = |(index, entry): (usize, &JsonNodeEntry<'a>)| {
+            (entry.key.clone(), object.at((index, entry)))
         };
         object.contents().map(member).collect()
     }
@@ -264,17 +264,17 @@ impl<'a> JsonNode<'a> {
         while !std::ptr::eq(node.text, text) {
             let outer = node.with_contents();
             let mut contents = outer.contents().enumerate();
-            let step = contents.find(|(_, (_, data))| offset_in(data.text, text).is_some());
-            let Some((number, (index, data))) = step else {
+            let step = contents.find(|(_, (_, entry))| offset_in(entry.text, text).is_some());
+            let Some((number, (index, entry))) = step else {
                 break;
             };
             if outer.is_object() {
                 path.push('.');
-                path.push_str(&data.key);
+                path.push_str(&entry.key);
             } else {
                 path.push_str(&["[", &number.to_string(), "]"].concat());
             }
-            node = outer.at((index, data));
+            node = outer.at((index, entry));
         }
         path
     }
@@ -282,7 +282,7 @@ impl<'a> JsonNode<'a> {
 
 /// Reads one value, and returns its text.
 struct JsonNodeReader<'r, 'a> {
-    nodes: &'r mut Vec<JsonNodeData<'a>>,
+    nodes: &'r mut Vec<JsonNodeEntry<'a>>,
     key: Cow<'a, str>,
     /// The text from the first byte of the value on.
     rest: &'a str,
@@ -294,7 +294,7 @@ impl<'a> JsonNodeReader<'_, 'a> {
     /// Adds the value that is read, without its contents.
     fn add(&mut self, text: &'a str) -> usize {
         let index = self.nodes.len();
-        self.nodes.push(JsonNodeData {
+        self.nodes.push(JsonNodeEntry {
             key: std::mem::take(&mut self.key),
             text,
             end: index.saturating_add(1),
@@ -314,8 +314,8 @@ impl<'a> JsonNodeReader<'_, 'a> {
             .saturating_add(1);
         let text = self.rest.get(..end).unwrap_or_default();
         let end = self.nodes.len();
-        if let Some(data) = self.nodes.get_mut(index) {
-            (data.text, data.end, data.has_contents) = (text, end, true);
+        if let Some(entry) = self.nodes.get_mut(index) {
+            (entry.text, entry.end, entry.has_contents) = (text, end, true);
         }
         text
     }

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::container_json;
 use crate::finding::Finding;
+use crate::k8s_openapi_container;
 use crate::pod_spec::Place;
 use crate::pull_policy::PullPolicy;
 
@@ -28,7 +28,7 @@ pub(crate) struct AddedChecks<'p> {
 /// An image check that is added.
 pub(crate) struct AddedCheck<'p> {
     /// The name, the image and the pull policy.
-    pub(crate) name_and_image: AddedCheckNameAndImage,
+    pub(crate) own_fields: AddedCheckOwnFields,
     /// Its form.
     pub(crate) form: AddedCheckForm,
     /// The index of the examined place that needs it most.
@@ -47,7 +47,7 @@ pub(crate) enum AddedCheckForm {
 }
 
 /// What differs between the checks that a Pod gets.
-pub(crate) struct AddedCheckNameAndImage {
+pub(crate) struct AddedCheckOwnFields {
     /// The name. No other container has this name. If the check is a volume, no other volume has it.
     pub(crate) name: String,
     /// The image, written like the image of the place that the check guards.
@@ -56,7 +56,7 @@ pub(crate) struct AddedCheckNameAndImage {
     pub(crate) policy: PullPolicy,
 }
 
-impl AddedCheckNameAndImage {
+impl AddedCheckOwnFields {
     /// The init container with these fields.
     fn container(&self, fields: Container) -> Container {
         Container {
@@ -95,10 +95,10 @@ impl AddedCheckForm {
     }
 
     /// A check of this form as JSON, as it is written into the Pod.
-    pub(crate) fn element(&self, check: &AddedCheckNameAndImage) -> String {
+    pub(crate) fn element(&self, check: &AddedCheckOwnFields) -> String {
         match self {
             Self::InitContainer(fields) => {
-                container_json::to_json(&check.container((**fields).clone()))
+                k8s_openapi_container::to_json(&check.container((**fields).clone()))
             }
             Self::ImageVolume => check.volume().to_string(),
         }
@@ -106,7 +106,7 @@ impl AddedCheckForm {
 
     /// A check of this form, as the record shows it: of an init container, only name, image and pull policy. serde can
     /// write every check, so there is always a summary.
-    pub(crate) fn summary(&self, check: &AddedCheckNameAndImage) -> Option<Box<RawValue>> {
+    pub(crate) fn summary(&self, check: &AddedCheckOwnFields) -> Option<Box<RawValue>> {
         let summary = match self {
             Self::InitContainer(_) => to_raw_value(&check.container(Container::default())),
             Self::ImageVolume => to_raw_value(&check.volume()),

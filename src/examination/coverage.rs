@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use super::Examination;
 use super::examined_place::ExaminedPlace;
+use super::leniency_of_copy;
 use super::role::Role;
-use super::validating_copy;
 use crate::image::ImageIdentity;
 use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
@@ -94,7 +94,7 @@ impl Coverage {
         let places = &examination.places;
         Self {
             has_only_one_place: has_only_one_place(examination),
-            possibly_same: validating_copy::possibly_same_images(examination),
+            possibly_same: leniency_of_copy::possibly_same_images(examination),
             ..Self::by_identity(places, |examined| examined.identity())
         }
     }

@@ -4,9 +4,9 @@
 use std::rc::Rc;
 
 use super::role::Role;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
+use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference};
-use crate::pattern::{ImagePattern, NormalisedImageNames};
+use crate::pattern::{ImageNamesForPatterns, ImagePattern};
 use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
@@ -123,9 +123,9 @@ impl<'p> ExaminedPlace<'p> {
 
     /// The findings about the image and the pull policy that came in.
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'p>> + use<'_, 'p> {
-        let finding = |subject, reason: &Rc<dyn FindingReason + 'p>| Finding {
+        let finding = |kind, reason: &Rc<dyn FindingReason + 'p>| Finding {
             place: self.place,
-            subject,
+            kind,
             found_policy: Some(self.policy_before()),
             expected_policy: Some(self.policy),
             effect: FindingEffect::Repairable,
@@ -133,11 +133,11 @@ impl<'p> ExaminedPlace<'p> {
         };
         let tag = self.pin.as_ref().map(|(pinned, reason)| {
             let pinned = pinned.clone();
-            finding(FindingSubject::ImageToPin { pinned }, reason)
+            finding(FindingKind::ImageToPin { pinned }, reason)
         });
         let policy = match &self.cause {
             Some(PolicyChangeCause::Wrong(reason)) => {
-                Some(finding(FindingSubject::PullPolicy, reason))
+                Some(finding(FindingKind::PullPolicy, reason))
             }
             _ => None,
         };
@@ -235,7 +235,7 @@ impl<'p> MatchingImagePatterns<'p> {
         if *images == ImagePullPolicyRules::default() {
             return Self::default();
         }
-        let names = NormalisedImageNames::of(reference);
+        let names = ImageNamesForPatterns::of(reference);
         let first = |patterns: &'p [ImagePattern]| patterns.iter().find(|one| one.matches(&names));
         Self {
             require_always: first(&images.require_always),

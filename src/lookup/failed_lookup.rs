@@ -1,8 +1,8 @@
 //! Failed lookups, and the warnings about them.
 
 use super::{FailureClass, LookupError};
-use crate::sentence::TextLimit;
 use crate::settings::LookupFailureAction;
+use crate::shown_text::TextLimit;
 
 /// A lookup that failed, or that was not made.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Why an image pattern is refused, and which pattern to write instead.
 
 use super::glob::has_wildcard;
-use super::{ImagePattern, NormalisedImageNames};
+use super::{ImageNamesForPatterns, ImagePattern};
 use crate::image::{DEFAULT_REGISTRY, Reference, comparable_port, looks_like_host, split_registry};
 
 /// The texts that usually fill all wildcards in a search for an image that a pattern matches.
@@ -73,7 +73,7 @@ impl ImagePattern {
     fn matches_filled(&self, filled: &str, rest: &str, usual: &str, unusual: u32) -> bool {
         let Some((before, after)) = rest.split_once(['*', '?']) else {
             return Reference::parse(&[filled, rest].concat())
-                .is_ok_and(|image| self.matches(&NormalisedImageNames::of(&image)));
+                .is_ok_and(|image| self.matches(&ImageNamesForPatterns::of(&image)));
         };
         let fill = |text, unusual| {
             self.matches_filled(&[filled, before, text].concat(), after, usual, unusual)

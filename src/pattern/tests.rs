@@ -7,9 +7,9 @@ use super::*;
 
 /// The names of many images: of all valid references that consist of one of a few registries or none,
 /// a path of at most four characters, and perhaps a tag and a digest.
-fn images() -> &'static [NormalisedImageNames] {
+fn images() -> &'static [ImageNamesForPatterns] {
     use std::sync::LazyLock;
-    static IMAGES: LazyLock<Vec<NormalisedImageNames>> = LazyLock::new(|| {
+    static IMAGES: LazyLock<Vec<ImageNamesForPatterns>> = LazyLock::new(|| {
         let digest = format!("sha256:{}", "a".repeat(64));
         let mut paths = vec![String::new()];
         for length in 0..4 {
@@ -41,7 +41,7 @@ fn images() -> &'static [NormalisedImageNames] {
                         images.extend(
                             Reference::parse(&image)
                                 .ok()
-                                .map(|r| NormalisedImageNames::of(&r)),
+                                .map(|r| ImageNamesForPatterns::of(&r)),
                         );
                     }
                 }
@@ -81,15 +81,15 @@ fn oracle(glob: &[u8], text: &[u8]) -> bool {
 
 /// A text as the name of an image. The text after the last colon is a tag if it has no slash, and if
 /// the text before the colon has a slash.
-fn image_name(text: &str) -> NormalisedImageNames {
+fn image_name(text: &str) -> ImageNamesForPatterns {
     match text.rsplit_once(':') {
         Some((repository, tag)) if repository.contains('/') && !tag.contains('/') => {
-            NormalisedImageNames {
+            ImageNamesForPatterns {
                 repository: repository.to_owned(),
                 with_tag: Some(text.to_owned()),
             }
         }
-        _ => NormalisedImageNames {
+        _ => ImageNamesForPatterns {
             repository: text.to_owned(),
             with_tag: None,
         },

@@ -6,8 +6,8 @@
 use crate::examination::Examination;
 use crate::finding::{Finding, FindingReason};
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
 use crate::settings::Settings;
+use crate::shown_text::TextLimit;
 
 /// Replaces the pull policies that equal the server default.
 pub(crate) fn replace_server_defaults(examination: &mut Examination<'_>) {
@@ -18,16 +18,16 @@ pub(crate) fn replace_server_defaults(examination: &mut Examination<'_>) {
         let policy = examined.policy;
         if let Some(default) = examined.replacement_of_server_default(policy, examination.settings)
         {
-            examined.correct_policy(default, PullPolicyNotChosen);
+            examined.correct_policy(default, AuthorChoseNoPullPolicy);
         }
     }
 }
 
 /// Nobody chose the pull policy, and `defaults.imagePullPolicy` has a default.
 #[derive(Debug)]
-struct PullPolicyNotChosen;
+struct AuthorChoseNoPullPolicy;
 
-impl FindingReason for PullPolicyNotChosen {
+impl FindingReason for AuthorChoseNoPullPolicy {
     fn rule(&self) -> RuleId {
         RuleId::Default
     }

@@ -3,11 +3,11 @@
 
 use crate::examination::Examination;
 use crate::examination::examined_place::MatchingImagePatterns;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
+use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
+use crate::shown_text::TextLimit;
 
 /// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
 /// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
@@ -17,7 +17,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     for examined in &mut examination.places {
         let place = examined.place;
         let not_repairable =
-            |reason| Finding::not_repairable(place, FindingSubject::PullPolicy, reason);
+            |reason| Finding::not_repairable(place, FindingKind::PullPolicy, reason);
         let patterns = &examined.patterns;
         if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
             let conflict = DisallowedPolicy::AlwaysRequiredAndForbidden { require, forbid };

@@ -13,17 +13,17 @@ use self::form_and_position::{check_form, check_volume_carriers, predecessor};
 use self::free_names::free_names;
 use crate::examination::Examination;
 use crate::examination::added_check::{
-    AddedCheck, AddedCheckForm, AddedCheckNameAndImage, AddedChecks,
+    AddedCheck, AddedCheckForm, AddedCheckOwnFields, AddedChecks,
 };
 use crate::examination::coverage::{Coverage, PulledImage};
 use crate::examination::examined_place::ExaminedPlace;
-use crate::examination::validating_copy::may_have_had_one_place;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
+use crate::examination::leniency_of_copy::may_have_had_one_place;
+use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
 use crate::settings::{MissingCheckAction, Settings};
+use crate::shown_text::TextLimit;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
 /// limit, a user could make the Pod huge: an added check may be a copy of a check that the user wrote.
@@ -51,7 +51,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
     );
     let findings = uncovered.into_iter().filter_map(|image| {
         let place = examination.places.get(image.guarded)?.place;
-        let subject = FindingSubject::MissingCheck {
+        let kind = FindingKind::MissingCheck {
             expected: "an image check".into(),
         };
         let reason = MissingCheck {
@@ -60,7 +60,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
         };
         let finding = Finding {
             expected_policy: Some(image.policy),
-            ..Finding::not_repairable(place, subject, reason)
+            ..Finding::not_repairable(place, kind, reason)
         };
         Some(finding.warning_if(is_warning))
     });
@@ -130,7 +130,7 @@ fn checks_to_add<'p>(
             continue;
         };
         let policy = image.policy;
-        let check = AddedCheckNameAndImage {
+        let check = AddedCheckOwnFields {
             image: examined.image_after().to_owned(),
             name,
             policy,
@@ -142,7 +142,7 @@ fn checks_to_add<'p>(
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
-        let subject = FindingSubject::MissingCheck {
+        let kind = FindingKind::MissingCheck {
             expected: format!("{} with {}", check.name, policy.as_str()).into(),
         };
         let reason = MissingCheck {
@@ -150,14 +150,14 @@ fn checks_to_add<'p>(
             written_differently: image.written_differently,
         };
         added.checks.push(AddedCheck {
-            name_and_image: check,
+            own_fields: check,
             form: form.clone(),
             guarded: image.guarded,
             finding: Finding {
                 found_policy: None,
                 expected_policy: Some(policy),
                 effect: FindingEffect::Repairable,
-                ..Finding::not_repairable(examined.place, subject, reason)
+                ..Finding::not_repairable(examined.place, kind, reason)
             },
         });
     }
@@ -165,7 +165,7 @@ fn checks_to_add<'p>(
 }
 
 /// The size of the mounts of a check in the Pod, in bytes of JSON.
-fn size_of_mounts(form: &AddedCheckForm, check: &AddedCheckNameAndImage, carriers: usize) -> usize {
+fn size_of_mounts(form: &AddedCheckForm, check: &AddedCheckOwnFields, carriers: usize) -> usize {
     if !form.is_image_volume() {
         return 0;
     }

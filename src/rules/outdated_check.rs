@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
+use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod_spec::PodSpecList;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
+use crate::shown_text::TextLimit;
 
 /// Reports each check whose image an app container had before, written alike, if no app container has this image
 /// now and the check has not passed.
@@ -60,7 +60,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     for check in outdated {
         examination.findings.push(Finding {
             effect: FindingEffect::OnlyWarning,
-            ..Finding::not_repairable(check, FindingSubject::Image, OutdatedCheck)
+            ..Finding::not_repairable(check, FindingKind::Image, OutdatedCheck)
         });
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &m
         }
     }
     for check in &examination.added.checks {
-        if check.name_and_image.policy == PullPolicy::Always && !check.form.is_image_volume() {
+        if check.own_fields.policy == PullPolicy::Always && !check.form.is_image_volume() {
             coverage.mark_pulled(check.guarded);
         }
     }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use self::missing_platform::MissingPlatform;
 use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
-use crate::finding::{Finding, FindingReason, FindingSubject};
+use crate::finding::{Finding, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
 use crate::lookup::{
@@ -25,10 +25,10 @@ use crate::pod_spec::{Place, PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
 use crate::settings::{
     LookupFailureAction, LookupMode, LookupSettingsForImage, MissingPlatformAction, Mode,
 };
+use crate::shown_text::TextLimit;
 
 /// Looks up the images that the settings select, and takes the actions that the settings demand.
 pub(crate) fn look_up_images(
@@ -227,7 +227,7 @@ fn report_missing_platform<'p>(
     let Some(missing) = MissingPlatform::find(requested, index, pod_spec) else {
         return;
     };
-    let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, missing);
+    let finding = Finding::not_repairable(lookup.first, FindingKind::Image, missing);
     let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
     examination.findings.push(finding.warning_if(is_warning));
 }
@@ -248,7 +248,7 @@ fn use_error<'p>(examination: &mut Examination<'p>, lookup: PlannedLookup<'p>, e
     let action = match lookup.settings.action(error.class) {
         LookupFailureAction::Reject if !is_for_a_warning => {
             let reason = WrongImage::LookupFailed(error);
-            let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, reason);
+            let finding = Finding::not_repairable(lookup.first, FindingKind::Image, reason);
             examination.findings.push(finding);
             LookupFailureAction::Reject
         }

@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::Role;
-use crate::finding::{Finding, FindingReason, FindingSubject};
+use crate::finding::{Finding, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
 use crate::settings::Mode;
+use crate::shown_text::TextLimit;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
 /// Source: `pkg/kubelet/images/types.go` and `pkg/kubelet/container/sync_result.go`.
@@ -121,14 +121,14 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
         };
-        let subject = FindingSubject::WaitingReason {
+        let kind = FindingKind::WaitingReason {
             path: format!(
                 "status.{}[{}].state.waiting.reason",
                 container.status_list, container.index
             ),
             found: reason,
         };
-        findings.push(Finding::not_repairable(missing.place, subject, waiting));
+        findings.push(Finding::not_repairable(missing.place, kind, waiting));
     }
     examination.findings.append(&mut findings);
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::document::type_of;
-use crate::sentence::shorten;
+use crate::shown_text::shorten;
 
 /// The largest length of the path of an unknown key in an error, in characters.
 const SHOWN_MAX: usize = 60;

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::problem::{SettingsProblem, is_in};
-use super::value_deserializer::{SettingsValue, is_unset, present_elements};
+use super::value_conventions::{SettingsValue, is_unset, present_elements};
 use super::{DefaultPullPolicy, Settings};
-use crate::container_json;
+use crate::k8s_openapi_container;
 
 /// The largest value of `registry.maxLookups`.
 const MAX_LOOKUPS: usize = 100;
@@ -103,7 +103,7 @@ pub(super) fn check_template<'de, D: Deserializer<'de>>(
     source: D,
 ) -> Result<Box<Container>, D::Error> {
     let fields = Value::Object(Map::deserialize(source)?);
-    let container = container_json::read(&fields);
+    let container = k8s_openapi_container::read(&fields);
     container
         .map(|(known, _)| Box::new(known))
         .map_err(D::Error::custom)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::read;
 use crate::image::Reference;
 use crate::lookup::FailureClass;
-use crate::pattern::{ImagePattern, NormalisedImageNames};
+use crate::pattern::{ImageNamesForPatterns, ImagePattern};
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -180,7 +180,7 @@ impl RegistryLookupSettings {
         if !self.looks_up() || reference.is_image_id() {
             return off;
         }
-        let name = NormalisedImageNames::of(reference);
+        let name = ImageNamesForPatterns::of(reference);
         let names = |patterns: &[ImagePattern]| patterns.iter().any(|p| p.matches(&name));
         if !names(&self.images) || names(&self.skip_images) {
             return off;

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-use crate::container_json;
 use crate::document::JsonNode;
+use crate::k8s_openapi_container;
 use crate::pod_spec::Place;
 
 /// The keys of these fields. Ports, probes, resource claims and devices are not copied.
@@ -65,7 +65,7 @@ impl CopiedCheckFields {
             }
         }
         let fields = Value::Object(fields);
-        let (container, unknown) = container_json::read(&fields).ok()?;
+        let (container, unknown) = k8s_openapi_container::read(&fields).ok()?;
         unknown.is_empty().then_some(Self { container, size })
     }
 }

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use super::WhyNoCheck;
 use super::copied_check::CopiedCheckFields;
-use crate::container_json;
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheckForm;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::role::Role;
 use crate::image::Reference;
+use crate::k8s_openapi_container;
 use crate::pod_spec::{Place, PodSpec, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, InitContainerOrImageVolume, Settings};
@@ -46,7 +46,7 @@ pub(super) fn check_form<'p>(
     let missing_volume = template.and_then(|template| missing_volume(template, object));
     if let (Some(template), None) = (template, missing_volume) {
         let container = template.container(with_resources);
-        let size = container_json::to_json(&container).len();
+        let size = k8s_openapi_container::to_json(&container).len();
         return Ok((AddedCheckForm::InitContainer(Rc::new(container)), size));
     }
     let is_check_volume = |one: &ExaminedPlace<'_>| {

@@ -5,7 +5,7 @@ use oci_spec::image::Platform;
 use crate::finding::{Finding, FindingReason};
 use crate::pod_spec::RequestedPlatforms;
 use crate::rule_id::RuleId;
-use crate::sentence::TextLimit;
+use crate::shown_text::TextLimit;
 
 /// The platforms of an image, and a platform that the Pod asks for and that is not among them.
 #[derive(Clone, Debug)]
