@@ -202,7 +202,7 @@ each_tells() {
   shift
   ((${#lines[@]} == $#)) || fail "${#lines[@]} sentences instead of $#:" "${lines[@]}"
   for line in "${lines[@]}"; do
-    tells "$line" "$1" || fail "expected: $1" "told:     $line"
+    tells "$line" "$1" || fail "expected: $1" "told:     $line" "reports:  $reports"
     shift
   done
 }

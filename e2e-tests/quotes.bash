@@ -11,6 +11,6 @@ found=$(cat "$1"/*.jsonl | gojq -n -r -f e2e-tests/quotes.jq --slurpfile pages <
 ))
 count=$(grep -cx found <<<"$found") || true
 if ((count < 20)) || grep -vx found <<<"$found" >&2; then
-  echo "the pages quote $count messages that the end-to-end tests have produced" >&2
+  echo "the pages quote $count messages that the end-to-end tests have produced. A run of all tests produces at least 20" >&2
   exit 1
 fi

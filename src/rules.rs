@@ -36,7 +36,7 @@ pub(crate) fn run(examination: &mut Examination<'_>, registries: &mut dyn Regist
         // After the checks were raised and added, because only a check that is strong enough spares a pull.
         pull_once::spare_second_pulls(examination, &mut coverage);
     }
-    // The last two only report, so their positions don't matter.
+    // These rules only report, so their positions don't matter.
     outdated_check::report(examination);
     stuck_pull::report(examination);
 }

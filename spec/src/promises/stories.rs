@@ -248,16 +248,10 @@ impl<P: Policy> Story<'_, P> {
     }
 }
 
-/// Whether mode `Fix` only warns of a finding: a missing check that the settings don't add, a check that
-/// outlives its image, or an image that doesn't exist for the platform that the Pod asks for. Another
-/// finding of *registry* has the image that should be there.
+/// Whether mode `Fix` only warns of a finding. Such a finding has no value that should be there, or it is a missing
+/// check that the settings don't add.
 fn is_advice(finding: &Value) -> bool {
-    match text(&finding["rule"]) {
-        "missing-check" => finding["expected"] == "an image check",
-        "registry" => finding["expected"].is_null(),
-        "outdated-check" => true,
-        _ => false,
-    }
+    finding["expected"].is_null() || finding["expected"] == "an image check"
 }
 
 /// Returns the names and images of the entries that differ between two Pod specs, and the names of the
