@@ -66,7 +66,7 @@ mod examination_result;
 mod finding;
 mod host_registry_client;
 pub mod image;
-mod k8s_openapi_container;
+mod kubernetes_container_json;
 pub mod lookup;
 pub mod pattern;
 mod pod_spec;

@@ -66,7 +66,7 @@ pub(crate) struct ImageToLookUp {
     pub(crate) with_platforms: bool,
 }
 
-/// The lookups of one request.
+/// The lookups of one request, with their limit and what prevents more of them. It keeps no answers.
 pub(crate) struct LookupSession<'r> {
     registries: &'r mut dyn RegistryClient,
     /// How many lookups may still be made.

@@ -25,7 +25,7 @@ pub use self::registry_lookup::{
     MissingPlatformAction, RegistryLookupSettings,
 };
 use crate::image::Reference;
-use crate::pattern::{self, ContainerPattern, ImageNamesForPatterns, ImagePattern};
+use crate::pattern::{self, ContainerNamePattern, ImageNamesForPatterns, ImagePattern};
 
 /// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
 /// most 63 bytes: the prefix and a number.
@@ -122,7 +122,7 @@ pub struct ImageCheckSettings {
     pub template: Option<CheckTemplate>,
     /// The init containers that have to run before an added check, e.g. `copy-agent`. This counts
     /// only in a Pod without a check that is an init container.
-    pub after: Vec<ContainerPattern>,
+    pub after: Vec<ContainerNamePattern>,
 }
 
 impl Default for ImageCheckSettings {
@@ -312,7 +312,7 @@ pub enum PodTemplateAction {
 pub struct ExemptContainersAndImages {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a
     /// name, so the key `images` is safer.
-    pub containers: Vec<ContainerPattern>,
+    pub containers: Vec<ContainerNamePattern>,
     /// Containers and image volumes with these images.
     pub images: Vec<ImagePattern>,
 }

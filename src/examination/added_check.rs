@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::finding::Finding;
-use crate::k8s_openapi_container;
+use crate::kubernetes_container_json;
 use crate::pod_spec::Place;
 use crate::pull_policy::PullPolicy;
 
@@ -98,7 +98,7 @@ impl AddedCheckForm {
     pub(crate) fn element(&self, check: &AddedCheckOwnFields) -> String {
         match self {
             Self::InitContainer(fields) => {
-                k8s_openapi_container::to_json(&check.container((**fields).clone()))
+                kubernetes_container_json::to_json(&check.container((**fields).clone()))
             }
             Self::ImageVolume => check.volume().to_string(),
         }

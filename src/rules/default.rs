@@ -18,16 +18,16 @@ pub(crate) fn replace_server_defaults(examination: &mut Examination<'_>) {
         let policy = examined.policy;
         if let Some(default) = examined.replacement_of_server_default(policy, examination.settings)
         {
-            examined.correct_policy(default, AuthorChoseNoPullPolicy);
+            examined.correct_policy(default, DefaultReason);
         }
     }
 }
 
 /// Nobody chose the pull policy, and `defaults.imagePullPolicy` has a default.
 #[derive(Debug)]
-struct AuthorChoseNoPullPolicy;
+struct DefaultReason;
 
-impl FindingReason for AuthorChoseNoPullPolicy {
+impl FindingReason for DefaultReason {
     fn rule(&self) -> RuleId {
         RuleId::Default
     }

@@ -20,7 +20,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
             |reason| Finding::not_repairable(place, FindingKind::PullPolicy, reason);
         let patterns = &examined.patterns;
         if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
-            let conflict = DisallowedPolicy::AlwaysRequiredAndForbidden { require, forbid };
+            let conflict = DisallowedPolicyReason::AlwaysRequiredAndForbidden { require, forbid };
             examination.findings.push(not_repairable(conflict));
         } else if let Some((allowed, reason)) = disallowed_by(patterns, examined.policy) {
             if is_repairable {
@@ -39,7 +39,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
 fn disallowed_by<'p>(
     patterns: &MatchingImagePatterns<'p>,
     policy: PullPolicy,
-) -> Option<(PullPolicy, DisallowedPolicy<'p>)> {
+) -> Option<(PullPolicy, DisallowedPolicyReason<'p>)> {
     let (allowed, setting, pattern) = match (policy, patterns.require_always) {
         (PullPolicy::Always, None) => {
             let pattern = patterns.forbid_always;
@@ -52,12 +52,17 @@ fn disallowed_by<'p>(
         (PullPolicy::Always, Some(_)) | (PullPolicy::IfNotPresent, None) => return None,
         (_, pattern) => (PullPolicy::Always, "images.requireAlways", pattern),
     };
-    pattern.map(|pattern| (allowed, DisallowedPolicy::DisallowedBy { setting, pattern }))
+    pattern.map(|pattern| {
+        (
+            allowed,
+            DisallowedPolicyReason::DisallowedBy { setting, pattern },
+        )
+    })
 }
 
 /// The settings disallow the pull policy.
 #[derive(Debug)]
-enum DisallowedPolicy<'p> {
+enum DisallowedPolicyReason<'p> {
     /// One setting disallows it.
     DisallowedBy {
         /// The name of the setting.
@@ -74,7 +79,7 @@ enum DisallowedPolicy<'p> {
     },
 }
 
-impl FindingReason for DisallowedPolicy<'_> {
+impl FindingReason for DisallowedPolicyReason<'_> {
     fn rule(&self) -> RuleId {
         RuleId::DisallowedPolicy
     }

@@ -25,7 +25,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let ids = ids.filter(|examined| refuses_ids && examined.reference.is_image_id());
     let ids = ids.map(|examined| (examined.place, None));
     let findings = invalid.chain(ids).map(|(place, mistake)| {
-        let reason = InvalidImage { mistake, pod_spec };
+        let reason = InvalidImageReason { mistake, pod_spec };
         Finding::not_repairable(place, FindingKind::Image, reason)
     });
     let findings: Vec<_> = findings.collect();
@@ -34,14 +34,14 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
 
 /// The image can't be pulled, or no registry has it.
 #[derive(Debug)]
-struct InvalidImage {
+struct InvalidImageReason {
     /// The mistake in the image. None if the image is an image ID.
     mistake: Option<InvalidReference>,
     /// The path of the Pod spec.
     pod_spec: &'static str,
 }
 
-impl FindingReason for InvalidImage {
+impl FindingReason for InvalidImageReason {
     fn rule(&self) -> RuleId {
         RuleId::InvalidImage
     }

@@ -54,7 +54,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
         let kind = FindingKind::MissingCheck {
             expected: "an image check".into(),
         };
-        let reason = MissingCheck {
+        let reason = MissingCheckReason {
             added: Err(why),
             written_differently: image.written_differently.filter(|_| names_other_spelling),
         };
@@ -145,7 +145,7 @@ fn checks_to_add<'p>(
         let kind = FindingKind::MissingCheck {
             expected: format!("{} with {}", check.name, policy.as_str()).into(),
         };
-        let reason = MissingCheck {
+        let reason = MissingCheckReason {
             added: Ok((check.name.clone(), check.image.clone())),
             written_differently: image.written_differently,
         };
@@ -198,7 +198,7 @@ enum WhyNoCheck<'p> {
 
 /// An image is not covered.
 #[derive(Debug)]
-struct MissingCheck<'p> {
+struct MissingCheckReason<'p> {
     /// The name and the image of the added check, or why none is added.
     added: Result<(String, String), WhyNoCheck<'p>>,
     /// The reference of an existing check that has the same image in another spelling. None if the sentence names
@@ -206,7 +206,7 @@ struct MissingCheck<'p> {
     written_differently: Option<&'p str>,
 }
 
-impl FindingReason for MissingCheck<'_> {
+impl FindingReason for MissingCheckReason<'_> {
     fn rule(&self) -> RuleId {
         RuleId::MissingCheck
     }

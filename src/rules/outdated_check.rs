@@ -60,16 +60,16 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     for check in outdated {
         examination.findings.push(Finding {
             effect: FindingEffect::OnlyWarning,
-            ..Finding::not_repairable(check, FindingKind::Image, OutdatedCheck)
+            ..Finding::not_repairable(check, FindingKind::Image, OutdatedCheckReason)
         });
     }
 }
 
 /// No app container has the image of this check any more.
 #[derive(Debug)]
-struct OutdatedCheck;
+struct OutdatedCheckReason;
 
-impl FindingReason for OutdatedCheck {
+impl FindingReason for OutdatedCheckReason {
     fn rule(&self) -> RuleId {
         RuleId::OutdatedCheck
     }

@@ -12,7 +12,7 @@ mod missing_platform;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use self::missing_platform::MissingPlatform;
+use self::missing_platform::MissingPlatformReason;
 use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
 use crate::finding::{Finding, FindingKind, FindingReason};
@@ -224,7 +224,7 @@ fn report_missing_platform<'p>(
     requested: &RequestedPlatforms,
 ) {
     let pod_spec = examination.object.spec_path();
-    let Some(missing) = MissingPlatform::find(requested, index, pod_spec) else {
+    let Some(missing) = MissingPlatformReason::find(requested, index, pod_spec) else {
         return;
     };
     let finding = Finding::not_repairable(lookup.first, FindingKind::Image, missing);
@@ -247,7 +247,7 @@ fn use_error<'p>(examination: &mut Examination<'p>, lookup: PlannedLookup<'p>, e
         && !lookup.verifies_digest;
     let action = match lookup.settings.action(error.class) {
         LookupFailureAction::Reject if !is_for_a_warning => {
-            let reason = WrongImage::LookupFailed(error);
+            let reason = RegistryReason::LookupFailed(error);
             let finding = Finding::not_repairable(lookup.first, FindingKind::Image, reason);
             examination.findings.push(finding);
             LookupFailureAction::Reject
@@ -269,7 +269,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> LookupFail
             && examined.policy == PullPolicy::Always
             && examined.patterns.require_always.is_none()
         {
-            examined.correct_policy(PullPolicy::IfNotPresent, WrongImage::CachedImageAllowed);
+            examined.correct_policy(PullPolicy::IfNotPresent, RegistryReason::CachedImageAllowed);
             action = LookupFailureAction::UseCached;
         }
     }
@@ -278,12 +278,12 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> LookupFail
 
 /// The reason why a tag is pinned.
 fn tag_to_pin<'p>(digest: &Rc<str>) -> Rc<dyn FindingReason + 'p> {
-    Rc::new(WrongImage::TagToPin(Rc::clone(digest)))
+    Rc::new(RegistryReason::TagToPin(Rc::clone(digest)))
 }
 
 /// An image that has to be pinned, or whose lookup failed.
 #[derive(Debug)]
-enum WrongImage {
+enum RegistryReason {
     /// The tag has to be pinned to this digest.
     TagToPin(Rc<str>),
     /// The lookup failed, and `UseCached` allows the image that the node already has.
@@ -292,7 +292,7 @@ enum WrongImage {
     LookupFailed(LookupError),
 }
 
-impl FindingReason for WrongImage {
+impl FindingReason for RegistryReason {
     fn rule(&self) -> RuleId {
         RuleId::Registry
     }

@@ -111,7 +111,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
         };
         let is_volume = missing.place.list == PodSpecList::Volumes;
         let passed_check = passed.get(&missing.identity()).copied();
-        let waiting = StuckPull {
+        let waiting = StuckPullReason {
             container: is_volume.then_some(&*place.name),
             images,
             reason,
@@ -180,7 +180,7 @@ fn passed_checks<'e, 'p>(
 
 /// A container waits for its image, or for the image of a volume that it mounts.
 #[derive(Debug)]
-struct StuckPull<'p> {
+struct StuckPullReason<'p> {
     /// The name of the container, if it waits for the image of a volume. If it waits for its own image,
     /// the finding has its name.
     container: Option<&'p str>,
@@ -205,7 +205,7 @@ struct PassedCheck<'p> {
     policy: PullPolicy,
 }
 
-impl FindingReason for StuckPull<'_> {
+impl FindingReason for StuckPullReason<'_> {
     fn rule(&self) -> RuleId {
         RuleId::StuckPull
     }

@@ -43,7 +43,7 @@ fn raise_weak_check(
     let checks = &coverage.checks_of(pulled)?.places;
     let places = &mut examination.places;
     let first = places.get(*checks.first()?)?.place;
-    let reason = WeakCheck {
+    let reason = WeakCheckReason {
         stronger: &places.get(guarded)?.place.name,
         policy: needed,
     };
@@ -71,14 +71,14 @@ fn raise_weak_check(
 
 /// A container or image volume has a stronger pull policy than its checks.
 #[derive(Debug)]
-struct WeakCheck<'p> {
+struct WeakCheckReason<'p> {
     /// The name of the container or image volume.
     stronger: &'p str,
     /// Its pull policy.
     policy: PullPolicy,
 }
 
-impl FindingReason for WeakCheck<'_> {
+impl FindingReason for WeakCheckReason<'_> {
     fn rule(&self) -> RuleId {
         RuleId::WeakCheck
     }

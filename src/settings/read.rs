@@ -11,7 +11,7 @@ use serde_path_to_error::Segment;
 use super::problem::{SettingsProblem, is_in};
 use super::value_conventions::{SettingsValue, is_unset, present_elements};
 use super::{DefaultPullPolicy, Settings};
-use crate::k8s_openapi_container;
+use crate::kubernetes_container_json;
 
 /// The largest value of `registry.maxLookups`.
 const MAX_LOOKUPS: usize = 100;
@@ -103,7 +103,7 @@ pub(super) fn check_template<'de, D: Deserializer<'de>>(
     source: D,
 ) -> Result<Box<Container>, D::Error> {
     let fields = Value::Object(Map::deserialize(source)?);
-    let container = k8s_openapi_container::read(&fields);
+    let container = kubernetes_container_json::read(&fields);
     container
         .map(|(known, _)| Box::new(known))
         .map_err(D::Error::custom)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::problem::SettingsProblem;
-use crate::k8s_openapi_container;
+use crate::kubernetes_container_json;
 
 /// The path of the check template in the settings.
 pub(super) const PATH: &str = "imageChecks.template";
@@ -70,7 +70,7 @@ pub(super) fn problems(template: &Map<String, Value>) -> Vec<SettingsProblem> {
 fn add_problems_of_values(fields: Map<String, Value>, problems: &mut Vec<SettingsProblem>) {
     for (name, value) in fields {
         let field = Value::Object(Map::from_iter([(name, value)]));
-        match k8s_openapi_container::read(&field) {
+        match kubernetes_container_json::read(&field) {
             Ok((_, unknown)) => problems.extend(unknown.iter().map(|path| {
                 let path = [PATH, path].concat();
                 SettingsProblem::at(path, "is not a field of a container")

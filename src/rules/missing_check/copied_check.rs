@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
 use crate::document::JsonNode;
-use crate::k8s_openapi_container;
+use crate::kubernetes_container_json;
 use crate::pod_spec::Place;
 
 /// The keys of these fields. Ports, probes, resource claims and devices are not copied.
@@ -22,14 +22,14 @@ const KEYS: [&str; 10] = [
 ];
 
 /// The fields that an added check copies.
-pub(super) struct CopiedCheckFields {
+pub(super) struct FieldsCopiedFromCheck {
     /// A container with these fields alone.
     pub(super) container: Container,
     /// The size of the fields in the request, in bytes.
     pub(super) size: usize,
 }
 
-impl CopiedCheckFields {
+impl FieldsCopiedFromCheck {
     /// The fields that are copied from a check. None if the check can't be copied: its program comes from its own
     /// image, or one of the fields has a value that Kubernetes' type doesn't know.
     ///
@@ -65,7 +65,7 @@ impl CopiedCheckFields {
             }
         }
         let fields = Value::Object(fields);
-        let (container, unknown) = k8s_openapi_container::read(&fields).ok()?;
+        let (container, unknown) = kubernetes_container_json::read(&fields).ok()?;
         unknown.is_empty().then_some(Self { container, size })
     }
 }

@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::WhyNoCheck;
-use super::copied_check::CopiedCheckFields;
+use super::copied_check::FieldsCopiedFromCheck;
 use crate::examination::Examination;
 use crate::examination::added_check::AddedCheckForm;
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::role::Role;
 use crate::image::Reference;
-use crate::k8s_openapi_container;
+use crate::kubernetes_container_json;
 use crate::pod_spec::{Place, PodSpec, PodSpecList};
 use crate::request::ExaminedObject;
 use crate::settings::{CheckTemplate, InitContainerOrImageVolume, Settings};
@@ -46,7 +46,7 @@ pub(super) fn check_form<'p>(
     let missing_volume = template.and_then(|template| missing_volume(template, object));
     if let (Some(template), None) = (template, missing_volume) {
         let container = template.container(with_resources);
-        let size = k8s_openapi_container::to_json(&container).len();
+        let size = kubernetes_container_json::to_json(&container).len();
         return Ok((AddedCheckForm::InitContainer(Rc::new(container)), size));
     }
     let is_check_volume = |one: &ExaminedPlace<'_>| {
@@ -65,12 +65,12 @@ fn copy_of_last_check(
     object: &ExaminedObject<'_>,
     places: &[ExaminedPlace<'_>],
     with_resources: bool,
-) -> Option<CopiedCheckFields> {
+) -> Option<FieldsCopiedFromCheck> {
     let with_profile = object.metadata.containers_with_app_armor_annotation();
     init_container_checks(places)
         .rev()
         .filter(|check| !with_profile.contains(&*check.name))
-        .find_map(|check| CopiedCheckFields::of(check, with_resources))
+        .find_map(|check| FieldsCopiedFromCheck::of(check, with_resources))
 }
 
 /// The first volume that the check template mounts and that the Pod doesn't have. The claim templates

@@ -9,7 +9,7 @@ use crate::shown_text::TextLimit;
 
 /// The platforms of an image, and a platform that the Pod asks for and that is not among them.
 #[derive(Clone, Debug)]
-pub(super) struct MissingPlatform {
+pub(super) struct MissingPlatformReason {
     /// The platforms of the image.
     has: Vec<String>,
     /// The platform that the image lacks.
@@ -20,7 +20,7 @@ pub(super) struct MissingPlatform {
     field: &'static str,
 }
 
-impl MissingPlatform {
+impl MissingPlatformReason {
     /// The first requested platform that is not in the index of an image. None if the index has all requested
     /// platforms, or names no platform. `pod_spec` is the path of the Pod spec.
     pub(super) fn find(
@@ -59,7 +59,7 @@ impl MissingPlatform {
     }
 }
 
-impl FindingReason for MissingPlatform {
+impl FindingReason for MissingPlatformReason {
     fn rule(&self) -> RuleId {
         RuleId::Registry
     }
