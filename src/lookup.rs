@@ -34,7 +34,7 @@ const OCI_MANIFEST: &str = "oci/v1/oci_manifest";
 
 /// The reason why a lookup gave no answer.
 #[derive(Clone, Copy, Debug)]
-pub struct LookupError {
+pub struct NoAnswerReason {
     /// The class of the failure.
     pub class: FailureClass,
     /// Whether the host was called. It is not called again after it refused a capability, and for a registry that
@@ -67,7 +67,7 @@ pub(crate) struct ImageToLookUp {
 }
 
 /// The lookups of one request, with their limit and what prevents more of them. It keeps no answers.
-pub(crate) struct LookupSession<'r> {
+pub(crate) struct LimitedRegistryClient<'r> {
     registries: &'r mut dyn RegistryClient,
     /// How many lookups may still be made.
     left: usize,
@@ -77,7 +77,7 @@ pub(crate) struct LookupSession<'r> {
     refused: Option<&'static str>,
 }
 
-impl<'r> LookupSession<'r> {
+impl<'r> LimitedRegistryClient<'r> {
     /// A session of at most `max` lookups.
     pub(crate) fn new(registries: &'r mut dyn RegistryClient, max: usize) -> Self {
         Self {
@@ -96,8 +96,8 @@ impl<'r> LookupSession<'r> {
     pub(crate) fn look_up(
         &mut self,
         question: &ImageToLookUp,
-    ) -> Result<LookupAnswer, LookupError> {
-        let not_asked = |class, capability| LookupError {
+    ) -> Result<LookupAnswer, NoAnswerReason> {
+        let not_asked = |class, capability| NoAnswerReason {
             class,
             was_asked: false,
             capability,
@@ -131,7 +131,7 @@ impl<'r> LookupSession<'r> {
         question: &ImageToLookUp,
         text: &str,
         capability: &'static str,
-    ) -> LookupError {
+    ) -> NoAnswerReason {
         let class = FailureClass::classify(text);
         match class {
             FailureClass::Unreachable => {
@@ -140,7 +140,7 @@ impl<'r> LookupSession<'r> {
             FailureClass::NotGranted => self.refused = Some(capability),
             _ => {}
         }
-        LookupError {
+        NoAnswerReason {
             class,
             was_asked: true,
             capability,

@@ -17,6 +17,8 @@ setup_suite() {
     -keyout "$RUN/tls.key" -out "$RUN/tls.crt" 2>/dev/null
   python3 e2e-tests/cluster/server.py "$RUN" "$PORT" "$((PORT + 1))" >"$RUN/server.log" 2>&1 3>&- &
   echo "$!" >"$RUN/server.pid"
+  sleep 1 # The server ends at once if another program has the port.
+  kill -0 "$!" || { cat "$RUN/server.log" >&2 && return 1; }
 
   # The tests' images have one layer. Its program is that of this machine, so the nodes need its architecture.
   mkdir -p "$RUN/root/bin" "$RUN/image"

@@ -23,7 +23,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// Its image as it came in.
     pub(crate) reference: Reference<'p>,
     /// The patterns of `images` that match its image.
-    pub(crate) patterns: MatchingImagePatterns<'p>,
+    pub(crate) patterns: PullPolicyRulesForImage<'p>,
     /// The settings of `registry` for its image.
     pub(crate) lookup: LookupSettingsForImage<'p>,
     /// The pull policy that it should have. Before the first rule runs, this is the pull policy that
@@ -69,7 +69,7 @@ impl<'p> ExaminedPlace<'p> {
             place,
             role,
             reference,
-            patterns: MatchingImagePatterns::of(&settings.images, &reference),
+            patterns: PullPolicyRulesForImage::of(&settings.images, &reference),
             lookup: settings.registry.for_image(&reference),
             policy: place.policy.unwrap_or(server_default),
             cause: None,
@@ -221,7 +221,7 @@ fn server_default(reference: &Reference<'_>) -> PullPolicy {
 
 /// For each setting of `images`, the first of its patterns that matches an image.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MatchingImagePatterns<'p> {
+pub(crate) struct PullPolicyRulesForImage<'p> {
     /// The pattern of `images.requireAlways`.
     pub(crate) require_always: Option<&'p ImagePattern>,
     /// The pattern of `images.forbidAlways`.
@@ -230,7 +230,7 @@ pub(crate) struct MatchingImagePatterns<'p> {
     pub(crate) forbid_never: Option<&'p ImagePattern>,
 }
 
-impl<'p> MatchingImagePatterns<'p> {
+impl<'p> PullPolicyRulesForImage<'p> {
     fn of(images: &'p ImagePullPolicyRules, reference: &Reference<'_>) -> Self {
         if *images == ImagePullPolicyRules::default() {
             return Self::default();

@@ -2,7 +2,7 @@
 //! `images.forbidNever` disallow are replaced.
 
 use crate::examination::Examination;
-use crate::examination::examined_place::MatchingImagePatterns;
+use crate::examination::examined_place::PullPolicyRulesForImage;
 use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
@@ -37,7 +37,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
 
 /// The pull policy to set instead of a disallowed one, and the reason. None if the pull policy is allowed.
 fn disallowed_by<'p>(
-    patterns: &MatchingImagePatterns<'p>,
+    patterns: &PullPolicyRulesForImage<'p>,
     policy: PullPolicy,
 ) -> Option<(PullPolicy, DisallowedPolicyReason<'p>)> {
     let (allowed, setting, pattern) = match (policy, patterns.require_always) {

@@ -19,7 +19,8 @@ use crate::finding::{Finding, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
 use crate::lookup::{
-    FailureClass, ImageToLookUp, LookupAnswer, LookupError, LookupSession, RegistryClient,
+    FailureClass, ImageToLookUp, LimitedRegistryClient, LookupAnswer, NoAnswerReason,
+    RegistryClient,
 };
 use crate::pod_spec::{Place, PodSpecList, RequestedPlatforms};
 use crate::pull_policy::PullPolicy;
@@ -54,9 +55,9 @@ pub(crate) fn look_up_images(
         }
         _ => RequestedPlatforms::default(),
     };
-    let mut session = LookupSession::new(registries, settings.registry.max_lookups);
+    let mut client = LimitedRegistryClient::new(registries, settings.registry.max_lookups);
     for lookup in planned_lookups(examination, !requested.is_empty()) {
-        match session.look_up(&lookup.image) {
+        match client.look_up(&lookup.image) {
             Ok(answer) => use_answer(examination, &lookup, &answer, &requested),
             Err(error) => use_error(examination, lookup, error),
         }
@@ -233,7 +234,11 @@ fn report_missing_platform<'p>(
 }
 
 /// Takes the action for an image whose lookup failed.
-fn use_error<'p>(examination: &mut Examination<'p>, lookup: PlannedLookup<'p>, error: LookupError) {
+fn use_error<'p>(
+    examination: &mut Examination<'p>,
+    lookup: PlannedLookup<'p>,
+    error: NoAnswerReason,
+) {
     let request_type = examination.object.request_type;
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
     // change. A pod template would keep `IfNotPresent` after the outage. `UseCached` has no effect
@@ -289,7 +294,7 @@ enum RegistryReason {
     /// The lookup failed, and `UseCached` allows the image that the node already has.
     CachedImageAllowed,
     /// The lookup failed or was not made, and the setting for this failure is `Reject`.
-    LookupFailed(LookupError),
+    LookupFailed(NoAnswerReason),
 }
 
 impl FindingReason for RegistryReason {
