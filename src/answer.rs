@@ -21,7 +21,7 @@ use crate::finding::{Finding, FindingEffect};
 use crate::lookup::failed_lookup::FailedLookup;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
-use crate::settings::{LookupFailureAction, Mode};
+use crate::settings::{LookupFailureAction, PolicyMode};
 use crate::shown_text::{TEXT_MAX, TextLimit, line, shorten};
 
 /// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
@@ -101,12 +101,12 @@ pub(crate) fn reject(message: String, code: u16) -> CallResult {
 ///
 /// # Errors
 /// Never, because serde can write every answer.
-pub(crate) fn answer(mut result: ExaminationResult<'_>, mode: Mode) -> CallResult {
+pub(crate) fn answer(mut result: ExaminationResult<'_>, mode: PolicyMode) -> CallResult {
     let object = result.object;
     let is_rejected = result.findings.iter().any(|finding| finding.rejects(mode));
     // A change that only saves a pull is no reason to change a pod template, because a changed
     // template may restart its Pods.
-    let is_repaired = mode == Mode::Fix
+    let is_repaired = mode == PolicyMode::Fix
         && !is_rejected
         && (!object.request_type.is_template() || result.has_repairs());
     if !is_repaired {
@@ -157,7 +157,7 @@ pub(crate) fn answer(mut result: ExaminationResult<'_>, mode: Mode) -> CallResul
 }
 
 /// The status code of a rejection because of findings.
-fn code(result: &ExaminationResult<'_>, mode: Mode) -> u16 {
+fn code(result: &ExaminationResult<'_>, mode: PolicyMode) -> u16 {
     let mut rejecting = result.findings.iter().filter(|one| one.rejects(mode));
     if rejecting.all(|finding| finding.reason.is_momentary()) {
         BAD_REQUEST
@@ -212,7 +212,7 @@ impl<'l> FailedLookupEntry<'l> {
 }
 
 /// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
-fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
+fn message(findings: &[&Finding<'_>], mode: PolicyMode) -> String {
     let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
     let mut sentences: Vec<String> = rejecting()
         .take(SENTENCES_MAX)
@@ -230,22 +230,22 @@ fn message(findings: &[&Finding<'_>], mode: Mode) -> String {
 fn warnings(
     result: &ExaminationResult<'_>,
     findings: &[&Finding<'_>],
-    mode: Mode,
+    mode: PolicyMode,
     is_rejected: bool,
 ) -> Vec<String> {
     let settings = result.settings;
     let is_template = result.object.request_type.is_template();
     let is_expected = |finding: &Finding<'_>| {
         is_template
-            && settings.mode == Mode::Fix
+            && settings.mode == PolicyMode::Fix
             && finding.reason.is_expected_in_template(settings)
     };
-    let is_repaired = mode == Mode::Fix && !is_rejected;
+    let is_repaired = mode == PolicyMode::Fix && !is_rejected;
     // Most sentences are only counted, so a sentence is made where it is shown.
     let mut sentences: Vec<Box<dyn Fn(TextLimit) -> String + '_>> = Vec::new();
     for finding in findings.iter().filter(|finding| !is_expected(finding)) {
         let reason = &finding.reason;
-        if finding.effect == FindingEffect::OnlyWarning || mode == Mode::Warn {
+        if finding.effect == FindingEffect::OnlyWarning || mode == PolicyMode::Warn {
             sentences.push(Box::new(|limit| reason.sentence(finding, limit)));
         } else if is_repaired && reason.warns_of_repair() {
             sentences.push(Box::new(|limit| reason.repair_warning(finding, limit)));

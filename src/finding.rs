@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
-use crate::settings::{Mode, Settings};
+use crate::settings::{PolicyMode, Settings};
 use crate::shown_text::TextLimit;
 
 /// The reason of a finding: what is wrong, in the words of the rule that found it.
@@ -151,11 +151,11 @@ impl<'p> Finding<'p> {
     }
 
     /// Whether the finding rejects the request in this mode.
-    pub(crate) fn rejects(&self, mode: Mode) -> bool {
+    pub(crate) fn rejects(&self, mode: PolicyMode) -> bool {
         match self.effect {
             FindingEffect::OnlyWarning => false,
-            FindingEffect::Repairable => mode == Mode::Reject,
-            FindingEffect::NotRepairable => mode != Mode::Warn,
+            FindingEffect::Repairable => mode == PolicyMode::Reject,
+            FindingEffect::NotRepairable => mode != PolicyMode::Warn,
         }
     }
 

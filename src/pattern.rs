@@ -23,9 +23,9 @@ const CHECK_NUMBERS: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[serde(try_from = "String")]
-pub struct ContainerNamePattern(String);
+pub struct ContainerOrVolumeNamePattern(String);
 
-impl ContainerNamePattern {
+impl ContainerOrVolumeNamePattern {
     /// The pattern as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -42,7 +42,7 @@ impl ContainerNamePattern {
     }
 }
 
-impl TryFrom<String> for ContainerNamePattern {
+impl TryFrom<String> for ContainerOrVolumeNamePattern {
     type Error = String;
 
     /// Reads a pattern. The error says why no container name can match the pattern. It is the end of a

@@ -25,7 +25,7 @@ pub use self::registry_lookup::{
     MissingPlatformAction, RegistryLookupSettings,
 };
 use crate::image::Reference;
-use crate::pattern::{self, ContainerNamePattern, ImageNamesForPatterns, ImagePattern};
+use crate::pattern::{self, ContainerOrVolumeNamePattern, ImageNamesForPatterns, ImagePattern};
 
 /// The largest length of a name prefix, in bytes. The name of an added check is a DNS label of at
 /// most 63 bytes: the prefix and a number.
@@ -37,7 +37,7 @@ const PREFIX_MAX: usize = 58;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// The reaction of this policy to a finding, i.e. to one thing that is wrong.
-    pub mode: Mode,
+    pub mode: PolicyMode,
     /// How image checks are recognised, which images they have to cover, and how missing checks are
     /// added.
     pub image_checks: ImageCheckSettings,
@@ -70,7 +70,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
+            mode: PolicyMode::default(),
             image_checks: ImageCheckSettings::default(),
             pull_once: true,
             defaults: PullPolicyDefaults::default(),
@@ -87,7 +87,7 @@ impl Default for Settings {
 /// The reaction of this policy to a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum Mode {
+pub enum PolicyMode {
     /// A finding is repaired if it can be repaired. Otherwise the request is rejected. This policy
     /// has to be installed as mutating.
     #[default]
@@ -122,7 +122,7 @@ pub struct ImageCheckSettings {
     pub template: Option<CheckTemplate>,
     /// The init containers that have to run before an added check, e.g. `copy-agent`. This counts
     /// only in a Pod without a check that is an init container.
-    pub after: Vec<ContainerNamePattern>,
+    pub after: Vec<ContainerOrVolumeNamePattern>,
 }
 
 impl Default for ImageCheckSettings {
@@ -312,7 +312,7 @@ pub enum PodTemplateAction {
 pub struct ExemptContainersAndImages {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a
     /// name, so the key `images` is safer.
-    pub containers: Vec<ContainerNamePattern>,
+    pub containers: Vec<ContainerOrVolumeNamePattern>,
     /// Containers and image volumes with these images.
     pub images: Vec<ImagePattern>,
 }

@@ -10,7 +10,7 @@ use crate::examination_result::ExaminationResult;
 use crate::lookup::RegistryClient;
 use crate::request::{ExaminedObject, ExaminedOrMalformedObject, read_payload};
 use crate::rules;
-use crate::settings::{InitContainerOrImageVolume, Mode, PodTemplateAction, Settings};
+use crate::settings::{InitContainerOrImageVolume, PodTemplateAction, PolicyMode, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -47,12 +47,12 @@ fn examine(
     settings: &Settings,
     registries: &mut dyn RegistryClient,
 ) -> CallResult {
-    if settings.mode == Mode::Fix {
+    if settings.mode == PolicyMode::Fix {
         object.restore_stored_values();
     }
     let mode = match (object.request_type.is_template(), settings.templates) {
         (true, PodTemplateAction::Off) => None,
-        (true, PodTemplateAction::Warn) => Some(Mode::Warn),
+        (true, PodTemplateAction::Warn) => Some(PolicyMode::Warn),
         (true, PodTemplateAction::Enforce) | (false, _) => Some(settings.mode),
     };
     let examination = mode.and_then(|_| Examination::new(&object, settings));

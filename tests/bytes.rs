@@ -1,7 +1,7 @@
 //! Payloads that no program for JSON writes: the exact bytes around a change, escapes, equal keys, and texts
 //! that are cut or no JSON. The rows of the end-to-end tests can't state these.
 
-use consistent_pull_policy::settings::{Mode, Settings};
+use consistent_pull_policy::settings::{PolicyMode, Settings};
 use consistent_pull_policy::validate;
 use serde_json::value::RawValue;
 
@@ -78,7 +78,7 @@ fn the_last_of_equal_keys_counts() {
         &[(r#""Never""#, r#""IfNotPresent""#)],
     );
     let settings = Settings::read(br#"{"mode":"fix","mode":"Reject","mode":"Warn"}"#);
-    assert_eq!(settings.map(|settings| settings.mode), Ok(Mode::Warn));
+    assert_eq!(settings.map(|settings| settings.mode), Ok(PolicyMode::Warn));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) struct ExaminedPlace<'p> {
     /// came in, or the server default if none was set.
     pub(crate) policy: PullPolicy,
     /// Why `policy` differs from the pull policy that came in. None if it doesn't.
-    cause: Option<PolicyChangeCause<'p>>,
+    cause: Option<PullPolicyChangeCause<'p>>,
     /// The digest behind its tag, if it is known.
     pub(crate) digest_of_tag: Option<Rc<str>>,
     /// The image with its digest, if the digest is to be written, and the reason.
@@ -39,14 +39,14 @@ pub(crate) struct ExaminedPlace<'p> {
 
 /// Why a rule changes a pull policy.
 #[derive(Clone)]
-pub(crate) enum PolicyChangeCause<'p> {
+pub(crate) enum PullPolicyChangeCause<'p> {
     /// The pull policy is wrong. This is a finding.
     Wrong(Rc<dyn FindingReason + 'p>),
     /// The rule replaces a pull policy that is not wrong. This is no finding of its own.
     NotWrong(RuleId),
 }
 
-impl PolicyChangeCause<'_> {
+impl PullPolicyChangeCause<'_> {
     /// The rule that changes the pull policy.
     pub(crate) fn rule(&self) -> RuleId {
         match self {
@@ -86,12 +86,12 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Replaces a wrong pull policy.
     pub(crate) fn correct_policy(&mut self, policy: PullPolicy, reason: impl FindingReason + 'p) {
-        self.change_policy(policy, PolicyChangeCause::Wrong(Rc::new(reason)));
+        self.change_policy(policy, PullPolicyChangeCause::Wrong(Rc::new(reason)));
     }
 
     /// Changes the pull policy. If an earlier rule has changed it already, its cause stays: the pull policy that
     /// came in is wrong for that cause.
-    pub(crate) fn change_policy(&mut self, policy: PullPolicy, cause: PolicyChangeCause<'p>) {
+    pub(crate) fn change_policy(&mut self, policy: PullPolicy, cause: PullPolicyChangeCause<'p>) {
         self.policy = policy;
         let is_changed = policy != self.policy_before();
         self.cause = is_changed.then(|| self.cause.take().unwrap_or(cause));
@@ -136,7 +136,7 @@ impl<'p> ExaminedPlace<'p> {
             finding(FindingKind::ImageToPin { pinned }, reason)
         });
         let policy = match &self.cause {
-            Some(PolicyChangeCause::Wrong(reason)) => {
+            Some(PullPolicyChangeCause::Wrong(reason)) => {
                 Some(finding(FindingKind::PullPolicy, reason))
             }
             _ => None,

@@ -25,13 +25,13 @@ pub(crate) enum Role {
 pub(crate) struct PodRoles<'p> {
     settings: &'p Settings,
     /// None if no role of an image volume is asked for.
-    volumes: Option<VolumeRoles<'p>>,
+    volumes: Option<MountedVolumes<'p>>,
 }
 
 impl<'p> PodRoles<'p> {
     /// The roles of a Pod's places. Those of image volumes are only known if `with_volumes` is true.
     pub(crate) fn of(pod: &'p PodSpec<'p>, with_volumes: bool, settings: &'p Settings) -> Self {
-        let volumes = with_volumes.then(|| VolumeRoles::of(pod, settings));
+        let volumes = with_volumes.then(|| MountedVolumes::of(pod, settings));
         Self { settings, volumes }
     }
 
@@ -81,7 +81,7 @@ pub(crate) fn is_unused_image_check(
 ///
 /// All images of a repository that is looked up count as one image here. Otherwise a registry's
 /// answer could decide whether a volume is a check, and the copy doesn't get that answer.
-struct VolumeRoles<'p> {
+struct MountedVolumes<'p> {
     mounters: MountersByVolume<'p>,
     /// The images by list and index. A place that is exempt or has an invalid image is not among them.
     images: BTreeMap<(PodSpecList, usize), ImageIdentity<'p>>,
@@ -89,7 +89,7 @@ struct VolumeRoles<'p> {
     app_containers: BTreeMap<ImageIdentity<'p>, usize>,
 }
 
-impl<'p> VolumeRoles<'p> {
+impl<'p> MountedVolumes<'p> {
     fn of(pod: &'p PodSpec<'p>, settings: &Settings) -> Self {
         let references = pod.places.iter().filter_map(|place| {
             let reference = Reference::parse(place.image_text()).ok()?;

@@ -11,7 +11,7 @@
 
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
-use crate::examination::examined_place::PolicyChangeCause;
+use crate::examination::examined_place::PullPolicyChangeCause;
 use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
@@ -41,7 +41,7 @@ pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &m
             && examined.policy == PullPolicy::Always
             && examined.patterns.require_always.is_none()
         {
-            let cause = PolicyChangeCause::NotWrong(RuleId::PullOnce);
+            let cause = PullPolicyChangeCause::NotWrong(RuleId::PullOnce);
             examined.change_policy(PullPolicy::IfNotPresent, cause);
         }
     }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use self::missing_platform::MissingPlatformReason;
 use crate::examination::Examination;
-use crate::examination::examined_place::{ExaminedPlace, PolicyChangeCause};
+use crate::examination::examined_place::{ExaminedPlace, PullPolicyChangeCause};
 use crate::finding::{Finding, FindingKind, FindingReason};
 use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
@@ -27,7 +27,7 @@ use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::settings::{
-    LookupFailureAction, LookupMode, LookupSettingsForImage, MissingPlatformAction, Mode,
+    LookupFailureAction, LookupMode, LookupSettingsForImage, MissingPlatformAction, PolicyMode,
 };
 use crate::shown_text::TextLimit;
 
@@ -41,7 +41,7 @@ pub(crate) fn look_up_images(
         return;
     }
     keep_stored_digests(examination);
-    let is_audit = settings.mode == Mode::Reject && examination.object.names_no_user;
+    let is_audit = settings.mode == PolicyMode::Reject && examination.object.names_no_user;
     if is_rejected_without_lookups(examination) && !is_audit {
         return;
     }
@@ -212,7 +212,7 @@ fn use_answer<'p>(
                 Some(_) => PullPolicy::Always,
                 None => PullPolicy::IfNotPresent,
             };
-            examined.change_policy(policy, PolicyChangeCause::NotWrong(RuleId::Registry));
+            examined.change_policy(policy, PullPolicyChangeCause::NotWrong(RuleId::Registry));
         }
     }
 }

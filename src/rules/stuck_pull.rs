@@ -16,7 +16,7 @@ use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
 use crate::request::{PodStatus, RequestType};
 use crate::rule_id::RuleId;
-use crate::settings::Mode;
+use crate::settings::PolicyMode;
 use crate::shown_text::TextLimit;
 
 /// The waiting reasons of a container that concern an image, each with a way out for the user.
@@ -41,7 +41,8 @@ const REASONS: [(&str, &str); 7] = [
 /// `Fix` is silent, because it doesn't change a container that waits.
 pub(crate) fn report(examination: &mut Examination<'_>) {
     let object = examination.object;
-    if object.request_type != RequestType::PodCreate || examination.settings.mode == Mode::Fix {
+    if object.request_type != RequestType::PodCreate || examination.settings.mode == PolicyMode::Fix
+    {
         return;
     }
     let status = object.status();

@@ -2,19 +2,19 @@
 
 use super::problem::{SettingsProblem, is_in};
 use super::{
-    CheckNamePrefix, InitContainerOrImageVolume, MissingCheckAction, MissingPlatformAction, Mode,
-    Settings,
+    CheckNamePrefix, InitContainerOrImageVolume, MissingCheckAction, MissingPlatformAction,
+    PolicyMode, Settings,
 };
 
 /// The conflicts of the settings, apart from conflicts that one of the problems in `known` may have
 /// caused. A value that can't be read is missing in `Settings`, so the user's own settings may not have
 /// such a conflict.
 pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<SettingsProblem> {
-    let mut conflicts = Conflicts {
+    let mut conflicts = SettingsConflicts {
         known,
         found: Vec::new(),
     };
-    if settings.validating_copy && settings.mode == Mode::Fix {
+    if settings.validating_copy && settings.mode == PolicyMode::Fix {
         conflicts.add(
             &["validatingCopy", "mode"],
             "validatingCopy is for mode Reject or Warn: a validating installation changes nothing",
@@ -27,13 +27,13 @@ pub(super) fn conflicts(settings: &Settings, known: &[SettingsProblem]) -> Vec<S
 }
 
 /// The conflicts that were found.
-struct Conflicts<'k> {
+struct SettingsConflicts<'k> {
     /// The problems that were found before.
     known: &'k [SettingsProblem],
     found: Vec<SettingsProblem>,
 }
 
-impl Conflicts<'_> {
+impl SettingsConflicts<'_> {
     /// Adds a conflict. `paths` are the settings on which it depends, and the sentence has the way out.
     fn add(&mut self, paths: &[&str], sentence: impl Into<String>) {
         let may_cause = |problem: &SettingsProblem| {
@@ -49,7 +49,7 @@ impl Conflicts<'_> {
     }
 }
 
-fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Conflicts<'_>) {
+fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut SettingsConflicts<'_>) {
     let checks = &settings.image_checks;
     if checks.coverage != MissingCheckAction::Fix {
         return;
@@ -83,7 +83,7 @@ fn add_conflicts_of_image_checks(settings: &Settings, conflicts: &mut Conflicts<
     }
 }
 
-fn add_conflicts_of_lookups(settings: &Settings, conflicts: &mut Conflicts<'_>) {
+fn add_conflicts_of_lookups(settings: &Settings, conflicts: &mut SettingsConflicts<'_>) {
     let registry = &settings.registry;
     let has_platform = registry.platform != MissingPlatformAction::Off;
     if registry.images.is_empty() && (registry.looks_up() || has_platform) {
@@ -110,7 +110,7 @@ fn add_conflicts_of_lookups(settings: &Settings, conflicts: &mut Conflicts<'_>) 
 
 /// Adds each pattern of `registry.overrides` that never decides, because an earlier entry matches the
 /// same images.
-fn add_hidden_overrides(settings: &Settings, conflicts: &mut Conflicts<'_>) {
+fn add_hidden_overrides(settings: &Settings, conflicts: &mut SettingsConflicts<'_>) {
     let overrides = &settings.registry.overrides;
     for (index, later) in overrides.iter().enumerate() {
         for pattern in &later.images {
